@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.broker.config_strangers import ALL_STRANGERS, Strangers
-from millstream.broker.config_table import BROKER_CONFIGS
+from millstream.broker.config.other_keys import ALL_STRANGERS, Strangers
+from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.metadata.client_metrics_config import CLIENT_METRICS_CONFIGS
 from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.group_config import GROUP_CONFIGS

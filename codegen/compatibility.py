@@ -6,7 +6,7 @@ import inspect
 import sys
 
 from codegen.skipped_apis import SKIPPED
-from millstream.broker.registry import HANDLERS, Handler
+from millstream.broker.requests.registry import HANDLERS, Handler
 from millstream.protocol.api import VERSIONS, ApiKey
 
 _HEADER = """# Compatibility with Apache Kafka 4.3

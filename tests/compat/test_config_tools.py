@@ -53,7 +53,7 @@ def tool(broker: Broker, name: str, arguments: str) -> str:
         ("--broker-defaults", "max.connections=77", "max.connections=77"),
         ("--group g", "consumer.session.timeout.ms=50000", "consumer.session.timeout.ms=50000"),
         ("--client-metrics m", "interval.ms=1000", "interval.ms=1000"),
-        ("--broker-logger 1", "millstream.broker.background=TRACE", "millstream.broker.background=TRACE"),
+        ("--broker-logger 1", "millstream.broker.storage.background=TRACE", "millstream.broker.storage.background=TRACE"),
     ],
 )  # fmt: skip
 def test_config_command_sets_describes_and_deletes(

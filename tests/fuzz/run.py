@@ -20,12 +20,12 @@ from typing import Final
 
 import psutil
 
-from millstream.broker import node_process
-from millstream.broker.config import broker_config
-from millstream.broker.dispatch import Dispatcher
-from millstream.broker.node import Node
-from millstream.broker.node_process import NodeProcess, ReadyReport
-from millstream.broker.registry import HANDLERS
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.node import process as node_process
+from millstream.broker.node.node import Node
+from millstream.broker.node.process import NodeProcess, ReadyReport
+from millstream.broker.requests.dispatch import Dispatcher
+from millstream.broker.requests.registry import HANDLERS
 from millstream.errors import ProtocolError
 from millstream.net.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey

@@ -7,7 +7,7 @@ import contextlib
 import socket
 import struct
 
-from millstream.broker.registry import HANDLERS
+from millstream.broker.requests.registry import HANDLERS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.testing.broker import Broker

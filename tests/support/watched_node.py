@@ -18,9 +18,9 @@ import time
 from asyncio.events import Handle
 from typing import Any
 
-from millstream.broker.config import broker_config
-from millstream.broker.long_lived_objects import LongLivedObjects
-from millstream.broker.node_process import NodeProcess, ReadyReport
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.node.long_lived_objects import LongLivedObjects
+from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.skipped_apis import SKIPPED
-from millstream.broker.registry import HANDLERS
+from millstream.broker.requests.registry import HANDLERS
 from millstream.protocol.api import VERSIONS
 
 

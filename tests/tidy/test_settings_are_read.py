@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from millstream.broker.config import BrokerConfig
-from millstream.broker.config_table import BROKER_CONFIGS
-from millstream.broker.log_cleaner import CleanerSettings
-from millstream.broker.metadata_snapshots import SnapshotSettings
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.metadata_log.snapshots import SnapshotSettings
+from millstream.broker.storage.log_cleaner import CleanerSettings
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
 from millstream.coordinator.group.config import ConsumerGroupConfig, GroupCoordinatorConfig
 from millstream.coordinator.group.share.config import ShareGroupConfig
@@ -44,7 +44,7 @@ SERVER_PACKAGES = (
     "replication",
 )
 TABLES_AND_CHECKS = re.compile(
-    r"broker/(config_(table.*|rules|rows|strangers|explanation)|settings_sources|dynamic_config)"
+    r"broker/config/(table.*|coordinator_table|security_table|rules|rows|other_keys|explanation|sources|dynamic_config)"
     r"|metadata/(topic_config_table|group_config|effective_config)"
 )
 """Modules that name keys to describe or to check them."""

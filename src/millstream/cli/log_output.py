@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from millstream.broker.log_levels import LEVELS, level_name
+from millstream.broker.config.log_levels import LEVELS, level_name
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
 from millstream.quoting import shortened

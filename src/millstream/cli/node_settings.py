@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from millstream.broker.properties import parse_properties
-from millstream.broker.settings_sources import Settings, gathered_settings
+from millstream.broker.config.properties import parse_properties
+from millstream.broker.config.sources import Settings, gathered_settings
 
 
 def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:

@@ -19,9 +19,9 @@ from typing import Final, NoReturn
 import click
 
 from millstream import __version__
-from millstream.broker.config import BrokerConfig, broker_config, with_client_port
-from millstream.broker.long_lived_objects import LongLivedObjects
-from millstream.broker.node_process import NodeProcess, ReadyReport
+from millstream.broker.config.broker_config import BrokerConfig, broker_config, with_client_port
+from millstream.broker.node.long_lived_objects import LongLivedObjects
+from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.cli.log_output import write_log
 from millstream.cli.node_settings import read_settings
 from millstream.errors import ConfigError, MillstreamError

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from queue import Empty, Queue
 from typing import IO, NamedTuple, Protocol
 
-from millstream.broker.config import broker_config
-from millstream.broker.node_process import NodeProcess, ReadyReport
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.errors import MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from millstream.broker.registry import HANDLERS
+from millstream.broker.requests.registry import HANDLERS
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.diagnosis import schema_of
 from millstream.protocol.json_form import struct_class

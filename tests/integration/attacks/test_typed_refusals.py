@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from millstream.broker.registry import HANDLERS
+from millstream.broker.requests.registry import HANDLERS
 from millstream.errors import InvalidConfig
 from millstream.metadata.config_resource import ConfigResourceType
 from millstream.protocol.api import ApiKey, request_class

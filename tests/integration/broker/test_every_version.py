@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from millstream.broker.registry import HANDLERS
+from millstream.broker.requests.registry import HANDLERS
 from millstream.errors import TopicAlreadyExists, error_for
 from millstream.model import ZERO_UUID, uuid_text
 from millstream.protocol.api import VERSIONS, ApiKey, request_class, response_class

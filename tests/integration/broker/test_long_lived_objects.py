@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from millstream.broker.long_lived_objects import LongLivedObjects
+from millstream.broker.node.long_lived_objects import LongLivedObjects
 from millstream.log.partition_log import PartitionLog
 from millstream.net.connection import Connection
 from millstream.protocol.api import ApiKey

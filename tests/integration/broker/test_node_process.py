@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.broker_session import BrokerSession
-from millstream.broker.broker_state import BrokerState
-from millstream.broker.config import broker_config
-from millstream.broker.controller_runner import ControllerRunner
-from millstream.broker.node_parts import NodeParts
-from millstream.broker.node_process import NodeProcess, ReadyReport
-from millstream.broker.node_tasks import NodeTasks
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.metadata_log.broker_session import BrokerSession
+from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.node.broker_state import BrokerState
+from millstream.broker.node.parts import NodeParts
+from millstream.broker.node.process import NodeProcess, ReadyReport
+from millstream.broker.node.tasks import NodeTasks
 from millstream.controller.controller import Controller
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
 from millstream.net.socket_server import SocketServer
@@ -60,7 +60,7 @@ async def test_states_follow_each_other_and_the_stop_is_clean(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = process(tmp_path)
-    with caplog.at_level(logging.INFO, "millstream.broker.broker_state"):
+    with caplog.at_level(logging.INFO, "millstream.broker.node.broker_state"):
         (report,) = await live(node)
     assert [record.message.rpartition(" ")[2] for record in caplog.records] == [
         "STARTING", "RECOVERY", "RUNNING", "PENDING_CONTROLLED_SHUTDOWN", "SHUTTING_DOWN", "NOT_RUNNING",

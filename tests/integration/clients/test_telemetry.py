@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from millstream.broker.client_telemetry import ClientTelemetry, Push
-from millstream.broker.otlp import metric_points
+from millstream.broker.telemetry.client_telemetry import ClientTelemetry, Push
+from millstream.broker.telemetry.otlp import metric_points
 from millstream.clients import Admin, Consumer, IllegalState, Producer, blocking
 from millstream.errors import UnsupportedVersion
 from millstream.model import uuid_text

@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.broker.otlp import MalformedTelemetry, metric_points
+from millstream.broker.telemetry.otlp import MalformedTelemetry, metric_points
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
 DOUBLES = st.floats(allow_nan=False)

@@ -7,9 +7,9 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.broker.config_table import BROKER_CONFIGS
-from millstream.broker.properties import parse_properties
-from millstream.broker.settings_sources import setting_of_variable
+from millstream.broker.config.properties import parse_properties
+from millstream.broker.config.sources import setting_of_variable
+from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.controller.config_changes import AlterOperation, after_changes
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey, ConfigType

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.broker.share_sessions import (
+from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     SessionKey,

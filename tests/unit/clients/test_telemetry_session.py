@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from millstream.broker.otlp import MetricPoint, metric_points
+from millstream.broker.telemetry.otlp import MetricPoint, metric_points
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.otlp import DataPoint, metrics_data
 from millstream.clients.core.telemetry_metrics import Measured, Metric, metrics_of

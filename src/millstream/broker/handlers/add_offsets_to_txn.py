@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import NODE_ITSELF
-from millstream.broker.internal_topic_creation import ensure_internal_topic
-from millstream.broker.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.request_context import RequestContext
-from millstream.broker.transaction_errors import error_code
+from millstream.broker.coordination.coordinator_topic import NODE_ITSELF
+from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
+from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.transaction_errors import error_code
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError

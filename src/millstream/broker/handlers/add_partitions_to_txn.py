@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.transaction_errors import error_code, partitions_of
-from millstream.broker.turns import in_turns
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.transaction_errors import error_code, partitions_of
+from millstream.broker.requests.turns import in_turns
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidRequest,

@@ -6,8 +6,8 @@ Not supported: a second voter. Every other request is UNSUPPORTED_VERSION with a
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import DuplicateVoter, InconsistentClusterId, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.add_raft_voter import (

@@ -7,8 +7,8 @@ KAFKA_STORAGE_ERROR for one that is offline; UNKNOWN_TOPIC_OR_PARTITION, NOT_LEA
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
 from millstream.log.log_directory import LogDirectory
 from millstream.protocol.api import ApiKey

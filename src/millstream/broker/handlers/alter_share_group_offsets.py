@@ -6,9 +6,9 @@ and not finished is forgotten.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_group_state import ask_group, initialize
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import ask_group, initialize
 from millstream.coordinator.group.share.offsets import AlterOutcome
 from millstream.coordinator.share.share_state import SharePartitionKey
 from millstream.errors import InvalidGroupId, KafkaError

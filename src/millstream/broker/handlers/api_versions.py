@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.features import KRAFT_VERSION, SUPPORTED_FEATURES
-from millstream.broker.request_context import RequestContext
+from millstream.broker.cluster.features import KRAFT_VERSION, SUPPORTED_FEATURES
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import (

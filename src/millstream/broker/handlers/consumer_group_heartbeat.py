@@ -8,10 +8,10 @@ Served while `group.version` is finalized at 1 and `group.coordinator.rebalance.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.group_protocols import check_consumer_protocol
-from millstream.broker.pattern_matching import check_fits
-from millstream.broker.request_context import RequestContext
+from millstream.broker.coordination.group_protocols import check_consumer_protocol
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.pattern_matching import check_fits
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
 from millstream.coordinator.group.shard import GroupShard

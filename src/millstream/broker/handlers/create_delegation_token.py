@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.token_requests import check_may_ask_for_tokens
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.controller.controller import Controller
 from millstream.controller.delegation_tokens import RequestOf
 from millstream.errors import KafkaError

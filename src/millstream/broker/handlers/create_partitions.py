@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_partitions import (

@@ -5,9 +5,9 @@ Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_group_state import delete_group_state
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import delete_group_state
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

@@ -9,8 +9,8 @@ Not supported: the time limit is not needed: there are no followers yet that the
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError
 from millstream.metadata.topic_names import is_internal
 from millstream.protocol.api import ApiKey

@@ -5,9 +5,9 @@ Version 0. Each topic has its own error; one without share state is UNKNOWN_TOPI
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_group_state import ask_group, delete_state
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import ask_group, delete_state
 from millstream.coordinator.group.share.offsets import DeleteOutcome, Deletion
 from millstream.coordinator.group.share.requests import OffsetsDeleted
 from millstream.errors import InvalidGroupId, KafkaError

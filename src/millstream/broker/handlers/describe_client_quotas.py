@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.client_quotas import ENTITY_TYPES, IP
 from millstream.errors import InvalidRequest, UnsupportedVersion
 from millstream.metadata.stored_security import QuotaEntity

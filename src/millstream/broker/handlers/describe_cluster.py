@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.cluster_view import advertised_brokers, any_broker_for_controller
-from millstream.broker.request_context import RequestContext
+from millstream.broker.cluster.cluster_view import advertised_brokers, any_broker_for_controller
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_cluster import (

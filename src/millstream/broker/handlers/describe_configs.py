@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.config_table import BROKER_CONFIGS
-from millstream.broker.log_levels import log_levels
-from millstream.broker.request_context import RequestContext
+from millstream.broker.config.log_levels import log_levels
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.config_key import Scope, UpdateMode
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType

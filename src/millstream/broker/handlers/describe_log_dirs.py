@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.turns import turns_of
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import turns_of
 from millstream.errors import KafkaStorageError
 from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog

@@ -5,8 +5,8 @@ Version 0. Answered by the leader, with an error for each partition.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.topic_names import check_topic_name
 from millstream.protocol.api import ApiKey

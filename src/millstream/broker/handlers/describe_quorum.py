@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
 from millstream.model import ZERO_UUID

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_group_state import ask_group
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import ask_group
 from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.share_state import NO_COUNT, SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import NO_START_OFFSET

@@ -8,10 +8,10 @@ that exists no more is skipped. Unknown topics are UNKNOWN_TOPIC_OR_PARTITION.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.cluster_view import advertised_brokers, partition_view
-from millstream.broker.request_context import RequestContext
-from millstream.broker.turns import in_turns
+from millstream.broker.cluster.cluster_view import advertised_brokers, partition_view
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import in_turns
 from millstream.errors import InvalidRequest, InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
 from millstream.metadata.topic_names import check_topic_name, is_internal

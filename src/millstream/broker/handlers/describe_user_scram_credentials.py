@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import DuplicateResource, KafkaError, ResourceNotFound
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey

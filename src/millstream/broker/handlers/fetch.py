@@ -22,13 +22,13 @@ from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.fetch_session import Answer, FetchKey
-from millstream.broker.fetch_sessions import FetchContext
-from millstream.broker.leader_hints import leader_endpoints, leader_hint
-from millstream.broker.purgatory import Purgatory
-from millstream.broker.request_context import RequestContext
-from millstream.broker.turns import AT_ONCE, turns_of
+from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.fetch.fetch_session import Answer, FetchKey
+from millstream.broker.fetch.fetch_sessions import FetchContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import AT_ONCE, turns_of
 from millstream.errors import (
     CorruptMessage,
     InconsistentTopicId,

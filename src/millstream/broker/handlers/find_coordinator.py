@@ -11,14 +11,14 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.internal_topic_creation import ensure_internal_topic
-from millstream.broker.internal_topics import (
+from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
+from millstream.broker.coordination.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.placement import partition_for
 from millstream.errors import (
     CoordinatorNotAvailable,

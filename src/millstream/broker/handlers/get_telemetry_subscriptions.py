@@ -8,10 +8,10 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.client_telemetry import TelemetryClient, match_subscriptions
-from millstream.broker.pattern_matching import match_in
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.pattern_matching import match_in
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.telemetry.client_telemetry import TelemetryClient, match_subscriptions
 from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.get_telemetry_subscriptions import (

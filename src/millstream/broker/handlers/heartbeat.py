@@ -6,8 +6,8 @@ welcome: whether the member is known cannot be told yet.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.protocol.api import ApiKey

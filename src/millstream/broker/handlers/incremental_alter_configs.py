@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.log_levels import check_log_level, set_log_level
-from millstream.broker.request_context import RequestContext
+from millstream.broker.config.log_levels import check_log_level, set_log_level
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.config_changes import AlterOperation, check_names_and_values
 from millstream.controller.controller import Controller
 from millstream.errors import InvalidRequest, KafkaError

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.transaction_errors import error_code
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.transaction_errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.model import NO_PRODUCER_ID

@@ -7,8 +7,8 @@ leader is told to skip the assignment (KIP-814). Version 0 has no rebalance time
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

@@ -6,8 +6,8 @@ From version 3 on a static member can be removed by its instance id alone. The r
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.leave_group import (

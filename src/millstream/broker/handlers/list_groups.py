@@ -6,8 +6,8 @@ partition of `__consumer_offsets` loads, the answer holds the other groups and C
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse

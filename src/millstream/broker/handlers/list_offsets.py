@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.time_search import first_found
+from millstream.broker.fetch.time_search import first_found
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.protocol.api import ApiKey

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.reassignments import is_reassigning
 from millstream.metadata.image import MetadataImage, PartitionImage
 from millstream.protocol.api import ApiKey

@@ -7,9 +7,9 @@ named in the answer and match nothing. While a partition of `__transaction_state
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.pattern_matching import matching
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.pattern_matching import matching
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.state import STATES_BY_LABEL
 from millstream.protocol.api import ApiKey

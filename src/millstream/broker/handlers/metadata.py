@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.auto_creation import create_missing_topics
-from millstream.broker.cluster_view import (
+from millstream.broker.cluster.auto_creation import create_missing_topics
+from millstream.broker.cluster.cluster_view import (
     PartitionView,
     advertised_brokers,
     any_broker_for_controller,
     partition_view,
 )
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     InvalidRequest,
     InvalidTopic,

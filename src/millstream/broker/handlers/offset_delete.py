@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage

@@ -8,8 +8,8 @@ Not supported: asking as a replica; everybody is answered as a consumer.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_for_leader_epoch import (

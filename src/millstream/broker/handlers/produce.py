@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Self
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.error_responses import NoAnswer
-from millstream.broker.flush_policy import must_sync
-from millstream.broker.leader_hints import leader_endpoints, leader_hint
-from millstream.broker.node import Node
-from millstream.broker.request_context import RequestContext
-from millstream.broker.transaction_produce import (
+from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.node.node import Node
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.error_responses import NoAnswer
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.flush_policy import must_sync
+from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
     TransactionalProduce,
     Verdict,

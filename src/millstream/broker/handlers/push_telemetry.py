@@ -14,13 +14,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.client_telemetry import ClientTelemetry, Push
 from millstream.broker.handlers.get_telemetry_subscriptions import (
     match_client,
     telemetry_client,
 )
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.telemetry.client_telemetry import ClientTelemetry, Push
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.push_telemetry import (

@@ -5,8 +5,8 @@ Version 0. Between brokers. Each partition has its own error. A leader epoch fen
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.share.shard import ReadState, ShareShard
 from millstream.coordinator.share.share_state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError

@@ -6,8 +6,8 @@ INVALID_REQUEST.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InconsistentClusterId, InvalidRequest, VoterNotFound
 from millstream.model import Uuid
 from millstream.protocol.api import ApiKey

@@ -7,8 +7,8 @@ Not supported: SASL listeners.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import IllegalSaslState
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.sasl_handshake import (

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.leader_hints import leader_endpoints, leader_hint
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_acknowledging import Outcomes, acknowledge, acknowledgements_of
-from millstream.broker.share_sessions import (
+from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import PARTITIONS_PER_TURN, in_turns
+from millstream.broker.share.acknowledging import Outcomes, acknowledge, acknowledgements_of
+from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     SessionKey,
@@ -21,7 +22,6 @@ from millstream.broker.share_sessions import (
     check_group_id,
     check_member_id,
 )
-from millstream.broker.turns import PARTITIONS_PER_TURN, in_turns
 from millstream.errors import InvalidShareSessionEpoch, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_acknowledge import (

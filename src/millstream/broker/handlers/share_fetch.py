@@ -14,19 +14,18 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.leader_hints import leader_endpoints, leader_hint
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_acknowledging import (
+from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.turns import PARTITIONS_PER_TURN, in_turns
+from millstream.broker.share.acknowledging import (
     Acknowledgements,
     Outcomes,
     acknowledge,
     acknowledgements_of,
 )
-from millstream.broker.share_fetching import Answer, ShareFetch, ShareFetchLimits
-from millstream.broker.share_groups import ShareGroups, share_key
-from millstream.broker.share_partitions import LoadedSharePartition
-from millstream.broker.share_sessions import (
+from millstream.broker.share.fetching import Answer, ShareFetch, ShareFetchLimits
+from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     Places,
@@ -36,7 +35,8 @@ from millstream.broker.share_sessions import (
     check_group_id,
     check_member_id,
 )
-from millstream.broker.turns import PARTITIONS_PER_TURN, in_turns
+from millstream.broker.share.share_groups import ShareGroups, share_key
+from millstream.broker.share.share_partitions import LoadedSharePartition
 from millstream.errors import (
     InvalidRequest,
     KafkaError,

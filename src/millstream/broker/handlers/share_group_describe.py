@@ -5,10 +5,10 @@ Version 1. Each group has its own error; one that does not exist is GROUP_ID_NOT
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
 from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_group_state import ask_group
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import ask_group
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_group_describe import (

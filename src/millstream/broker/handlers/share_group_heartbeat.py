@@ -7,9 +7,9 @@ the answer leaves, and assigned with one of the next heartbeats. Intervals and s
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.share_group_state import ask_group, initialize
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import ask_group, initialize
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome, check_request
 from millstream.errors import error_for
 from millstream.protocol.api import ApiKey

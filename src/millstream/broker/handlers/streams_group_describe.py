@@ -6,10 +6,10 @@ numbers of partitions once it can run. The operations a client may use can be as
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.group_protocols import check_streams_protocol
+from millstream.broker.coordination.group_protocols import check_streams_protocol
 from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.protocol.api import ApiKey

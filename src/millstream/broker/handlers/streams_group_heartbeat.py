@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.group_protocols import check_streams_protocol
-from millstream.broker.node import Node
-from millstream.broker.request_context import RequestContext
+from millstream.broker.coordination.group_protocols import check_streams_protocol
+from millstream.broker.node.node import Node
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.coordinator.group.streams.request_check import check_heartbeat

@@ -6,8 +6,8 @@ protocol it is about; it is refused with INCONSISTENT_GROUP_PROTOCOL when it doe
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InconsistentGroupProtocol
 from millstream.protocol.api import ApiKey

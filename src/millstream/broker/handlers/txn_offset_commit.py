@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import ask_shard
-from millstream.broker.request_context import RequestContext
-from millstream.broker.transaction_claims import ClaimKind, TransactionClaim, claim_partitions
+from millstream.broker.coordination.coordinator_topic import ask_shard
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult
 from millstream.errors import (

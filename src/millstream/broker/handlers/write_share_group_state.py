@@ -6,8 +6,8 @@ from the start offset on are finished.
 
 from __future__ import annotations
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.share.shard import ShareShard, WriteState
 from millstream.coordinator.share.share_state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch

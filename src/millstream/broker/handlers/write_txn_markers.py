@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 
-from millstream.broker.api_spec import ApiSpec
-from millstream.broker.request_context import RequestContext
-from millstream.broker.transaction_markers import TransactionMarkers
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey

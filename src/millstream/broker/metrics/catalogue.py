@@ -13,7 +13,7 @@ from millstream.broker.metrics.replica_families import (
     replica_families,
 )
 from millstream.broker.metrics.request_families import request_families, topic_families
-from millstream.broker.node import Node
+from millstream.broker.node.node import Node
 
 
 def families(node: Node) -> Iterator[MetricFamily]:

@@ -12,7 +12,7 @@ from typing import Final
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
 from millstream.broker.metrics.group_metrics import GroupMetrics
 from millstream.broker.metrics.replica_families import gauge
-from millstream.broker.node import Node
+from millstream.broker.node.node import Node
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.group import Group, GroupKind

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
-from millstream.broker.node import Node
+from millstream.broker.node.node import Node
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.image import PartitionImage
 from millstream.replication.partition import Partition

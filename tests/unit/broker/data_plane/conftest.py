@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from millstream.broker.fetch_sessions import FetchSessions
+from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.ordered_appends import OrderedAppends
-from millstream.broker.purgatory import Purgatory
-from millstream.broker.request_context import RequestContext
+from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.image import (

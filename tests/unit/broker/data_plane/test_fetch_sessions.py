@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.fetch_session import FetchKey
-from millstream.broker.fetch_sessions import FetchSessions
+from millstream.broker.fetch.fetch_session import FetchKey
+from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.errors import (
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,

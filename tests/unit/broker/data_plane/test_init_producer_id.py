@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from millstream.broker.handlers import init_producer_id
-from millstream.broker.producer_ids import ProducerIds
+from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.errors import CoordinatorLoadInProgress, InvalidRequest, NotController
 from millstream.model import BrokerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsResponse

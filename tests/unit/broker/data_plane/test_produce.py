@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from millstream.broker.error_responses import NoAnswer
 from millstream.broker.handlers import produce
+from millstream.broker.requests.error_responses import NoAnswer
 from millstream.errors import (
     CorruptMessage,
     InvalidProducerIdMapping,

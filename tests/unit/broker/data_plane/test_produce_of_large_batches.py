@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from millstream.broker.error_responses import NoAnswer
 from millstream.broker.handlers import produce
+from millstream.broker.requests.error_responses import NoAnswer
 from millstream.errors import InvalidRecord
 from millstream.log.append_check import AT_ONCE_BYTES, PART_COST_BYTES
 from millstream.metadata.topic_config import LogConfig

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from millstream.broker.purgatory import Purgatory
+from millstream.broker.requests.purgatory import Purgatory
 from millstream.model import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 0)

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from millstream.broker.handlers import produce
-from millstream.broker.node_tasks import NodeTasks
-from millstream.broker.ordered_appends import OrderedAppends
+from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,

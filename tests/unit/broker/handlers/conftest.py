@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from millstream.broker.features import SUPPORTED_FEATURES
-from millstream.broker.metadata_driver import QuorumDescription
+from millstream.broker.cluster.features import SUPPORTED_FEATURES
+from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.error_responses import error_response
 from millstream.broker.handlers import (
     add_raft_voter,
     alter_partition_reassignments,
@@ -15,6 +14,7 @@ from millstream.broker.handlers import (
     unregister_broker,
     update_features,
 )
+from millstream.broker.requests.error_responses import error_response
 from millstream.errors import (
     DuplicateVoter,
     InconsistentClusterId,

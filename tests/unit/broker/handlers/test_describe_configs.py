@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.broker.config_table import BROKER_CONFIGS
+from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.handlers.describe_configs import handle
 from millstream.protocol.generated.describe_configs import (
     DescribeConfigsRequest,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.error_responses import error_response
 from millstream.broker.handlers import (
     alter_client_quotas,
     alter_user_scram_credentials,
@@ -20,6 +19,7 @@ from millstream.broker.handlers import (
     sasl_authenticate,
     sasl_handshake,
 )
+from millstream.broker.requests.error_responses import error_response
 from millstream.errors import (
     DelegationTokenRequestNotAllowed,
     IllegalSaslState,

@@ -1,0 +1,340 @@
+"""`BrokerConfig`: a node's settings, typed, from Kafka's defaults, a `server.properties` and `--override key=value`.
+
+Owns where settings come from and which win. What a single key may be is in `table`; listeners are in `listeners`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from millstream.broker.config.listeners import (
+    Listener,
+    client_listeners,
+    parse_listeners,
+    with_port,
+)
+from millstream.broker.config.other_keys import protects, why_without_effect
+from millstream.broker.config.rules import check_listeners, check_rules
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.errors import ConfigError
+from millstream.metadata.config_key import ConfigValue, UpdateMode, parse_config
+from millstream.metadata.topic_config import log_config, topic_defaults
+
+_LOGGER = logging.getLogger(__name__)
+FIXED_LISTENER_KEYS: Final = ("listeners", "listener.security.protocol.map")
+"""Kafka lets them change while a broker runs; here they can be set to what they are, and not changed."""
+FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """A node's settings. Fields up to `delegation_token_expiry_check_interval_ms` are the keys with underscores; the rest is derived."""
+
+    node_id: int
+    broker_rack: str | None
+    millstream_flush_on_ack: str
+    request_timeout_ms: int
+
+    socket_request_max_bytes: int
+    socket_listen_backlog_size: int
+    socket_send_buffer_bytes: int
+    socket_receive_buffer_bytes: int
+    max_connections: int
+    max_connections_per_ip: int
+    max_connections_per_ip_overrides: str
+    max_connection_creation_rate: int
+    connections_max_idle_ms: int
+    queued_max_request_bytes: int
+
+    server_max_startup_time_ms: int
+    controlled_shutdown_enable: bool
+    initial_broker_registration_timeout_ms: int
+    millstream_client_telemetry_enable: bool
+    telemetry_max_bytes: int
+
+    num_partitions: int
+    default_replication_factor: int
+    auto_create_topics_enable: bool
+    delete_topic_enable: bool
+    max_request_partition_size_limit: int
+    fetch_max_bytes: int
+    max_incremental_fetch_session_cache_slots: int
+
+    log_retention_check_interval_ms: int
+    log_initial_task_delay_ms: int
+    log_flush_scheduler_interval_ms: int
+    log_flush_offset_checkpoint_interval_ms: int
+    log_flush_start_offset_checkpoint_interval_ms: int
+    replica_high_watermark_checkpoint_interval_ms: int
+    producer_id_expiration_ms: int
+    producer_id_expiration_check_interval_ms: int
+
+    group_initial_rebalance_delay_ms: int
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_max_size: int
+    group_coordinator_rebalance_protocols: tuple[str, ...]
+    group_consumer_session_timeout_ms: int
+    group_consumer_min_session_timeout_ms: int
+    group_consumer_max_session_timeout_ms: int
+    group_consumer_heartbeat_interval_ms: int
+    group_consumer_min_heartbeat_interval_ms: int
+    group_consumer_max_heartbeat_interval_ms: int
+    group_consumer_assignment_interval_ms: int
+    group_consumer_min_assignment_interval_ms: int
+    group_consumer_max_assignment_interval_ms: int
+    group_consumer_max_size: int
+    group_consumer_assignors: tuple[str, ...]
+    group_consumer_migration_policy: str
+    group_consumer_regex_refresh_interval_ms: int
+    group_share_session_timeout_ms: int
+    group_share_min_session_timeout_ms: int
+    group_share_max_session_timeout_ms: int
+    group_share_heartbeat_interval_ms: int
+    group_share_min_heartbeat_interval_ms: int
+    group_share_max_heartbeat_interval_ms: int
+    group_share_assignment_interval_ms: int
+    group_share_min_assignment_interval_ms: int
+    group_share_max_assignment_interval_ms: int
+    group_share_max_size: int
+    group_share_max_share_sessions: int
+    group_share_initialize_retry_interval_ms: int
+    share_coordinator_state_topic_num_partitions: int
+    share_coordinator_state_topic_replication_factor: int
+    share_coordinator_state_topic_min_isr: int
+    share_coordinator_state_topic_segment_bytes: int
+    share_coordinator_state_topic_compression_codec: int
+    share_coordinator_state_topic_prune_interval_ms: int
+    share_coordinator_snapshot_update_records_per_snapshot: int
+    share_coordinator_cold_partition_snapshot_interval_ms: int
+    share_coordinator_write_timeout_ms: int
+    group_streams_session_timeout_ms: int
+    group_streams_min_session_timeout_ms: int
+    group_streams_max_session_timeout_ms: int
+    group_streams_heartbeat_interval_ms: int
+    group_streams_min_heartbeat_interval_ms: int
+    group_streams_max_heartbeat_interval_ms: int
+    group_streams_assignment_interval_ms: int
+    group_streams_min_assignment_interval_ms: int
+    group_streams_max_assignment_interval_ms: int
+    group_streams_initial_rebalance_delay_ms: int
+    group_streams_num_standby_replicas: int
+    group_streams_max_standby_replicas: int
+    group_streams_max_size: int
+    offset_metadata_max_bytes: int
+    offsets_commit_timeout_ms: int
+    offsets_retention_minutes: int
+    offsets_retention_check_interval_ms: int
+    offsets_topic_num_partitions: int
+    offsets_topic_replication_factor: int
+    offsets_topic_segment_bytes: int
+    offsets_topic_compression_codec: int
+    transaction_max_timeout_ms: int
+    transactional_id_expiration_ms: int
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
+    transaction_remove_expired_transaction_cleanup_interval_ms: int
+    transaction_state_log_num_partitions: int
+    transaction_state_log_replication_factor: int
+    transaction_state_log_min_isr: int
+    transaction_state_log_segment_bytes: int
+    transaction_partition_verification_enable: bool
+    add_partitions_to_txn_retry_backoff_ms: int
+    add_partitions_to_txn_retry_backoff_max_ms: int
+
+    controller_quorum_election_timeout_ms: int
+    controller_quorum_fetch_timeout_ms: int
+    broker_heartbeat_interval_ms: int
+    broker_session_timeout_ms: int
+    metadata_log_segment_bytes: int
+    metadata_log_segment_ms: int
+    metadata_log_max_record_bytes_between_snapshots: int
+    metadata_log_max_snapshot_interval_ms: int
+    metadata_max_retention_bytes: int
+    metadata_max_retention_ms: int
+
+    authorizer_class_name: str
+    delegation_token_secret_key: str | None
+    delegation_token_max_lifetime_ms: int
+    delegation_token_expiry_time_ms: int
+    delegation_token_expiry_check_interval_ms: int
+
+    data_directories: tuple[str, ...]
+    """Where logs live; the metadata log in the first one."""
+    metadata_is_apart: bool
+    """The first directory is for nothing but the metadata log."""
+    listeners: tuple[Listener, ...]
+    """Where to listen for clients."""
+    advertised: tuple[Listener, ...] | None
+    http_listener: Listener | None
+    """Where metrics and health are served."""
+    settings: Mapping[str, str]
+    """What was set, as text: DescribeConfigs tells it from the defaults."""
+
+
+def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
+    """What a node is started with: `typed_config`, and warnings of what has no effect. Raises ConfigError for unknown keys too."""
+    config = typed_config(_known_settings(settings))
+    if config.authorizer_class_name:
+        _LOGGER.warning(
+            "authorizer.class.name: access control rules are stored and told, and NOT enforced by this version; "
+            "everybody may do everything"
+        )
+    if "log.flush.interval.ms" in settings and "log.flush.scheduler.interval.ms" not in settings:
+        _LOGGER.warning(
+            "log.flush.interval.ms has no effect until log.flush.scheduler.interval.ms says how often to look"
+        )
+    return config
+
+
+def typed_config(known: Mapping[str, str]) -> BrokerConfig:
+    """Settings whose keys all mean something here. Raises ConfigError for bad values and combinations that cannot be served."""
+    known = _with_both_names_of_the_id(known)
+    values = parse_config(BROKER_CONFIGS, known)
+    check_rules(values)
+    log_config({}, topic_defaults(known))  # an error now, not at the first topic
+    listeners = parse_listeners("listeners", _list_of(values, "listeners"))
+    controller_names = [name.upper() for name in _list_of(values, "controller.listener.names")]
+    typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
+        field.name: values[field.name.replace("_", ".")]
+        for field in fields(BrokerConfig)
+        if field.name.replace("_", ".") in values and field.name != "listeners"
+    }
+    advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
+    check_listeners(values, listeners, advertised)
+    return BrokerConfig(
+        **typed,
+        data_directories=_data_directories(values),
+        metadata_is_apart=values["metadata.log.dir"] not in {None, *_partition_directories(values)},
+        listeners=client_listeners(
+            listeners, controller_names, _items(str(values["listener.security.protocol.map"]))
+        ),
+        advertised=advertised or None,
+        http_listener=_http_listener(values["millstream.http.listener"]),
+        settings=known,
+    )
+
+
+def _http_listener(value: ConfigValue) -> Listener | None:
+    if value is None:
+        return None
+    (listener,) = parse_listeners("millstream.http.listener", [str(value)])
+    if listener.name.upper() != "HTTP":
+        raise ConfigError(f"millstream.http.listener is http://HOST:PORT, not {value}")
+    return listener
+
+
+def _with_both_names_of_the_id(known: Mapping[str, str]) -> dict[str, str]:
+    """`broker.id` is the old name of `node.id`; whichever is given, both are told."""
+    named = dict(known)
+    for name, other in (("node.id", "broker.id"), ("broker.id", "node.id")):
+        if other in known and known[other].strip() != "-1":
+            named.setdefault(name, known[other])
+    return named
+
+
+def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
+    """`static` with what was changed while the broker ran; keys without meaning here, and fixed ones, are left out.
+
+    Where to listen, what is advertised and `settings` stay those of the start. Raises ConfigError.
+    """
+    changes = {
+        name: value
+        for name, value in overrides.items()
+        if name in BROKER_CONFIGS
+        and name not in FIXED_LISTENER_KEYS
+        and BROKER_CONFIGS[name].dynamic is not UpdateMode.READ_ONLY
+    }
+    changed = typed_config({**static.settings, **changes})
+    return replace(
+        changed,
+        node_id=static.node_id,
+        data_directories=static.data_directories,
+        metadata_is_apart=static.metadata_is_apart,
+        listeners=static.listeners,
+        advertised=static.advertised,
+        settings=static.settings,
+    )
+
+
+def parse_override(text: str) -> tuple[str, str]:
+    """One `--override key=value`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"--override {text}: write key=value, such as num.partitions=3")
+    return key.strip(), value.strip()
+
+
+def with_client_port(settings: Mapping[str, str], port: int) -> dict[str, str]:
+    """The settings with the client listener, and what is advertised for it, at `port`."""
+    changed = dict(settings)
+    controller_names = settings.get("controller.listener.names", "CONTROLLER").upper().split(",")
+    default = BROKER_CONFIGS["listeners"].default_text or ""
+    for key, text in (
+        ("listeners", settings.get("listeners", default)),
+        ("advertised.listeners", settings.get("advertised.listeners", "")),
+    ):
+        entries = _items(text)
+        if entries:
+            changed[key] = ",".join(with_port(entries, controller_names, port))
+    return changed
+
+
+def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that mean something here; the others are warned of once, or refused."""
+    known: dict[str, str] = {}
+    without_effect = []
+    for name, value in settings.items():
+        if protects(name, value):
+            raise ConfigError(
+                f"{name}={value} asks for protection that this version does not give: remove it to go without"
+            )
+        if reason_without_effect(name) is not None:
+            without_effect.append(name)
+        if name in BROKER_CONFIGS:
+            known[name] = value
+        elif name not in without_effect:
+            raise ConfigError(_unknown(name))
+    if without_effect:
+        _LOGGER.warning(
+            "settings without effect in this version: %s (`millstream config explain KEY` says why)",
+            ", ".join(without_effect),
+        )
+    return known
+
+
+def reason_without_effect(name: str) -> str | None:
+    """Why a setting changes nothing; None for one that does, and for a name that nobody knows."""
+    key = BROKER_CONFIGS.get(name)
+    return why_without_effect(name) if key is None else key.without_effect
+
+
+def _unknown(name: str) -> str:
+    import difflib  # only to name a spelling mistake
+
+    nearest = difflib.get_close_matches(name, BROKER_CONFIGS, n=1, cutoff=0.0)
+    return f"unknown setting {name}: did you mean {nearest[0]}?"
+
+
+def _partition_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:
+    return _list_of(values, "log.dirs") or _list_of(values, "log.dir")
+
+
+def _data_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:
+    """That of the metadata log first."""
+    directories = _partition_directories(values)
+    metadata_directory = values["metadata.log.dir"] or directories[0]
+    assert isinstance(metadata_directory, str), "metadata.log.dir is a string in the table"
+    return metadata_directory, *(each for each in directories if each != metadata_directory)
+
+
+def _list_of(values: Mapping[str, ConfigValue], name: str) -> tuple[str, ...]:
+    value = values[name]
+    assert value is None or isinstance(value, tuple), f"{name} is a list in the table"
+    return value or ()
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]

@@ -1,0 +1,115 @@
+"""The settings this broker works with at the moment: what it was started with, and what was changed since.
+
+Follows the metadata: the dynamic configurations of this broker count before those of all brokers, and both before the file. Owns
+nothing that a setting steers; whoever does subscribes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from millstream.broker.config.broker_config import (
+    FIXED_LISTENER_KEYS,
+    BrokerConfig,
+    changed_config,
+    typed_config,
+)
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.errors import ConfigError
+from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.image import MetadataImage
+
+_LOGGER = logging.getLogger(__name__)
+_POOLS: Final = (
+    "log.cleaner.threads", "num.io.threads", "num.network.threads", "background.threads", "num.replica.fetchers",
+    "num.recovery.threads.per.data.dir", "remote.log.manager.copier.thread.pool.size", "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size", "remote.log.reader.threads",
+)  # fmt: skip
+"""Numbers of threads. This broker does not have most of these pools; their limits are Kafka's, for whoever moves a configuration."""
+
+
+class DynamicConfig:
+    """`current` is replaced as a whole with every change."""
+
+    def __init__(self, static: BrokerConfig) -> None:
+        self._static = static
+        self.current = static
+        self._subscribers: list[Callable[[BrokerConfig], None]] = []
+
+    def subscribe(self, apply: Callable[[BrokerConfig], None]) -> None:
+        """`apply` is called with every change from now on."""
+        self._subscribers.append(apply)
+
+    def apply(self, image: MetadataImage) -> None:
+        """What the metadata says now. Values that cannot be used are logged, and what counted before goes on."""
+        own = ConfigResource(ConfigResourceType.BROKER, str(self._static.node_id))
+        overrides = {**image.broker_default_config(), **image.config(own)}
+        try:
+            changed = changed_config(self._static, overrides)
+        except ConfigError as error:
+            _LOGGER.error("dynamic configurations are not applied: %s", error)  # noqa: TRY400 - the sentence says it
+            return
+        if changed == self.current:
+            return
+        self.current = changed
+        _LOGGER.info("dynamic configurations: %s", _shown(overrides))
+        for apply in self._subscribers:
+            apply(changed)
+
+
+def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    """Raises ConfigError where a broker could not go from the settings `before` to those `after`."""
+    typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
+    _check_listeners(before, after)
+    for name in _POOLS:
+        wanted = after.get(name)
+        if wanted is not None and wanted != before.get(
+            name
+        ):  # going back to a default is always allowed
+            _check_threads(name, _threads(name, before.get(name)), _threads(name, wanted))
+
+
+def _check_listeners(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    for name in FIXED_LISTENER_KEYS:
+        key = BROKER_CONFIGS[name]
+        now, wanted = (
+            key.default_value if text is None else key.parse(text)
+            for text in (before.get(name), after.get(name))
+        )
+        if wanted != now:
+            raise ConfigError(
+                f"{name} cannot be changed while a broker runs: change it in the broker's server.properties and start it again"
+            )
+
+
+def _check_threads(name: str, now: int, wanted: int) -> None:
+    """Pools at most double and at most halve in one step, so that a slip does not stop a broker."""
+    problem = (
+        f"Dynamic thread count update validation failed for {name}={wanted}: the value should be"
+    )
+    if wanted < 1:
+        raise ConfigError(f"{problem} at least 1")
+    if wanted < now // 2:
+        raise ConfigError(f"{problem} at least half the current value {now}")
+    if wanted > now * 2:
+        raise ConfigError(f"{problem} not greater than double the current value {now}")
+
+
+def _threads(name: str, text: str | None) -> int:
+    key = BROKER_CONFIGS[name]
+    value = key.default_value if text is None else key.parse(text)
+    assert isinstance(value, int), "thread counts are integers in the table"
+    return value
+
+
+def _shown(overrides: Mapping[str, str]) -> str:
+    """For the log: nothing of a key that could hold a secret."""
+    return (
+        ", ".join(
+            f"{name}={value if name in BROKER_CONFIGS and not BROKER_CONFIGS[name].sensitive else '[hidden]'}"
+            for name, value in sorted(overrides.items())
+        )
+        or "none"
+    )

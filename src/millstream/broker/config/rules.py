@@ -1,0 +1,169 @@
+"""What settings of a broker must hold between each other, and what this version cannot serve."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Final
+
+from millstream.broker.config.listeners import Listener
+from millstream.errors import ConfigError
+from millstream.metadata.config_key import ConfigValue
+
+_CLEANER_BYTES_PER_THREAD_LEAST: Final = 1 << 20
+_NOT_AN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - refused, not bound
+_ORDERED: Final = (
+    *(
+        (f"group.{kind}.min.{what}", f"group.{kind}.{what}", f"group.{kind}.max.{what}")
+        for kind in ("consumer", "share", "streams")
+        for what in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
+    ),
+    (
+        "group.share.min.record.lock.duration.ms",
+        "group.share.record.lock.duration.ms",
+        "group.share.max.record.lock.duration.ms",
+    ),
+    (
+        "group.share.min.delivery.count.limit",
+        "group.share.delivery.count.limit",
+        "group.share.max.delivery.count.limit",
+    ),
+    (
+        "group.share.min.partition.max.record.locks",
+        "group.share.partition.max.record.locks",
+        "group.share.max.partition.max.record.locks",
+    ),
+    ("group.streams.num.standby.replicas", "group.streams.max.standby.replicas"),
+)
+"""Keys of which each must be no more than the next."""
+
+
+def check_rules(values: Mapping[str, ConfigValue]) -> None:
+    """`values` by key, each good by itself. Raises ConfigError."""
+    _check_roles(values)
+    _check_connections(values)
+    _check_logs(values)
+    _check_groups(values)
+    for names in _ORDERED:
+        for lesser, greater in itertools.pairwise(names):
+            if _number(values, lesser) > _number(values, greater):
+                raise ConfigError(
+                    f"{lesser} must not be more than {greater}, which is {values[greater]}"
+                )
+
+
+def check_listeners(
+    values: Mapping[str, ConfigValue],
+    listeners: tuple[Listener, ...],
+    advertised: tuple[Listener, ...],
+) -> None:
+    """Raises ConfigError for two listeners at one port, a name that no listener has, an address that nobody can connect to."""
+    ports = [each.port for each in listeners if each.port]
+    if len(set(ports)) != len(ports):
+        raise ConfigError(
+            f"listeners: each needs a port of its own, not {', '.join(map(str, ports))}"
+        )
+    between = values["inter.broker.listener.name"]
+    if isinstance(between, str) and between.upper() not in {each.name for each in listeners}:
+        raise ConfigError(f"inter.broker.listener.name is {between}, which listeners does not have")
+    for listener in advertised:
+        if listener.host == _NOT_AN_ADDRESS:
+            raise ConfigError(
+                f"advertised.listeners cannot use {_NOT_AN_ADDRESS}: give an address that clients can connect to"
+            )
+    strangers = {each.name for each in advertised} - {each.name for each in listeners}
+    if strangers:
+        raise ConfigError(
+            f"advertised.listeners names {', '.join(sorted(strangers))}, which listeners does not have"
+        )
+
+
+def connection_overrides(text: str) -> dict[str, int]:
+    """`max.connections.per.ip.overrides` by address. Raises ConfigError for anything but ADDRESS:LIMIT,ADDRESS:LIMIT."""
+    limits = {}
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        host, colon, limit = item.rpartition(":")
+        if not (colon and host and limit.isascii() and limit.isdigit()):
+            raise ConfigError(
+                f"max.connections.per.ip.overrides: write ADDRESS:LIMIT,ADDRESS:LIMIT, not {item}"
+            )
+        limits[host.strip().strip("[]")] = int(limit)
+    return limits
+
+
+def _check_roles(values: Mapping[str, ConfigValue]) -> None:
+    roles, voters = values["process.roles"], values["controller.quorum.voters"]
+    assert isinstance(roles, tuple), "process.roles is a list in the table"
+    assert isinstance(voters, tuple), "controller.quorum.voters is a list in the table"
+    if values["broker.id"] not in {-1, values["node.id"]}:
+        raise ConfigError(
+            "node.id and broker.id are the same thing: give them the same value, or one only"
+        )
+    if set(roles) != {"broker", "controller"}:
+        raise ConfigError(
+            "process.roles: this version runs one node that is both; write process.roles=broker,controller"
+        )
+    if len(voters) > 1:
+        raise ConfigError(
+            f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"
+        )
+    for voter in voters:
+        if voter.partition("@")[0].strip() != str(values["node.id"]):
+            raise ConfigError(
+                f"controller.quorum.voters names {voter}, and this is node {values['node.id']}: write "
+                f"{values['node.id']}@HOST:PORT, or remove the key"
+            )
+
+
+def _check_connections(values: Mapping[str, ConfigValue]) -> None:
+    overrides = connection_overrides(str(values["max.connections.per.ip.overrides"]))
+    if values["max.connections.per.ip"] == 0 and not overrides:
+        raise ConfigError(
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides is set"
+        )
+    queued = _number(values, "queued.max.request.bytes")
+    if 0 < queued < _number(values, "socket.request.max.bytes"):
+        raise ConfigError(
+            "queued.max.request.bytes must be larger or equal to socket.request.max.bytes, or one request could not be read"
+        )
+
+
+def _check_groups(values: Mapping[str, ConfigValue]) -> None:
+    protocols = values["group.coordinator.rebalance.protocols"]
+    assert isinstance(protocols, tuple), (
+        "group.coordinator.rebalance.protocols is a list in the table"
+    )
+    if "classic" not in protocols:
+        raise ConfigError(
+            "group.coordinator.rebalance.protocols: add classic, which cannot be disabled"
+        )
+    for kind in ("consumer", "share", "streams"):
+        heartbeat, session = (
+            f"group.{kind}.heartbeat.interval.ms",
+            f"group.{kind}.session.timeout.ms",
+        )
+        if _number(values, heartbeat) >= _number(values, session):
+            raise ConfigError(
+                f"{heartbeat} must be less than {session}, which is {values[session]}"
+            )
+
+
+def _check_logs(values: Mapping[str, ConfigValue]) -> None:
+    for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
+        value = values[name]
+        if value == 0 or (isinstance(value, int) and value < -1):
+            raise ConfigError(f"{name} must be unlimited (-1), or greater than or equal to 1")
+    threads = _number(values, "log.cleaner.threads")
+    if (
+        _number(values, "log.cleaner.dedupe.buffer.size")
+        < threads * _CLEANER_BYTES_PER_THREAD_LEAST
+    ):
+        raise ConfigError(
+            "log.cleaner.dedupe.buffer.size must be at least 1 MiB for each thread of log.cleaner.threads"
+        )
+
+
+def _number(values: Mapping[str, ConfigValue], name: str) -> int:
+    value = values[name]
+    assert isinstance(value, int), f"{name} is a number in the table"
+    return value

@@ -1,0 +1,356 @@
+"""One partition of a coordinator's topic while this node leads it: its shard, its log, and the requests that wait.
+
+The edge of `coordinator.runtime`: loads the log into the shard, appends what the runtime says, tells it when that is safe,
+wakes it at its deadlines, and delivers its replies. One task drives the shard and nobody else touches it. Knows no API.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from millstream.broker.node.services import LogFlusher
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.storage.durability import is_safe, wait_until_safe
+from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
+from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Reply, Token
+from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Shard
+from millstream.errors import (
+    EncodeError,
+    InvalidRequest,
+    KafkaError,
+    MessageTooLarge,
+    NotCoordinator,
+    ProtocolError,
+)
+from millstream.log.append_check import AppendOrigin
+from millstream.log.file_range import FileRange
+from millstream.model import NO_PRODUCER_ID, Offset, ProducerId
+from millstream.protocol.record_frames import (
+    UnknownRecordType,
+    encode_record_key,
+    encode_record_value,
+)
+from millstream.records.batch import NO_SEQUENCE, BatchHeader, iterate_batches
+from millstream.records.builder import BatchBuilder, BatchOptions
+from millstream.records.compression import Codec
+from millstream.records.control import ControlType, TransactionMarker, read_control_type
+from millstream.records.record import Record, iterate_records
+from millstream.replication.partition import Partition
+from millstream.runtime import Clock, Instant
+
+_LOGGER = logging.getLogger(__name__)
+
+LOAD_CHUNK_BYTES: Final = 256 * 1024
+RECORDS_A_TURN: Final = 200
+"""Replayed between two breaths of the event loop."""
+OPERATIONS_PER_TURN: Final = 16
+WORK_PER_BREATH: Final = 64
+"""Turns, operations and records between two breaths: a millisecond or two."""
+
+ShardT = TypeVar("ShardT", bound=Shard)
+DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
+OnNotice = Callable[["CoordinatorPartition[ShardT]", object], None]
+"""Told of every notice of a shard once its records are committed. Starts what has to be done; does not wait for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorServices:
+    """What every partition of a coordinator works with."""
+
+    clock: Clock
+    purgatory: Purgatory
+    log_flusher: LogFlusher
+    flush_on_ack: str
+    """auto, always or never, as for produces with acks=all."""
+    commit_timeout_ms: int
+    codec: Codec = Codec.NONE
+    on_written: Callable[[Sequence[CoordinatorRecord]], None] = lambda _records: None
+    """Told of records once they are in the log; must not raise."""
+
+
+class CoordinatorPartition(Generic[ShardT]):
+    """Lives as long as this node leads the partition in one leader epoch. `run` is its task; `close` ends it."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        shard: ShardT,
+        decode_record: DecodeRecord,
+        services: CoordinatorServices,
+        on_notice: OnNotice[ShardT],
+    ) -> None:
+        self.partition: Final = partition
+        self.shard: Final = shard
+        self.leader_epoch: Final = partition.leader_epoch
+        self._runtime = CoordinatorRuntime(shard, services.commit_timeout_ms)
+        self._decode_record = decode_record
+        self._services = services
+        self._on_notice = on_notice
+        self._waiting: dict[Token, asyncio.Future[object]] = {}
+        self._last_token = 0
+        self._wake_up = asyncio.Event()
+        self._appended = asyncio.Event()
+        self._is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    # --- requests
+
+    def submit(
+        self,
+        name: str,
+        handle: Callable[[ShardT, CoordinatorContext, Instant], CoordinatorResult],
+        caller: CoordinatorContext,
+    ) -> asyncio.Future[object]:
+        """Hands a request to the shard. The future ends with the response, or with the KafkaError as its *result*.
+
+        `caller` describes the request; its token is given here. Raises CoordinatorLoadInProgress, NotCoordinator,
+        CoordinatorNotAvailable when too much waits.
+        """
+        self._last_token += 1
+        token = Token(self._last_token)
+        context = CoordinatorContext(
+            token, caller.api_version, caller.client_id, caller.client_host
+        )
+        operation = Operation[ShardT](name, token, lambda shard, now: handle(shard, context, now))
+        self._runtime.submit(operation, self._services.clock.now())
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self._waiting[token] = future
+        self._wake_up.set()
+        return future
+
+    async def end_transaction(self, marker: TransactionMarker) -> None:
+        """Puts the marker into the log; returns once it is safe there.
+
+        Raises CoordinatorLoadInProgress, NotCoordinator, and what `Partition.append_marker` raises.
+        """
+        self._runtime.check_active()
+        now = self._services.clock.now()
+        appended = self.partition.append_marker(marker, now)
+        end_offset = Offset(appended.last_offset + 1)
+        self._runtime.transaction_ended(
+            end_offset, ProducerId(marker.producer_id), committed=marker.is_commit
+        )
+        self._appended.set()
+        await self._wait_until_safe(end_offset)
+
+    def close(self) -> None:
+        """Another node coordinates from here on: everything that waits is told so, nothing is accepted any more."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._runtime.unload()
+        error = NotCoordinator(f"{self.partition.topic_partition} is coordinated elsewhere")
+        self._deliver([Reply(token, error) for token in list(self._waiting)])
+        self._wake_up.set()
+
+    # --- the task
+
+    async def run(self) -> None:
+        """Loads, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
+        try:
+            await self._load()
+        except (KafkaError, ProtocolError):
+            _LOGGER.exception("%s cannot be loaded", self.partition.topic_partition)
+            self.close()
+        async with asyncio.TaskGroup() as tasks:
+            committing = tasks.create_task(self._keep_committed())
+            await self._drive()
+            committing.cancel()
+
+    async def _drive(self) -> None:
+        while not self._is_closed:
+            self._wake_up.clear()
+            await self._advance()
+            await self._wait_for_work()
+
+    async def _advance(self) -> None:
+        """Until nothing is due, giving way to others now and then."""
+        work = 0
+        while not self._is_closed:
+            now = self._services.clock.now()
+            ready = self._runtime.advance(now, OPERATIONS_PER_TURN)
+            self._deliver(ready.replies)
+            for notice in ready.notices:
+                self._on_notice(self, notice)
+            if ready.records:
+                self._append(ready.records, now)
+            elif not ready.replies and not ready.is_unfinished:
+                return
+            work += 1 + len(ready.records) + ready.is_unfinished * OPERATIONS_PER_TURN
+            if work >= WORK_PER_BREATH:
+                work = 0
+                await asyncio.sleep(0)
+
+    async def _wait_for_work(self) -> None:
+        deadline_ms = self._runtime.next_deadline_ms()
+        wait_s = None
+        if deadline_ms is not None:
+            wait_s = max(0, deadline_ms - self._services.clock.now().monotonic_ms) / 1000
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self._wake_up.wait()
+
+    def _append(self, records: Sequence[CoordinatorRecord], now: Instant) -> None:
+        try:
+            batches = memoryview(self._batches(records, now))
+            appended = self.partition.append(batches, now, origin=AppendOrigin.COORDINATOR)
+        except KafkaError as error:
+            self._append_failed(error, now)
+            return
+        except EncodeError as error:
+            # A client chose strings that are legal in a request but too long for a record.
+            self._append_failed(InvalidRequest(str(error)), now)
+            return
+        self._services.on_written(records)
+        self._runtime.appended(Offset(appended.first_offset), now)
+        if self._is_safe(self._runtime.end_offset):
+            self._runtime.committed(Offset(self._runtime.end_offset))
+        else:
+            self._appended.set()
+
+    def _append_failed(self, error: KafkaError, now: Instant) -> None:
+        _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
+        self._runtime.append_failed(error, now)
+
+    def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
+        """One batch, or as many as max.message.bytes asks for; they are appended together.
+
+        Raises MessageTooLarge for a record that alone exceeds it, as Kafka's coordinators do: clients choose what is in a record.
+        """
+        bytes_max = self.partition.log.config.max_message_bytes
+        encoded = bytearray()
+        builder = self._builder(records[0], bytes_max)
+        for record in records:
+            key = encode_record_key(record.key)
+            value = (
+                None
+                if record.value is None
+                else encode_record_value(record.value, record.value_version)
+            )
+            if not builder.append(now.wall_ms, key, value):
+                encoded += _built(builder, bytes_max)
+                builder = self._builder(record, bytes_max)
+                builder.append(now.wall_ms, key, value)
+        return encoded + _built(builder, bytes_max)
+
+    def _builder(self, first: CoordinatorRecord, bytes_max: int) -> BatchBuilder:
+        options = BatchOptions(
+            codec=self._services.codec,
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            base_sequence=NO_SEQUENCE if first.producer_id == NO_PRODUCER_ID else 0,
+            is_transactional=first.producer_id != NO_PRODUCER_ID,
+        )
+        return BatchBuilder(options, bytes_max)
+
+    def _deliver(self, replies: Sequence[Reply]) -> None:
+        """Whoever is gone (its connection closed) needs no answer."""
+        for reply in replies:
+            future = self._waiting.pop(reply.token)
+            if not future.done():
+                future.set_result(reply.outcome)
+
+    # --- durability
+
+    async def _keep_committed(self) -> None:
+        """Tells the shard how far its log is safe. While it waits for the disk or the replicas, more is appended and shares the next wait."""
+        while True:
+            await self._appended.wait()
+            self._appended.clear()
+            end_offset = self._runtime.end_offset
+            try:
+                await self._wait_until_safe(end_offset)
+            except KafkaError:
+                _LOGGER.exception("%s cannot be committed", self.partition.topic_partition)
+                self.close()
+                return
+            self._runtime.committed(Offset(end_offset))
+            self._wake_up.set()
+
+    async def _wait_until_safe(self, end_offset: int) -> None:
+        services = self._services
+        await wait_until_safe(
+            self.partition,
+            end_offset,
+            services.flush_on_ack,
+            log_flusher=services.log_flusher,
+            purgatory=services.purgatory,
+        )
+
+    def _is_safe(self, end_offset: int) -> bool:
+        return is_safe(self.partition, end_offset, self._services.flush_on_ack)
+
+    # --- loading
+
+    async def _load(self) -> None:
+        """The end of the log may move while older leaders' records become committed; what is there now is what counts."""
+        partition = self.partition
+        offset, end_offset = partition.log_start_offset, partition.log_end_offset
+        while offset < end_offset and not self._is_closed:
+            offset = await self._load_chunk(offset, end_offset)
+        if not self._is_closed:
+            self._runtime.finish_loading(Offset(end_offset), self._services.clock.now())
+
+    async def _load_chunk(self, offset: int, end_offset: int) -> int:
+        """Returns where to go on. Others have their turn between the records, and what closes the partition ends it."""
+        records = self.partition.log.read(offset, LOAD_CHUNK_BYTES, end_offset).records
+        data = records.read() if isinstance(records, FileRange) else records
+        turn = RECORDS_A_TURN
+        for header, batch in iterate_batches(memoryview(data)):
+            if header.is_control:
+                self._replay_marker(header, batch)
+            for record in self._records(header, batch, offset):
+                self._replay(header, record)
+                turn -= 1
+                if turn == 0:
+                    turn = RECORDS_A_TURN
+                    await asyncio.sleep(0)
+                    if self._is_closed:
+                        return end_offset
+            offset = header.next_offset
+        await asyncio.sleep(0)
+        return offset
+
+    def _records(self, header: BatchHeader, batch: memoryview, offset: int) -> Iterator[Record]:
+        """Those that are not markers. The batch that holds `offset` may begin before it."""
+        if header.is_control:
+            return iter(())
+        return (record for record in iterate_records(header, batch) if record.offset >= offset)
+
+    def _replay(self, header: BatchHeader, record: Record) -> None:
+        try:
+            key, value = self._decode_record(record.key or b"", record.value)
+        except UnknownRecordType as error:
+            _LOGGER.warning(
+                "%s: offset %d passed over: %s",
+                self.partition.topic_partition,
+                record.offset,
+                error,
+            )
+            return
+        producer_id = header.producer_id if header.is_transactional else -1
+        loaded = CoordinatorRecord(key, value, producer_id=ProducerId(producer_id))
+        self._runtime.replay_loaded(Offset(record.offset), loaded)
+
+    def _replay_marker(self, header: BatchHeader, batch: memoryview) -> None:
+        for record in iterate_records(header, batch):
+            kind = read_control_type(record.key)
+            if kind in (ControlType.COMMIT, ControlType.ABORT):
+                self._runtime.shard.replay_end_transaction(
+                    ProducerId(header.producer_id), committed=kind is ControlType.COMMIT
+                )
+
+
+def _built(builder: BatchBuilder, bytes_max: int) -> bytearray:
+    batch = builder.build()
+    if len(batch) > bytes_max:
+        raise MessageTooLarge(f"a record of {len(batch)} bytes, max.message.bytes is {bytes_max}")
+    return batch

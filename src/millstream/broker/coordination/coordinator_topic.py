@@ -1,0 +1,182 @@
+"""The shards of one coordinator on this node: one for every partition of its internal topic that this node leads.
+
+Follows the metadata (which partitions are ours) and finds the shard of a key. What a shard does is its package's business
+(`coordinator.group`, `coordinator.transaction`, `coordinator.share`); how one is driven is `coordinator_partition`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from millstream.broker.coordination.coordinator_partition import (
+    CoordinatorPartition,
+    CoordinatorServices,
+    DecodeRecord,
+    OnNotice,
+)
+from millstream.broker.node.services import Partitions, Tasks
+from millstream.coordinator.placement import partition_for
+from millstream.coordinator.result import NO_TOKEN, CoordinatorContext, CoordinatorResult
+from millstream.coordinator.runtime import Shard
+from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
+from millstream.metadata.image import MetadataImage, TopicImage
+from millstream.model import BrokerId
+from millstream.runtime import Instant
+
+ShardT = TypeVar("ShardT", bound=Shard)
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+Handle = Callable[[ShardT, RequestT, CoordinatorContext, Instant], CoordinatorResult]
+
+NODE_ITSELF: Final = CoordinatorContext(NO_TOKEN, 0)
+"""The caller of what the node asks of its own shards."""
+
+
+def _unexpected_notice(partition: CoordinatorPartition[ShardT], notice: object) -> None:
+    raise AssertionError(f"{partition.partition.topic_partition} gives no notices: {notice}")
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorKind(Generic[ShardT]):
+    """What makes one coordinator different from another."""
+
+    topic: str
+    """The internal topic that keeps its records."""
+    new_shard: Callable[[int], ShardT]
+    """A shard for the partition of this index, before anything has been replayed into it."""
+    decode_record: DecodeRecord
+    on_notice: OnNotice[ShardT] = _unexpected_notice
+
+
+class CoordinatorTopic(Generic[ShardT]):
+    """`apply` is to be called with every image, after the node's partitions have followed it."""
+
+    def __init__(
+        self,
+        kind: CoordinatorKind[ShardT],
+        broker_id: BrokerId,
+        *,
+        partitions: Partitions,
+        tasks: Tasks,
+        services: CoordinatorServices,
+    ) -> None:
+        self._kind = kind
+        self._broker_id = broker_id
+        self._partitions = partitions
+        self._tasks = tasks
+        self._services = services
+        self._led: dict[int, CoordinatorPartition[ShardT]] = {}
+        self._partition_count = 0
+
+    def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
+        """The shards of this node, loading ones included."""
+        return iter(list(self._led.values()))
+
+    # --- following the metadata
+
+    def apply(self, image: MetadataImage) -> None:
+        """Takes on the partitions this node leads now, lets go of the others."""
+        topic = image.topic(self._kind.topic)
+        self._partition_count = 0 if topic is None else len(topic.partitions)
+        epochs = self._led_epochs(topic)
+        for index, shard in list(self._led.items()):
+            if epochs.get(index) != shard.leader_epoch:
+                shard.close()
+                del self._led[index]
+        for index in sorted(epochs.keys() - self._led.keys()):
+            self._led[index] = self._started_shard(index)
+
+    def close(self) -> None:
+        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        for shard in self._led.values():
+            shard.close()
+        self._led.clear()
+
+    def _led_epochs(self, topic: TopicImage | None) -> dict[int, int]:
+        if topic is None:
+            return {}
+        return {
+            partition.partition: partition.leader_epoch
+            for partition in topic.partitions
+            if partition.leader == self._broker_id
+        }
+
+    def _started_shard(self, index: int) -> CoordinatorPartition[ShardT]:
+        kind = self._kind
+        partition = self._partitions.get(kind.topic, index)
+        shard = CoordinatorPartition(
+            partition, kind.new_shard(index), kind.decode_record, self._services, kind.on_notice
+        )
+        self._tasks.start(shard.run(), f"coordinator {partition.topic_partition}")
+        return shard
+
+    # --- requests
+
+    def partition_of(self, key: str) -> int:
+        """The partition whose leader coordinates `key`. Raises CoordinatorNotAvailable while the topic does not exist."""
+        if not self._partition_count:
+            raise CoordinatorNotAvailable(f"{self._kind.topic} does not exist yet")
+        return partition_for(key, self._partition_count)
+
+    def partition_led(self, index: int) -> CoordinatorPartition[ShardT]:
+        """Raises NotCoordinator."""
+        shard = self._led.get(index)
+        if shard is None:
+            raise NotCoordinator
+        return shard
+
+    def shard_of(self, key: str) -> CoordinatorPartition[ShardT]:
+        """Raises CoordinatorNotAvailable, NotCoordinator."""
+        return self.partition_led(self.partition_of(key))
+
+    async def ask(
+        self,
+        key: str,
+        handle: Handle[ShardT, RequestT],
+        request: RequestT,
+        expected: type[ResponseT],
+        caller: CoordinatorContext,
+    ) -> ResponseT:
+        """The response of the shard of `key`. Raises what the shard refuses with.
+
+        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
+        """
+        return await ask_shard(self.shard_of(key), handle, request, expected, caller)
+
+    async def ask_all(
+        self,
+        handle: Handle[ShardT, RequestT],
+        request: RequestT,
+        expected: type[ResponseT],
+        caller: CoordinatorContext,
+    ) -> tuple[list[ResponseT], KafkaError | None]:
+        """What the shards of this node say, and the error of one that could not."""
+        answers: list[ResponseT] = []
+        failure: KafkaError | None = None
+        for shard in self:
+            try:
+                answers.append(await ask_shard(shard, handle, request, expected, caller))
+            except NotCoordinator:
+                continue  # another node has taken over and will be asked too
+            except KafkaError as error:
+                failure = error
+        return answers, failure
+
+
+async def ask_shard(
+    shard: CoordinatorPartition[ShardT],
+    handle: Handle[ShardT, RequestT],
+    request: RequestT,
+    expected: type[ResponseT],
+    caller: CoordinatorContext,
+) -> ResponseT:
+    """Raises what the shard refuses with, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable."""
+    outcome = await shard.submit(
+        type(request).__name__, lambda s, given, now: handle(s, request, given, now), caller
+    )
+    if isinstance(outcome, KafkaError):
+        raise outcome
+    assert isinstance(outcome, expected), f"a shard answers with {expected.__name__}"
+    return outcome

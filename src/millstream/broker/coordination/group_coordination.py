@@ -1,0 +1,176 @@
+"""The group coordinator of this node: the shards of `__consumer_offsets`, told of every new image.
+
+What groups do is `coordinator.group`; which shards there are and how they are driven is `coordinator_topic`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TypeVar
+
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.group_settings import group_coordinator_config
+from millstream.broker.coordination.coordinator_partition import (
+    CoordinatorPartition,
+    CoordinatorServices,
+)
+from millstream.broker.coordination.coordinator_topic import (
+    NODE_ITSELF,
+    CoordinatorKind,
+    CoordinatorTopic,
+    Handle,
+)
+from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
+from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.requests.pattern_matching import MatchingThread, matching
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.regex import TopicsToMatch
+from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.result import CoordinatorContext
+from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId
+from millstream.protocol.record_frames import decode_group_record
+from millstream.runtime import Random
+
+_LOGGER = logging.getLogger(__name__)
+_RETRY_S = 0.1
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+
+
+class GroupCoordination:
+    """`apply` is to be called with every image, after the node's partitions have followed it."""
+
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        broker_id: BrokerId,
+        random: Random,
+        *,
+        partitions: Partitions,
+        tasks: Tasks,
+        services: CoordinatorServices,
+        thread: MatchingThread,
+    ) -> None:
+        self._tasks = tasks
+        self._thread = thread
+        self._clock = services.clock
+        self._image = MetadataImage()
+        self._config = config
+        self._random = random
+        self.shards = CoordinatorTopic(
+            CoordinatorKind(
+                CONSUMER_OFFSETS, self._new_shard, decode_group_record, self._on_notice
+            ),
+            broker_id,
+            partitions=partitions,
+            tasks=tasks,
+            services=services,
+        )
+
+    # --- following the metadata
+
+    def apply(self, image: MetadataImage) -> None:
+        """Takes on the partitions this node leads now, lets go of the others, tells all of the new image."""
+        previous, self._image = self._image, image
+        self.shards.apply(image)
+        for partition in self.shards:
+            partition.shard.apply_image(image)
+        if image.topics is not previous.topics:
+            deleted = sorted(previous.topics.by_name.keys() - image.topics.by_name.keys())
+            for partition in self.shards:
+                self._tell_of_topics(partition, deleted)
+
+    def change_config(self, config: BrokerConfig) -> None:
+        """Settings were changed while the node runs."""
+        self._config = group_coordinator_config(config)
+        for partition in self.shards:
+            partition.shard.change_config(self._config)
+
+    def close(self) -> None:
+        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        self.shards.close()
+
+    def _new_shard(self, index: int) -> GroupShard:
+        del index
+        return GroupShard(self._config, self._random)
+
+    def _tell_of_topics(
+        self, partition: CoordinatorPartition[GroupShard], deleted: list[str]
+    ) -> None:
+        """Nobody waits for it. A shard that is still loading, or a node that dies now, leaves it to expiry and to the next image."""
+        try:
+            partition.submit("new image", GroupShard.handle_new_image, NODE_ITSELF)
+            if deleted:
+                partition.submit(
+                    "topics deleted",
+                    lambda s, context, now: s.handle_topics_deleted(deleted, context, now),
+                    NODE_ITSELF,
+                )
+        except KafkaError as error:
+            name = partition.partition.topic_partition
+            _LOGGER.debug("%s is not told of changed topics: %s", name, error)
+
+    # --- what shards ask for
+
+    def _on_notice(self, partition: CoordinatorPartition[GroupShard], notice: object) -> None:
+        assert isinstance(notice, TopicsToMatch), "the only notice of a group shard"
+        self._tasks.start(self._match(partition, notice), f"topics of group {notice.group_id}")
+
+    async def _match(
+        self, partition: CoordinatorPartition[GroupShard], asked: TopicsToMatch
+    ) -> None:
+        """A shard that has gone meanwhile has no use for it: the next one asks again."""
+        matches = {regex: await self._matches(asked, regex) for regex in asked.regexes}
+        while not partition.is_closed:
+            try:
+                partition.submit(
+                    "topics matched",
+                    lambda shard, context, now: shard.handle_matches(asked, matches, context, now),
+                    NODE_ITSELF,
+                )
+            except CoordinatorNotAvailable:
+                await asyncio.sleep(_RETRY_S)  # its queue is full
+            else:
+                return
+
+    async def _matches(self, asked: TopicsToMatch, regex: str) -> frozenset[str]:
+        try:
+            return await matching(regex, asked.topics, self._thread, self._clock)
+        except InvalidRegularExpression as error:
+            _LOGGER.warning(
+                "group %s: the expression %.100r is taken to mean no topic: %s",
+                asked.group_id,
+                regex,
+                error,
+            )
+            return frozenset()
+
+    # --- requests
+
+    async def ask(
+        self,
+        group_id: str,
+        handle: Handle[GroupShard, RequestT],
+        request: RequestT,
+        expected: type[ResponseT],
+        caller: CoordinatorContext,
+    ) -> ResponseT:
+        """The response of the group's shard. Raises what the shard refuses with.
+
+        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
+        """
+        return await self.shards.ask(group_id, handle, request, expected, caller)
+
+    async def ask_all(
+        self,
+        handle: Handle[GroupShard, RequestT],
+        request: RequestT,
+        expected: type[ResponseT],
+        caller: CoordinatorContext,
+    ) -> tuple[list[ResponseT], KafkaError | None]:
+        """What the shards of this node say, and the error of one that could not."""
+        return await self.shards.ask_all(handle, request, expected, caller)

@@ -1,0 +1,128 @@
+"""The share coordinator of this node: the shards of `__share_group_state`, told of every new image, and their pruning.
+
+What is kept is `coordinator.share`; which shards there are and how they are driven is `coordinator_topic`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from typing import TypeVar
+
+from millstream.broker.coordination.coordinator_partition import (
+    CoordinatorPartition,
+    CoordinatorServices,
+)
+from millstream.broker.coordination.coordinator_topic import (
+    NODE_ITSELF,
+    CoordinatorKind,
+    CoordinatorTopic,
+    Handle,
+)
+from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
+from millstream.broker.node.services import Partitions, Tasks
+from millstream.coordinator.share.config import ShareCoordinatorConfig
+from millstream.coordinator.share.shard import ShareShard
+from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.errors import KafkaError
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId, Uuid
+from millstream.protocol.record_frames import decode_share_record
+
+_LOGGER = logging.getLogger(__name__)
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+
+
+class ShareStateCoordination:
+    """`apply` is to be called with every image, after the node's partitions have followed it."""
+
+    def __init__(
+        self,
+        config: ShareCoordinatorConfig,
+        broker_id: BrokerId,
+        *,
+        partitions: Partitions,
+        tasks: Tasks,
+        services: CoordinatorServices,
+    ) -> None:
+        self._image = MetadataImage()
+        self._config = config
+        self.shards = CoordinatorTopic(
+            CoordinatorKind(SHARE_GROUP_STATE, self._new_shard, decode_share_record),
+            broker_id,
+            partitions=partitions,
+            tasks=tasks,
+            services=services,
+        )
+
+    # --- following the metadata
+
+    def apply(self, image: MetadataImage) -> None:
+        """Takes on the partitions this node leads now, lets go of the others, tells all of deleted topics."""
+        previous, self._image = self._image, image
+        self.shards.apply(image)
+        for partition in self.shards:
+            partition.shard.apply_image(image)
+        if image.topics is not previous.topics:
+            deleted = previous.topics.by_id.keys() - image.topics.by_id.keys()
+            for partition in self.shards if deleted else ():
+                _tell_of_topics(partition, deleted)
+
+    def close(self) -> None:
+        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        self.shards.close()
+
+    def _new_shard(self, index: int) -> ShareShard:
+        del index
+        return ShareShard(self._config)
+
+    # --- requests
+
+    async def ask(
+        self,
+        key: SharePartitionKey,
+        handle: Handle[ShareShard, RequestT],
+        request: RequestT,
+        expected: type[ResponseT],
+    ) -> ResponseT:
+        """The answer of the shard that keeps `key`. Raises what the shard refuses with.
+
+        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
+        """
+        return await self.shards.ask(key.text, handle, request, expected, NODE_ITSELF)
+
+    # --- upkeep
+
+    async def keep_pruned(self, interval_ms: int) -> None:
+        """Deletes what later snapshots have made redundant, until cancelled."""
+        while True:
+            await asyncio.sleep(interval_ms / 1000)
+            self.prune()
+
+    def prune(self) -> None:
+        """A partition that cannot be pruned now stays longer; it is said and tried again."""
+        for shard in self.shards:
+            partition = shard.partition
+            needed = min(shard.shard.first_needed_offset, partition.high_watermark)
+            try:
+                if needed > partition.log_start_offset:
+                    partition.delete_records_before(needed)
+            except KafkaError as error:
+                _LOGGER.warning("%s is not pruned: %s", partition.topic_partition, error)
+
+
+def _tell_of_topics(
+    partition: CoordinatorPartition[ShareShard], topic_ids: Collection[Uuid]
+) -> None:
+    """Nobody waits for it. A shard that is still loading keeps state of a topic that nobody can ask for."""
+    try:
+        partition.submit(
+            "topics deleted",
+            lambda shard, context, now: shard.handle_topics_deleted(topic_ids, context, now),
+            NODE_ITSELF,
+        )
+    except KafkaError as error:
+        _LOGGER.debug("%s: %s", partition.partition.topic_partition, error)

@@ -1,0 +1,101 @@
+"""The internal topics of streams applications (KIP-1071): made on behalf of members whose heartbeat found them missing.
+
+Nobody waits for a creation: the member is told that topics are missing until a later heartbeat finds them. A topic that could
+not be made is not tried again for a while, and its member is told why.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.broker.node.services import ControllerClient, Tasks
+from millstream.controller.controller import Controller
+from millstream.coordinator.group.streams.configured_topology import InternalTopic
+from millstream.errors import KafkaError, TopicAlreadyExists, error_for
+from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from millstream.quoting import some_of
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+FAILURES_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    message: str
+    forget_at_ms: int
+
+
+class StreamsInternalTopics:
+    """Bounded: one creation a topic at a time, and the newest failures."""
+
+    def __init__(
+        self, controller: ControllerClient, tasks: Tasks, clock: Clock, timeout_ms: int
+    ) -> None:
+        """`timeout_ms`: how long the controller may take."""
+        self._controller = controller
+        self._tasks = tasks
+        self._clock = clock
+        self._timeout_ms = timeout_ms
+        self._in_flight: set[str] = set()
+        self._failures: OrderedDict[str, _Failure] = OrderedDict()
+
+    def create(self, topics: Sequence[InternalTopic], retry_after_ms: int) -> None:
+        """Starts making those that nobody is making and that did not just fail."""
+        failed = self.failures(topic.name for topic in topics)
+        wanted = [
+            topic
+            for topic in topics
+            if topic.name not in self._in_flight and topic.name not in failed
+        ]
+        if wanted:
+            self._in_flight.update(topic.name for topic in wanted)
+            self._tasks.start(self._create(wanted, retry_after_ms), "streams internal topics")
+
+    def failures(self, names: Iterable[str]) -> Mapping[str, str]:
+        """Why topics could not be made, by name, as far as that is still fresh."""
+        now_ms = self._clock.now().monotonic_ms
+        return {
+            name: failure.message
+            for name in names
+            if (failure := self._failures.get(name)) is not None and failure.forget_at_ms > now_ms
+        }
+
+    async def _create(self, topics: Sequence[InternalTopic], retry_after_ms: int) -> None:
+        names = [topic.name for topic in topics]
+        request = CreateTopicsRequest(
+            topics=[topic.creatable() for topic in topics], timeout_ms=self._timeout_ms
+        )
+        try:
+            response = await self._controller.submit(Controller.handle_create_topics, request)
+        except KafkaError as error:
+            _LOGGER.warning("internal topics %s could not be created: %s", some_of(names), error)
+            for name in names:
+                self._remember(name, str(error), retry_after_ms)
+        else:
+            self._note(response, retry_after_ms)
+        finally:
+            self._in_flight.difference_update(names)
+
+    def _note(self, response: CreateTopicsResponse, retry_after_ms: int) -> None:
+        refused = []
+        for result in response.topics:
+            if result.error_code in (0, TopicAlreadyExists.code):
+                self._failures.pop(result.name, None)
+                continue
+            message = result.error_message or str(error_for(result.error_code))
+            refused.append(f"{result.name} ({message})")
+            self._remember(result.name, message, retry_after_ms)
+        if refused:
+            _LOGGER.warning("internal topics could not be created: %s", some_of(refused))
+
+    def _remember(self, name: str, message: str, retry_after_ms: int) -> None:
+        self._failures.pop(name, None)
+        forget_at_ms = self._clock.now().monotonic_ms + retry_after_ms
+        self._failures[name] = _Failure(message, forget_at_ms)
+        if len(self._failures) > FAILURES_MAX:
+            self._failures.popitem(last=False)

@@ -1,0 +1,124 @@
+"""The transaction coordinator of this node: the shards of `__transaction_state`, told of every new image.
+
+What transactions do is `coordinator.transaction`; what follows from a decision is `transaction_completion`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TypeVar, final
+
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.coordination.coordinator_partition import (
+    CoordinatorPartition,
+    CoordinatorServices,
+)
+from millstream.broker.coordination.coordinator_topic import (
+    CoordinatorKind,
+    CoordinatorTopic,
+    Handle,
+)
+from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
+from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.transactions.completion import TransactionCompletion
+from millstream.broker.transactions.producer_ids import ProducerIds
+from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.coordinator.transaction.transaction_version import (
+    TRANSACTION_VERSION,
+    TransactionVersion,
+)
+from millstream.coordinator.transaction.turn import PreparedTransaction
+from millstream.errors import KafkaError
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId
+from millstream.protocol.record_frames import decode_transaction_record
+
+_LOGGER = logging.getLogger(__name__)
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+
+
+def transaction_coordinator_config(config: BrokerConfig) -> TransactionCoordinatorConfig:
+    return TransactionCoordinatorConfig(
+        transaction_max_timeout_ms=config.transaction_max_timeout_ms,
+        transactional_id_expiration_ms=config.transactional_id_expiration_ms,
+        transaction_abort_timed_out_transaction_cleanup_interval_ms=config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+        transaction_remove_expired_transaction_cleanup_interval_ms=config.transaction_remove_expired_transaction_cleanup_interval_ms,
+    )
+
+
+@final
+class TransactionCoordination:
+    """`apply` is to be called with every image, after the node's partitions have followed it."""
+
+    def __init__(
+        self,
+        config: TransactionCoordinatorConfig,
+        broker_id: BrokerId,
+        producer_ids: ProducerIds,
+        completion: TransactionCompletion,
+        *,
+        partitions: Partitions,
+        tasks: Tasks,
+        services: CoordinatorServices,
+    ) -> None:
+        self._config = config
+        self._producer_ids = producer_ids
+        self._completion = completion
+        self._tasks = tasks
+        self._level = TransactionVersion.TV_0
+        self.shards = CoordinatorTopic(
+            CoordinatorKind(
+                TRANSACTION_STATE, self._new_shard, decode_transaction_record, self._on_notice
+            ),
+            broker_id,
+            partitions=partitions,
+            tasks=tasks,
+            services=services,
+        )
+
+    def apply(self, image: MetadataImage) -> None:
+        """Takes on the partitions this node leads now, lets go of the others; follows the finalized transaction.version."""
+        self._level = TransactionVersion(image.features.get(TRANSACTION_VERSION, 0))
+        self.shards.apply(image)
+        for partition in self.shards:
+            partition.shard.level = self._level
+
+    def close(self) -> None:
+        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        self.shards.close()
+
+    async def ask(
+        self,
+        transactional_id: str,
+        handle: Handle[TransactionShard, RequestT],
+        request: RequestT,
+        expected: type[ResponseT],
+        caller: CoordinatorContext,
+    ) -> ResponseT:
+        """The response of the shard. Raises what it refuses with.
+
+        Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask, or no producer
+        id for it to give.
+        """
+        try:
+            await self._producer_ids.reserve()
+        except KafkaError as error:
+            # Few need one; who does and finds none is told to ask again.
+            _LOGGER.info("no producer id is at hand: %s", error)
+        return await self.shards.ask(transactional_id, handle, request, expected, caller)
+
+    def _new_shard(self, index: int) -> TransactionShard:
+        del index
+        return TransactionShard(self._config, self._producer_ids.take)
+
+    def _on_notice(
+        self, coordinator: CoordinatorPartition[TransactionShard], notice: object
+    ) -> None:
+        assert isinstance(notice, PreparedTransaction), "the only notice of a transaction shard"
+        self._tasks.start(
+            self._completion.complete(coordinator, notice),
+            f"markers of {notice.transaction.transactional_id}",
+        )

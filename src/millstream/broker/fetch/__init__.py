@@ -1,0 +1,1 @@
+"""Fetch sessions (KIP-227) and the search for offsets by time."""

@@ -1,0 +1,130 @@
+"""One fetch session: the partitions that a fetcher asked for, what it was told of them, and which of them are to be read.
+
+A partition that has nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
+a poll costs as much as what changed. Whether it is quiet is asked when its fetcher is told, in one step with following it: it may
+have made progress since it was read, or have had no place in the answer. What makes no progress and changes all the same (a directory that fails) is noticed by
+reading everything now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, final
+
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.model import TopicPartition, Uuid
+from millstream.protocol.generated.fetch import FetchPartition, PartitionData
+from millstream.runtime import Instant
+
+_READ_ALL_INTERVAL_MS: Final = 10_000
+
+
+class FetchKey(NamedTuple):
+    """A partition as its fetcher names it: by topic up to version 12, by topic id from 13 on."""
+
+    topic: str
+    topic_id: Uuid
+    partition: int
+
+
+Answer = tuple[FetchKey, PartitionData]
+FindQuiet = Callable[[FetchKey, FetchPartition, PartitionData], TopicPartition | None]
+"""The partition of a key if it has no more to tell now than its fetcher is told; None if it has, or is not there."""
+
+
+@dataclass(slots=True)
+class _SessionPartition:
+    asked: FetchPartition
+    told_high_watermark: int = -1
+    told_log_start_offset: int = -1
+    followed: TopicPartition | None = None
+
+    def is_news(self, data: PartitionData) -> bool:
+        return (
+            bool(data.records)
+            or data.error_code != 0
+            or data.high_watermark != self.told_high_watermark
+            or data.log_start_offset != self.told_log_start_offset
+            or data.diverging_epoch.epoch != -1
+        )
+
+    def remember(self, data: PartitionData) -> None:
+        """An error is told again and again until it is gone: what was told before it no longer counts."""
+        is_error = data.error_code != 0
+        self.told_high_watermark = -1 if is_error else data.high_watermark
+        self.told_log_start_offset = data.log_start_offset
+
+
+@final
+class FetchSession:
+    """One fetcher's partitions. `stirring` are those to be read, in the order in which bytes are given out."""
+
+    def __init__(
+        self, session_id: int, uses_topic_ids: bool, purgatory: Purgatory, now: Instant
+    ) -> None:
+        self.session_id = session_id
+        self.uses_topic_ids = uses_topic_ids
+        self.created_ms = self.last_used_ms = self._all_read_ms = now.monotonic_ms
+        self.epoch = 1
+        """The epoch the next request must carry."""
+        self.partitions: dict[FetchKey, _SessionPartition] = {}
+        self.stirring: dict[FetchKey, None] = {}
+        self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
+        self._keys: dict[TopicPartition, FetchKey] = {}
+        """Of the partitions that were quiet once: they are followed from then on."""
+        self._follower = purgatory.follower(self._stirred)
+
+    def ask(self, key: FetchKey, asked: FetchPartition) -> None:
+        known = self.partitions.get(key)
+        if known is None:
+            self.partitions[key] = _SessionPartition(asked)
+        else:
+            known.asked = asked
+        self.stirring[key] = None
+
+    def forget(self, key: FetchKey) -> None:
+        known = self.partitions.pop(key, None)
+        self.stirring.pop(key, None)
+        if known is not None and known.followed is not None:
+            self._follower.leave(known.followed)
+            del self._keys[known.followed]
+
+    def told(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
+        """What the fetcher gets of `key`."""
+        known = self.partitions[key]
+        known.remember(data)
+        self.stirring.pop(key, None)
+        if (
+            data.records
+            or data.error_code
+            or data.diverging_epoch.epoch != -1
+            or not self._is_followed(key, known, find_quiet(key, known.asked, data))
+        ):
+            self.stirring[key] = None
+
+    def _is_followed(
+        self, key: FetchKey, known: _SessionPartition, quiet: TopicPartition | None
+    ) -> bool:
+        """Not what another key follows already: a topic that was made again has the partitions of the old one by name."""
+        if quiet is None:
+            return False
+        if known.followed is None and quiet not in self._keys:
+            known.followed = quiet
+            self._keys[quiet] = key
+            self._follower.follow(quiet)
+        return known.followed == quiet
+
+    def maybe_read_all(self, now: Instant) -> None:
+        if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
+            self._all_read_ms = now.monotonic_ms
+            self.stirring.update(dict.fromkeys(self.partitions))
+
+    def close(self) -> None:
+        self._follower.close()
+
+    def _stirred(self, partition: TopicPartition) -> None:
+        key = self._keys[partition]
+        self.stirring[key] = None
+        if self.tell is not None:
+            self.tell(key, self.partitions[key].asked)

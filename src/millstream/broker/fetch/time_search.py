@@ -1,0 +1,21 @@
+"""Finds the first record of a partition that is not older than a time. Batches are unpacked where they keep nobody waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.errors import KafkaStorageError
+from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
+
+
+async def first_found(searches: Iterator[BatchSearch], pool: DiskPool) -> TimestampedOffset | None:
+    """What the first search that finds anything finds. Raises KafkaStorageError, and KafkaError for a batch that is damaged."""
+    for search in searches:
+        try:
+            found = search.run() if search.is_small else await pool.unpack(search.run)
+        except OSError as error:
+            raise KafkaStorageError(f"cannot read the log: {error.strerror or error}") from error
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,1 @@
+"""The node's HTTP pages: health and metrics."""

@@ -1,0 +1,79 @@
+"""What a node says over HTTP: /metrics, /livez, /readyz, /healthz."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Final
+
+from millstream.broker.http.health import cluster_health, reasons_not_ready
+from millstream.broker.http.server import (
+    HttpResponse,
+    HttpServer,
+    Responder,
+    one_piece,
+    plain,
+)
+from millstream.broker.metrics.catalogue import families
+from millstream.broker.metrics.exposition import CONTENT_TYPE, render
+from millstream.broker.metrics.loop_lag import watch_loop_lag
+from millstream.broker.node.node import Node
+
+_LOGGER = logging.getLogger(__name__)
+_SAMPLES_BETWEEN_BREATHS: Final = 500
+
+
+def start_http(server: HttpServer, node: Node) -> None:
+    """From the first moment of the start to the last of the shutdown, so that probes see both."""
+    node.tasks.start(server.serve(responder(node)), "http")
+    node.tasks.start(watch_loop_lag(node.metrics), "event loop lag")
+    _LOGGER.info("metrics and health at %s", server.url)
+
+
+def responder(node: Node) -> Responder:
+    pages: dict[str, Callable[[], HttpResponse]] = {
+        "/metrics": lambda: HttpResponse(HTTPStatus.OK, CONTENT_TYPE, _metrics(node)),
+        "/livez": lambda: _json(HTTPStatus.OK, {"status": "alive"}),
+        "/readyz": lambda: _ready(node),
+        "/healthz": lambda: _health(node),
+    }
+
+    def respond(path: str) -> HttpResponse:
+        page = pages.get(path)
+        if page is None:
+            return plain(HTTPStatus.NOT_FOUND, f"there are {', '.join(pages)}\n")
+        return page()
+
+    return respond
+
+
+async def _metrics(node: Node) -> AsyncIterator[bytes]:
+    """Requests of clients go between the pieces, however many partitions there are."""
+    for family in families(node):
+        for piece in render(family, _SAMPLES_BETWEEN_BREATHS):
+            yield piece
+            await asyncio.sleep(0)
+
+
+def _ready(node: Node) -> HttpResponse:
+    reasons = reasons_not_ready(node)
+    if reasons:
+        told = {"status": "not ready", "state": node.life.state.name, "reasons": reasons}
+        return _json(HTTPStatus.SERVICE_UNAVAILABLE, told)
+    return _json(HTTPStatus.OK, {"status": "ready"})
+
+
+def _health(node: Node) -> HttpResponse:
+    """Always 200: what is wrong with the cluster is no reason to restart this node or to send clients elsewhere."""
+    health = cluster_health(node)
+    status = "healthy" if health.is_healthy else "unhealthy"
+    return _json(HTTPStatus.OK, {"status": status, **asdict(health)})
+
+
+def _json(status: HTTPStatus, content: object) -> HttpResponse:
+    body = json.dumps(content).encode() + b"\n"
+    return HttpResponse(status, "application/json", one_piece(body))

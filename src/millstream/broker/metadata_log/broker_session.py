@@ -1,0 +1,154 @@
+"""The broker as the controller sees it: registers, shows that it lives, asks to be let go.
+
+fenced -> (first heartbeat that has seen its own registration) -> unfenced -> ... -> controlled shutdown -> fenced
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Final
+
+from millstream.broker.cluster.features import SUPPORTED_FEATURES
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.listeners import Listener
+from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.node.node import NodeIdentity
+from millstream.controller.bootstrap import ControllerStart
+from millstream.controller.controller import Controller
+from millstream.errors import RequestTimedOut, RetriableError
+from millstream.metadata.broker_registration import SecurityProtocol
+from millstream.model import Uuid
+from millstream.protocol.generated import broker_registration as registration
+from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
+from millstream.runtime import Clock
+
+_RETRY_S: Final = 0.05
+
+
+class BrokerSession:
+    """One incarnation of this broker."""
+
+    def __init__(
+        self,
+        controller: ControllerRunner,
+        identity: NodeIdentity,
+        config: BrokerConfig,
+        clock: Clock,
+    ) -> None:
+        self._controller = controller
+        self._identity = identity
+        self._config = config
+        self._clock = clock
+        self.broker_epoch = -1
+        self._offline_directory_ids: tuple[Uuid, ...] = ()
+
+    async def register(
+        self,
+        advertised: Sequence[Listener],
+        previous_broker_epoch: int,
+        directory_ids: Sequence[Uuid],
+    ) -> None:
+        """Registers and is unfenced: from then on this broker leads what it may lead. Raises what the controller refuses with."""
+        await self._register_controller()
+        request = registration.BrokerRegistrationRequest(
+            broker_id=self._identity.node_id,
+            cluster_id=self._identity.cluster_id,
+            incarnation_id=self._identity.incarnation_id,
+            listeners=[
+                registration.Listener(
+                    name=each.name,
+                    host=each.host,
+                    port=each.port,
+                    security_protocol=SecurityProtocol.PLAINTEXT,
+                )
+                for each in advertised
+            ],
+            features=[
+                registration.Feature(
+                    name=name,
+                    min_supported_version=levels.lowest,
+                    max_supported_version=levels.highest,
+                )
+                for name, levels in SUPPORTED_FEATURES.items()
+            ],
+            rack=self._config.broker_rack,
+            log_dirs=list(directory_ids),
+            previous_broker_epoch=previous_broker_epoch,
+        )
+        limit_ms = self._config.initial_broker_registration_timeout_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                response = await self._controller.submit(
+                    Controller.handle_broker_registration, request
+                )
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"the controller did not register this broker within {limit_ms} ms "
+                "(initial.broker.registration.timeout.ms)"
+            ) from None
+        self.broker_epoch = response.broker_epoch
+        await self._heartbeat()
+
+    async def keep_alive(self) -> None:
+        """Heartbeats until cancelled."""
+        while True:
+            await asyncio.sleep(self._config.broker_heartbeat_interval_ms / 1000)
+            try:
+                await self._heartbeat()
+            except RetriableError:
+                continue  # the next heartbeat tries again; the session is longer than several
+
+    async def report_offline(self, directory_ids: Sequence[Uuid]) -> None:
+        """Data directories of this incarnation that failed: the controller takes their leaderships away."""
+        self._offline_directory_ids = tuple(directory_ids)
+        if self.broker_epoch >= 0:
+            with contextlib.suppress(RetriableError):  # the next heartbeat tells it again
+                await self._heartbeat()
+
+    async def fence_expired(self) -> None:
+        """As controller: fences brokers that are not heard of, at the time each one's session ends."""
+        while True:
+            deadline_ms = self._controller.session_deadline_ms()
+            now_ms = self._clock.now().monotonic_ms
+            wait_ms = (
+                self._config.broker_session_timeout_ms
+                if deadline_ms is None
+                else deadline_ms - now_ms
+            )
+            if wait_ms > 0:
+                await asyncio.sleep(wait_ms / 1000)
+            else:
+                await self._controller.submit(Controller.handle_expired_sessions, None)
+
+    async def leave(self, timeout_s: float) -> bool:
+        """Controlled shutdown: leaderships are given away before this broker stops. False when time ran out first."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not await self._heartbeat(want_shut_down=True):  # noqa: ASYNC110 - the controller answers, it does not call
+                    await asyncio.sleep(_RETRY_S)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _heartbeat(self, *, want_shut_down: bool = False) -> bool:
+        """Returns whether the controller lets this broker go."""
+        request = BrokerHeartbeatRequest(
+            broker_id=self._identity.node_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self._controller.image.offset,
+            want_fence=False,
+            want_shut_down=want_shut_down,
+            offline_log_dirs=list(self._offline_directory_ids),
+        )
+        response = await self._controller.submit(Controller.handle_broker_heartbeat, request)
+        return response.should_shut_down
+
+    async def _register_controller(self) -> None:
+        start = ControllerStart(
+            controller_id=self._identity.node_id,
+            incarnation_id=self._identity.incarnation_id,
+            features=SUPPORTED_FEATURES,
+        )
+        await self._controller.submit(Controller.handle_controller_registration, start)

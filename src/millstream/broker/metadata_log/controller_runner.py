@@ -1,0 +1,224 @@
+"""Runs the controller where the metadata quorum is led, and publishes what is committed.
+
+    submit -> handle -> records -> driver.propose -> replay -> (committed, published) -> response
+
+What is long is planned, encoded and replayed in a thread, on images that do not change, and takes effect on the loop; other requests wait
+for it. A response leaves only when its records are committed and applied on this node, and so does one without records: it may rest on
+what an earlier request wrote. Owns the wait for commits; decides nothing about metadata.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar, cast
+
+from millstream.broker.metadata_log.driver import MetadataDriver, QuorumDescription
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller.controller import Controller
+from millstream.controller.request_size import partitions_asked
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.errors import EncodeError, InvalidRequest, NotController, RequestTimedOut
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
+from millstream.metadata.record_versions import record_version
+from millstream.model import LeaderEpoch, Offset
+from millstream.protocol.generated import metadata_records
+from millstream.protocol.record_frames import encode_metadata_record
+from millstream.raft.ready import LeaderAndEpoch
+from millstream.runtime import Clock, Random
+
+_LOGGER = logging.getLogger(__name__)
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+_PLANNED_AT_ONCE: Final = 500
+"""Records, in some milliseconds."""
+
+
+class ControllerRunner:
+    """Implements `services.ControllerClient`, `services.Metadata` and `driver.MetadataListener`."""
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        image: MetadataImage,
+        clock: Clock,
+        random: Random,
+        timeout_ms: int,
+        *,
+        pool: DiskPool,
+    ) -> None:
+        """`image`: what a snapshot holds, or nothing. `timeout_ms`: how long a request may wait for its records' commit."""
+        self._settings = settings
+        self._loader = MetadataLoader(image)
+        self._image = image
+        self._clock = clock
+        self._random = random
+        self._timeout_ms = timeout_ms
+        self._pool = pool
+        self._planning = asyncio.Lock()
+        """Between the plan of a request and its records in the log nobody else plans."""
+        self._driver: MetadataDriver | None = None
+        self._controller: Controller | None = None
+        self._leads_epoch: LeaderEpoch | None = None
+        self._end_offset = image.offset + 1
+        """One past the last record this node knows of, committed or not."""
+        self._committed_offset = self._end_offset
+        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._subscribers: list[Callable[[PublishedImage], None]] = []
+
+    @property
+    def image(self) -> MetadataImage:
+        """Everything committed and applied."""
+        return self._image
+
+    def attach(self, driver: MetadataDriver) -> None:
+        self._driver = driver
+
+    def subscribe(self, apply: Callable[[PublishedImage], None]) -> None:
+        """`apply` is called with every image from now on, before any answer that rests on it leaves."""
+        self._subscribers.append(apply)
+
+    async def submit(
+        self,
+        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        request: RequestT,
+    ) -> ResponseT:
+        """See `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest for what no record can hold, and what `handle` raises."""
+        async with self._planning:
+            controller = self._controller
+            if controller is None:
+                raise NotController("the controller of this cluster is starting; retry")
+            plan = partial(handle, controller, request, self._context())
+            result = await self._planned(controller, plan, partitions_asked(request))
+            try:
+                if len(result.records) > _PLANNED_AT_ONCE:
+                    await self._append_many(controller, result.records)
+                else:
+                    self._append(controller, result.records)
+            except EncodeError as error:
+                raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
+            end_offset = self._end_offset
+        await self._until_committed(end_offset)
+        return result.response
+
+    async def _planned(
+        self,
+        controller: Controller,
+        plan: Callable[[], ControllerResult[ResponseT]],
+        partitions: int,
+    ) -> ControllerResult[ResponseT]:
+        if partitions <= _PLANNED_AT_ONCE:
+            return plan()
+        _ = controller.image  # made here, so that the thread only reads it
+        result = await self._pool.run(plan)
+        if self._controller is not controller:
+            raise NotController("the controller has moved; retry")
+        return result
+
+    def quorum(self) -> QuorumDescription:
+        assert self._driver is not None, "the quorum is asked for before it was made"
+        return self._driver.describe()
+
+    def session_deadline_ms(self) -> int | None:
+        """Monotonic time at which a broker has to be fenced unless it is heard of."""
+        if self._controller is None:
+            return None
+        return self._controller.session_deadline_ms(self._clock.now().monotonic_ms)
+
+    # What the driver tells
+
+    def leadership_changed(self, leadership: LeaderAndEpoch) -> None:
+        leads = leadership.leader_id == self._settings.node_id
+        self._leads_epoch = leadership.epoch if leads else None
+        if not leads:
+            self._controller = None
+            self._fail_waiters(NotController("the controller has moved; retry"))
+
+    def committed(self, batch: MetadataBatch) -> None:
+        self.publish(batch, self.replay(batch))
+
+    def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
+        """May run in a thread. One batch at a time: each goes on top of the one before."""
+        return self._loader.replay(batch)
+
+    def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
+        self._committed_offset = batch.last_offset + 1
+        self._end_offset = max(self._end_offset, self._committed_offset)
+        for published in images:
+            self._image = published.image
+            for apply in self._subscribers:
+                apply(published)
+        if self._controller is None and batch.epoch == self._leads_epoch:
+            self._activate(batch.epoch)
+        while self._waiters and self._waiters[0][0] <= self._committed_offset:
+            future = self._waiters.popleft()[1]
+            if not future.done():
+                future.set_result(None)
+
+    def _activate(self, epoch: LeaderEpoch) -> None:
+        """The first commit of an epoch covers everything before it: what a new controller must know is in the image."""
+        controller = self._controller = Controller(self._image, self._settings, epoch)
+        result = controller.handle_activation(self._loader.transaction_open, self._context())
+        self._append(controller, result.records)
+
+    def _context(self) -> ControllerContext:
+        return ControllerContext(self._clock.now(), self._random, Offset(self._end_offset))
+
+    def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
+        if not records:
+            return
+        first_offset = self._propose(_encoded(records))
+        for offset, record in enumerate(records, first_offset):
+            controller.replay(Offset(offset), record)
+
+    async def _append_many(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
+        """All that takes long comes before the records are written, so that nothing can come between that and what follows from it."""
+        base, first_offset = controller.image, self._end_offset
+        last_offset = Offset(first_offset + len(records) - 1)
+        values, image = await self._pool.run(
+            lambda: (_encoded(records), controller.image_after(base, last_offset, records))
+        )
+        if self._controller is not controller:
+            raise NotController("the controller has moved; retry")
+        assert controller.image is base, "only one request at a time changes the metadata"
+        assert self._end_offset == first_offset, "only one request at a time writes to the log"
+        self._propose(values)
+        controller.adopt(image)
+
+    def _propose(self, values: Sequence[bytes]) -> Offset:
+        assert self._driver is not None, "the controller runs only with a driver"
+        assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
+        first_offset = self._driver.propose(values, self._leads_epoch)
+        assert first_offset == self._end_offset, (
+            f"records written for offset {self._end_offset} went to {first_offset}"
+        )
+        self._end_offset = first_offset + len(values)
+        return first_offset
+
+    async def _until_committed(self, offset: int) -> None:
+        if self._committed_offset >= offset:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((offset, future))
+        try:
+            async with asyncio.timeout(self._timeout_ms / 1000):
+                await future
+        except TimeoutError:
+            raise RequestTimedOut("the metadata log did not commit the change in time") from None
+
+    def _fail_waiters(self, error: NotController) -> None:
+        waiters, self._waiters = self._waiters, deque()
+        for _, future in waiters:
+            if not future.done():
+                future.set_exception(error)
+
+
+def _encoded(records: Sequence[MetadataRecord]) -> list[bytes]:
+    known = cast("Sequence[metadata_records.MetadataRecord]", records)
+    return [encode_metadata_record(record, record_version(record)) for record in known]

@@ -1,0 +1,201 @@
+"""The only part of the metadata quorum that acts: it steps the replica and carries out what each `Ready` says.
+
+    propose -> step -> append -> (pool) sync -> step(Flushed) -> high watermark rises -> committed batches -> listener
+
+Records are appended as they are proposed; while one sync runs, further proposals are appended and share the next one. A node
+by itself is a quorum of one and takes the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol
+
+from millstream.broker.metadata_log.log import MetadataLog, StoredBatch, decoded
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.errors import NotController
+from millstream.metadata.loader import MetadataBatch, PublishedImage
+from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.raft.messages import Flushed, LocalEvent, Propose, Resign, Tick
+from millstream.raft.ready import LeaderAndEpoch, Ready
+from millstream.raft.replica import RaftReplica
+from millstream.raft.voter_set import ReplicaKey
+from millstream.runtime import Clock
+
+_APPLIED_AT_ONCE: Final = 200
+"""Records, in a few milliseconds. More are decoded and replayed in a thread."""
+
+
+class MetadataListener(Protocol):
+    """Hears of leadership and of what is committed, in the order of the log."""
+
+    def leadership_changed(self, leadership: LeaderAndEpoch) -> None: ...
+    def committed(self, batch: MetadataBatch) -> None: ...
+
+    def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
+        """The first half of `committed`, which may run in a thread: nobody else sees what it makes."""
+        ...
+
+    def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
+        """The second half, on the loop."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumDescription:
+    """The metadata quorum as its leader sees it."""
+
+    leader_id: BrokerId
+    leader_epoch: LeaderEpoch
+    high_watermark: Offset
+    log_end_offset: Offset
+    voters: tuple[ReplicaKey, ...]
+
+
+class MetadataDriver:
+    """Everything runs on one loop; `run` is the task that waits for the disk and for deadlines."""
+
+    def __init__(
+        self,
+        replica: RaftReplica,
+        log: MetadataLog,
+        listener: MetadataListener,
+        pool: DiskPool,
+        clock: Clock,
+    ) -> None:
+        self._replica = replica
+        self._log = log
+        self._listener = listener
+        self._pool = pool
+        self._clock = clock
+        self._applied = self._committed = int(log.high_watermark())
+        self._is_running = False
+        self._is_applying = False
+        """`_keep_applied` is at work: whatever is committed meanwhile is left to it."""
+        self._has_many = asyncio.Event()
+        self._deadline_ms = 0
+        self._wake_up = asyncio.Event()
+        self._appended = asyncio.Event()
+
+    def propose(self, records: Sequence[bytes], epoch: LeaderEpoch) -> Offset:
+        """Appends the records as one batch and returns the offset of the first. Raises NotController, KafkaStorageError.
+
+        They are committed when the listener hears of them, and not before.
+        """
+        if not self._replica.is_leader:
+            raise NotController("this node does not lead the metadata quorum")
+        first_offset = self._log.position().end_offset
+        self._step(Propose(tuple(records), epoch))
+        return first_offset
+
+    def describe(self) -> QuorumDescription:
+        quorum = self._replica.quorum
+        return QuorumDescription(
+            quorum.leader_id,
+            quorum.epoch,
+            self._replica.high_watermark,
+            self._log.position().end_offset,
+            tuple(voter.key for voter in quorum.identity.voters),
+        )
+
+    async def run(self) -> None:
+        """Until cancelled. A disk that fails the metadata log ends the node."""
+        self._is_running = True
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keep_flushed())
+            tasks.create_task(self._keep_applied())
+            tasks.create_task(self._keep_time())
+
+    def start(self) -> None:
+        """The first tick: a voter without others to wait for elects itself at once."""
+        self._step(Tick())
+
+    def resign(self) -> None:
+        """Before a clean shutdown."""
+        self._step(Resign())
+
+    def flush(self) -> None:
+        """Syncs in this thread, for the start, when nothing else runs yet."""
+        plan = self._log.log.plan_flush()
+        if plan is not None:
+            plan.sync()
+            self._log.log.complete_flush(plan, self._clock.now())
+            self._step(Flushed(Offset(plan.end_offset)))
+
+    def _step(self, event: LocalEvent) -> None:
+        self._carry_out(self._replica.step(event, self._clock.now()))
+
+    def _carry_out(self, ready: Ready) -> None:
+        if ready.persist is not None:
+            self._log.persist(ready.persist)
+        assert ready.truncate_to is None, "a quorum of one has nobody to diverge from"
+        assert not ready.append_fetched, "a quorum of one fetches from nobody"
+        assert not ready.send, "a quorum of one has nobody to talk to"
+        for batch in ready.append:
+            self._log.append(batch, self._clock.now())
+            self._appended.set()
+        if ready.leadership is not None:
+            self._listener.leadership_changed(ready.leadership)
+        if ready.high_watermark is not None:
+            self._apply_up_to(ready.high_watermark)
+        if ready.deadline_ms != self._deadline_ms:
+            self._deadline_ms = ready.deadline_ms
+            self._wake_up.set()
+
+    def _apply_up_to(self, high_watermark: Offset) -> None:
+        """Nobody waits for the node while it starts, so all is applied at once then."""
+        self._committed = int(high_watermark)
+        if self._is_applying:
+            return
+        if self._is_running and self._committed - self._applied > _APPLIED_AT_ONCE:
+            self._is_applying = True
+            self._has_many.set()
+            return
+        for batch in self._log.batches(self._applied, high_watermark):
+            self._applied = batch.last_offset + 1
+            self._listener.committed(batch)
+
+    async def _keep_applied(self) -> None:
+        """Applies what is too long to be applied at once, and everything that is committed until that is done."""
+        while True:
+            await self._has_many.wait()
+            self._has_many.clear()
+            while self._applied < self._committed:
+                for stored in list(self._log.stored_batches(self._applied, self._committed)):
+                    batch, images = await self._pool.run(partial(self._replay, stored))
+                    self._applied = batch.last_offset + 1
+                    self._listener.publish(batch, images)
+            self._is_applying = False
+
+    def _replay(self, stored: StoredBatch) -> tuple[MetadataBatch, list[PublishedImage]]:
+        batch = decoded(stored)
+        return batch, self._listener.replay(batch)
+
+    async def _keep_flushed(self) -> None:
+        while True:
+            await self._appended.wait()
+            self._appended.clear()
+            log = self._log.log
+            plan = log.plan_flush()
+            if plan is None:
+                continue
+            try:
+                await self._pool.run(plan.sync)
+            except OSError as error:
+                log.fail_flush(plan, error)
+            log.complete_flush(plan, self._clock.now())
+            self._step(Flushed(Offset(plan.end_offset)))
+
+    async def _keep_time(self) -> None:
+        while True:
+            self._wake_up.clear()
+            wait_s = max(0, self._deadline_ms - self._clock.now().monotonic_ms) / 1000
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._wake_up.wait()
+                    continue
+            self._step(Tick())

@@ -1,0 +1,129 @@
+"""Opens what this node keeps of the metadata quorum: log, election state and newest snapshot. The quorum has one voter: this node.
+
+A directory that names other voters is refused: with them it could be outvoted, without them it would go its own way.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.metadata_log.driver import MetadataDriver, MetadataListener
+from millstream.broker.metadata_log.log import MetadataLog
+from millstream.broker.metadata_log.snapshots import (
+    MetadataSnapshots,
+    SnapshotFiles,
+    SnapshotSettings,
+    image_of,
+)
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.errors import ConfigError, KafkaStorageError
+from millstream.log.log_directory import LogDirectory
+from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import BrokerId
+from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
+from millstream.raft.replica import RaftReplica
+from millstream.raft.snapshot import SNAPSHOT_DAMAGE
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_KEEP_FOR_EVER: Final = -1
+
+
+class MetadataQuorum:
+    """`image` is what the newest snapshot holds; the driver replays the rest of the log on top of it."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: LogDirectory,
+        environment: LogEnvironment,
+        *,
+        pool: DiskPool,
+        clock: Clock,
+    ) -> None:
+        """Raises ConfigError for the directory of a larger quorum, KafkaStorageError and DamagedFile when it cannot be read."""
+        self._config = config
+        self._environment = environment
+        self._pool = pool
+        self._clock = clock
+        self._log = MetadataLog.open(
+            directory, environment.file_system, _log_config(config), clock.now()
+        )
+        self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
+        self._voters = VoterSet([Voter(self._local)])
+        self._files = SnapshotFiles(self._log.log.directory, environment.file_system)
+        self.image = self._restored(directory.meta.cluster_id)
+
+    def driver(self, listener: MetadataListener) -> MetadataDriver:
+        config = self._config
+        replica = RaftReplica(
+            RaftIdentity(self._local, self._voters),
+            RaftTimeouts(
+                election_timeout_ms=config.controller_quorum_election_timeout_ms,
+                fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
+            ),
+            self._environment.random,
+            self._log,
+            self._log.read_election_state(),
+            now=self._clock.now(),
+        )
+        return MetadataDriver(replica, self._log, listener, self._pool, self._clock)
+
+    def snapshots(self) -> MetadataSnapshots:
+        config = self._config
+        settings = SnapshotSettings(
+            record_bytes_between=config.metadata_log_max_record_bytes_between_snapshots,
+            interval_ms=config.metadata_log_max_snapshot_interval_ms,
+            retention_bytes=config.metadata_max_retention_bytes,
+            retention_ms=config.metadata_max_retention_ms,
+        )
+        return MetadataSnapshots(
+            self._files, self._log, self._voters, settings, pool=self._pool, clock=self._clock
+        )
+
+    def _restored(self, cluster_id: str) -> MetadataImage:
+        self._files.remove_unfinished()
+        ids = self._files.ids()
+        if not ids:
+            self._check_voters(None)
+            return MetadataImage(cluster_id=cluster_id)
+        snapshot = self._files.read(ids[-1])
+        self._log.start_at(snapshot.id.end_offset)
+        self._check_voters(snapshot.voters)
+        _LOGGER.info("read snapshot %s", snapshot.id.file_name)
+        return image_of(snapshot, cluster_id)
+
+    def _check_voters(self, of_snapshot: VoterSet | None) -> None:
+        """Raises ConfigError unless this node is the only voter, as far as the directory says who votes."""
+        directory = self._log.log.directory
+        try:
+            voters = self._log.newest_voters() or of_snapshot
+        except SNAPSHOT_DAMAGE as error:
+            raise KafkaStorageError(
+                f"{directory} is damaged ({error}): restore it from a copy"
+            ) from error
+        ids = self._log.static_voter_ids() if voters is None else voters.ids
+        if not ids or (ids == {self._local.id} and (voters is None or voters.has(self._local))):
+            return
+        named = ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
+        if ids == {self._local.id}:
+            named += " with another directory.id"
+        raise ConfigError(
+            f"{directory} belongs to a metadata quorum whose voters are {named}; this is node {self._local.id}, and this version "
+            "runs a quorum of one. Start this directory with Kafka and remove the other voters "
+            "(kafka-metadata-quorum remove-controller), or give an empty directory with --data"
+        )
+
+
+def _log_config(config: BrokerConfig) -> LogConfig:
+    """Only snapshots make parts of this log superfluous; time and size alone do not."""
+    return LogConfig(
+        segment_bytes=config.metadata_log_segment_bytes,
+        segment_ms=config.metadata_log_segment_ms,
+        retention_ms=_KEEP_FOR_EVER,
+    )

@@ -1,0 +1,370 @@
+"""The collaborators of a node, built in the order they need each other, and what starting and stopping them means.
+
+log directory -> metadata log -> quorum -> controller -> image -> partitions -> coordinators -> requests
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from millstream.broker.cluster.features import SUPPORTED_FEATURES
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
+from millstream.broker.config.group_settings import group_coordinator_config
+from millstream.broker.config.listeners import Listener
+from millstream.broker.config.other_keys import stranger_update_mode
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.coordination.coordinator_partition import CoordinatorServices
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
+from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
+from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
+from millstream.broker.coordination.transaction_coordination import (
+    TransactionCoordination,
+    transaction_coordinator_config,
+)
+from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.metadata_log.broker_session import BrokerSession
+from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.metadata_log.quorum import MetadataQuorum
+from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.broker_state import BrokerLife, BrokerState
+from millstream.broker.node.node import Node, NodeIdentity
+from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.token_requests import remove_expired_tokens
+from millstream.broker.share.share_groups import ShareGroups
+from millstream.broker.storage.background import BackgroundWork
+from millstream.broker.storage.clean_shutdown import close_directories
+from millstream.broker.storage.data_directory import random_uuid
+from millstream.broker.storage.directory_assignments import DirectoryAssignments
+from millstream.broker.storage.directory_failures import DirectoryFailures
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.hosted_partitions import HostedPartitions
+from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
+from millstream.broker.storage.log_flusher import GroupCommitFlusher
+from millstream.broker.storage.new_logs import NewLogs
+from millstream.broker.storage.replica_moves import ReplicaMoves
+from millstream.broker.telemetry.client_telemetry import ClientTelemetry
+from millstream.broker.transactions.completion import TransactionCompletion
+from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.broker.transactions.producer_ids import ProducerIds
+from millstream.controller.settings import (
+    KAFKA_4_3_FEATURES,
+    ControllerSettings,
+    DelegationTokenSettings,
+)
+from millstream.log.log_directories import LogDirectories
+from millstream.log.log_directory import LogDirectory
+from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.config_key import ConfigValue
+from millstream.metadata.config_resource import ConfigResourceType
+from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.loader import PublishedImage
+from millstream.model import BrokerId
+from millstream.records.compression import Codec
+from millstream.replication.partition import Partition
+from millstream.runtime import Clock
+from millstream.security.authorizer import ALLOW_ALL
+from millstream.security.quotas import UNLIMITED
+
+
+class NodeParts:
+    """Owns what it builds; `node` is the view of it that handlers get."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directories: LogDirectories,
+        environment: LogEnvironment,
+        clock: Clock,
+        *,
+        tasks: NodeTasks,
+        pool: DiskPool,
+        life: BrokerLife,
+    ) -> None:
+        """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
+        self._config = config
+        self._directories = directories
+        self._environment = environment
+        self._clock = clock
+        self._tasks = tasks
+        self._pool = pool
+        self._life = life
+        self._identity = NodeIdentity(
+            node_id=BrokerId(config.node_id),
+            cluster_id=directories.metadata.meta.cluster_id,
+            directory_id=directories.metadata.meta.directory_id,
+            incarnation_id=random_uuid(environment.random),
+        )
+        quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
+        self._controller = self._new_controller(quorum.image)
+        self._driver = quorum.driver(self._controller)
+        self._snapshots = quorum.snapshots()
+        self._controller.attach(self._driver)
+        self._session = BrokerSession(self._controller, self._identity, config, clock)
+        self._metrics = NodeMetrics(time.perf_counter_ns)
+        self._purgatory = Purgatory(clock)
+        self.new_logs = NewLogs()
+        self._assignments = DirectoryAssignments(
+            self._controller, self._session, self._identity.node_id
+        )
+        self._partitions = HostedPartitions(
+            directories,
+            node_id=self._identity.node_id,
+            static_settings=config.settings,
+            clock=clock,
+            on_progress=self._purgatory.wake,
+            on_placed=self._assignments.placed,
+            new_logs=self.new_logs,
+        )
+        self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
+        self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
+        self._moves = self._new_moves()
+        self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
+        self._cleaner = LogCleaner(
+            self._partitions, directories.of, pool, clock, self._cleaner_settings
+        )
+        self.node = self._new_node()
+        self.dynamic_config = DynamicConfig(config)
+        self.dynamic_config.subscribe(self._use)
+
+    async def start(self, advertised: Sequence[Listener]) -> None:
+        """Returns when this broker leads its partitions and requests may be answered."""
+        self._life.enter(BrokerState.STARTING)
+        self._failures.watch()
+        self._driver.start()
+        self._driver.flush()
+        self._life.enter(BrokerState.RECOVERY)
+        self.dynamic_config.apply(self._controller.image)
+        self.node.client_telemetry.follow(self._controller.image)
+        self._partitions.load(self._controller.image)
+        self._controller.subscribe(self._apply)
+        self._controller.subscribe(self._snapshots.note)
+        self._tasks.start(self._driver.run(), "metadata log")
+        self._tasks.start(self._snapshots.run(), "metadata snapshots")
+        self._tasks.start(self._purgatory.run(), "purgatory")
+        await self._session.register(
+            advertised,
+            self._directories.metadata.previous_broker_epoch,
+            [directory.meta.directory_id for directory in self._directories],
+        )
+        self.node.producer_ids.registered(self._session.broker_epoch)
+        self._tasks.start(self._session.keep_alive(), "broker heartbeats")
+        self._tasks.start(self._session.fence_expired(), "broker sessions")
+        if self._config.delegation_token_secret_key is not None:
+            interval_ms = self._config.delegation_token_expiry_check_interval_ms
+            expiry = remove_expired_tokens(self._controller, interval_ms)
+            self._tasks.start(expiry, "expired delegation tokens")
+        self._tasks.start(self._assignments.run(), "directories of replicas")
+        self._tasks.start(self._partitions.run(), "new partitions")
+        self._tasks.start(self.new_logs.run(), "new logs")
+        self._moves.resume(self._partitions)
+        self._background.start(self._config, self._tasks)
+        self.node.share_groups.start()
+        if self._setting("log.cleaner.enable"):
+            self._tasks.start(self._cleaner.run(), "log cleaner")
+
+    async def leave(self, timeout_s: float) -> bool:
+        """Controlled shutdown: leaderships are given away. False when it took too long."""
+        return await self._session.leave(timeout_s)
+
+    def release_waiting(self) -> None:
+        """Whoever waits for this node is told to look elsewhere."""
+        self.node.group_coordinator.close()
+        self.node.transaction_coordinator.close()
+        self.node.share_groups.close()
+        self._purgatory.close()
+
+    async def close(self) -> None:
+        """After all tasks have ended: logs closed, checkpoints written, the directories marked as cleanly shut down."""
+        self._driver.resign()
+        await close_directories(
+            self._directories,
+            self._background.high_watermarks(),
+            self._session.broker_epoch,
+            self._pool,
+            self._clock.now(),
+        )
+
+    def _tell_moved(self, moved: Partition, target: LogDirectory) -> None:
+        topic = self._controller.image.topic_by_id(moved.topic_id)
+        if topic is not None:
+            number = moved.topic_partition.partition
+            self._assignments.placed(topic, number, target.meta.directory_id)
+
+    def _setting(self, name: str) -> ConfigValue:
+        """What counts now for a broker setting, dynamic ones included."""
+        image, config = self._controller.image, self._config
+        settings = BrokerSettings.of(image, self._identity.node_id, config.settings)
+        return settings.values(BROKER_CONFIGS)(name)
+
+    def _moved_bytes_per_second_max(self) -> float:
+        limit = self._setting("replica.alter.log.dirs.io.max.bytes.per.second")
+        return limit if isinstance(limit, int) else math.inf
+
+    def _cleaner_settings(self) -> CleanerSettings:
+        return CleanerSettings.of(self._setting)
+
+    def _apply(self, published: PublishedImage) -> None:
+        """The order matters: a coordinator looks for partitions that must have followed the image before it."""
+        if published.delta.changed_configs:
+            self.dynamic_config.apply(published.image)
+        if any(
+            r.type is ConfigResourceType.CLIENT_METRICS for r in published.delta.changed_configs
+        ):
+            self.node.client_telemetry.follow(published.image)
+        self._partitions.apply(published)
+        if published.delta.topics.deleted():
+            self._metrics.topics.forget_others(published.image.topics.by_name)
+        self.node.group_coordinator.apply(published.image)
+        self.node.transaction_coordinator.apply(published.image)
+        self.node.share_groups.apply(published.image)
+
+    def _use(self, config: BrokerConfig) -> None:
+        """Settings were changed while the node runs."""
+        self.node.config = config
+        self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
+        self.node.group_coordinator.change_config(config)
+
+    def _new_moves(self) -> ReplicaMoves:
+        return ReplicaMoves(
+            self._directories,
+            self._pool,
+            self._tasks,
+            self._clock,
+            on_moved=self._tell_moved,
+            bytes_per_second_max=self._moved_bytes_per_second_max,
+        )
+
+    def _new_controller(self, image: MetadataImage) -> ControllerRunner:
+        config = self._config
+        settings = ControllerSettings(
+            cluster_id=self._identity.cluster_id,
+            node_id=self._identity.node_id,
+            bootstrap_features=KAFKA_4_3_FEATURES,
+            num_partitions=config.num_partitions,
+            default_replication_factor=config.default_replication_factor,
+            delete_topic_enable=config.delete_topic_enable,
+            broker_session_timeout_ms=config.broker_session_timeout_ms,
+            static=config.settings,
+            supported_features=SUPPORTED_FEATURES,
+            delegation_tokens=DelegationTokenSettings(
+                secret_key=config.delegation_token_secret_key,
+                max_lifetime_ms=config.delegation_token_max_lifetime_ms,
+                expiry_time_ms=config.delegation_token_expiry_time_ms,
+            ),
+            broker_configs=BROKER_CONFIGS,
+            other_update_mode=stranger_update_mode,
+            check_broker_change=check_broker_change,
+        )
+        return ControllerRunner(
+            settings,
+            image,
+            self._clock,
+            self._environment.random,
+            config.request_timeout_ms,
+            pool=self._pool,
+        )
+
+    def _new_node(self) -> Node:
+        config, services = self._config, self._new_services()
+        groups = self._new_groups(services)
+        producer_ids = ProducerIds(self._controller, self._identity.node_id)
+        markers = TransactionMarkers(self._partitions, groups, services)
+        return Node(
+            apis=tuple(handler.api for handler in HANDLERS.values()),
+            identity=self._identity,
+            life=self._life,
+            client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
+            config=config,
+            clock=self._clock,
+            random=self._environment.random,
+            file_system=self._environment.file_system,
+            tasks=self._tasks,
+            partitions=self._partitions,
+            log_directories=self._directories,
+            replica_moves=self._moves,
+            disk_pool=self._pool,
+            metadata=self._controller,
+            controller=self._controller,
+            log_flusher=self._flusher,
+            producer_ids=producer_ids,
+            group_coordinator=groups,
+            share_groups=self._new_share_groups(services),
+            transaction_coordinator=self._new_transaction_coordination(
+                producer_ids, markers, services
+            ),
+            transaction_markers=markers,
+            ordered_appends=OrderedAppends(self._tasks),
+            purgatory=self._purgatory,
+            fetch_sessions=FetchSessions(
+                self._environment.random,
+                self._purgatory,
+                config.max_incremental_fetch_session_cache_slots,
+            ),
+            streams_internal_topics=StreamsInternalTopics(
+                self._controller, self._tasks, self._clock, config.request_timeout_ms
+            ),
+            metrics=self._metrics,
+            authorizer=ALLOW_ALL,
+            quotas=UNLIMITED,
+        )
+
+    def _new_services(self) -> CoordinatorServices:
+        config = self._config
+        return CoordinatorServices(
+            clock=self._clock,
+            purgatory=self._purgatory,
+            log_flusher=self._flusher,
+            flush_on_ack=config.millstream_flush_on_ack,
+            commit_timeout_ms=config.offsets_commit_timeout_ms,
+            codec=Codec(config.offsets_topic_compression_codec),
+        )
+
+    def _new_groups(self, services: CoordinatorServices) -> GroupCoordination:
+        return GroupCoordination(
+            group_coordinator_config(self._config),
+            self._identity.node_id,
+            self._environment.random,
+            partitions=self._partitions,
+            tasks=self._tasks,
+            services=replace(services, on_written=self._metrics.groups.written),
+            thread=self._pool,
+        )
+
+    def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:
+        config = self._config
+        return ShareGroups(
+            self._identity.node_id,
+            self._controller,
+            self._setting,
+            lambda: ensure_internal_topic(self.node, SHARE_GROUP_STATE),
+            partitions=self._partitions,
+            tasks=self._tasks,
+            pool=self._pool,
+            services=replace(
+                services,
+                commit_timeout_ms=config.share_coordinator_write_timeout_ms,
+                codec=Codec(config.share_coordinator_state_topic_compression_codec),
+            ),
+        )
+
+    def _new_transaction_coordination(
+        self, producer_ids: ProducerIds, markers: TransactionMarkers, services: CoordinatorServices
+    ) -> TransactionCoordination:
+        return TransactionCoordination(
+            transaction_coordinator_config(self._config),
+            self._identity.node_id,
+            producer_ids,
+            TransactionCompletion(markers, self._controller),
+            partitions=self._partitions,
+            tasks=self._tasks,
+            services=replace(services, codec=Codec.NONE),
+        )

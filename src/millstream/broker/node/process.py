@@ -1,0 +1,261 @@
+"""The life of a node: bind, lock, load, lead, register, serve, shut down. Its states are those of `broker_state`.
+
+Builds the collaborators through `parts`, starts them in order and takes them down. Decides nothing that one of them can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.config.listeners import Listener, advertised_listeners
+from millstream.broker.config.rules import connection_overrides
+from millstream.broker.http.pages import start_http
+from millstream.broker.http.server import HttpServer
+from millstream.broker.node.broker_state import BrokerLife, BrokerState
+from millstream.broker.node.ordered_stop import OrderedStop
+from millstream.broker.node.parts import NodeParts
+from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.requests.dispatch import Dispatcher
+from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.storage.data_directory import open_data_directories
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.errors import ConfigError
+from millstream.log.log_directories import LogDirectories
+from millstream.log.log_environment import LogEnvironment
+from millstream.net.limits import ConnectionLimits
+from millstream.net.socket_server import SocketServer
+from millstream.runtime import Clock, FileSystem, Random
+
+_LOGGER = logging.getLogger(__name__)
+_DRAIN_TIMEOUT_S: Final = 5.0
+_LEAVE_TIMEOUT_S: Final = 10.0
+_FOR_EVER_MS: Final = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyReport:
+    """What is told once the node answers."""
+
+    bootstrap: str
+    node_id: int
+    cluster_id: str
+    data_directory: str
+    listeners: str
+    """Where it listens, as NAME://HOST:PORT, and what clients are told where that differs."""
+
+    @property
+    def line(self) -> str:
+        return (
+            f"millstream ready bootstrap={self.bootstrap} node={self.node_id} "
+            f"cluster={self.cluster_id} data={self.data_directory}"
+        )
+
+
+class NodeProcess:
+    """One node in one event loop. `run` is its whole life."""
+
+    def __init__(
+        self, config: BrokerConfig, clock: Clock, random: Random, file_system: FileSystem
+    ) -> None:
+        self.life = BrokerLife()
+        self._config = config
+        self._clock = clock
+        self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
+        self._server = SocketServer(_connection_limits(config), clock)
+        self._http: HttpServer | None = None
+        self._stop_requested = asyncio.Event()
+        self._was_started = False
+        self._abort = False
+        self._patience: asyncio.Timeout | None = None
+        """How long the shutdown waits for others, once it has begun."""
+
+    @property
+    def state(self) -> BrokerState:
+        return self.life.state
+
+    def request_stop(self) -> None:
+        """A clean shutdown; a second request makes it stop waiting for others. Before the start: it ends right after it."""
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())
+        self._stop_requested.set()
+
+    def request_abort(self) -> None:
+        """Drops everything where it stands, like a crash: nothing is flushed, closed or told to anybody."""
+        self._abort = True
+        self._stop_requested.set()
+
+    async def run(
+        self, announce: Callable[[ReadyReport], None], cluster_id: str | None = None
+    ) -> None:
+        """Until `request_stop`. Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator, and
+        what a step of the shutdown failed with, when all of them have been taken.
+
+        `announce` is called once, when the node answers. A node has one life: to start again, make another.
+        """
+        assert not self._was_started, "a node is started once: make another for its next life"
+        self._was_started = True
+        pool = DiskPool()
+        directories: LogDirectories | None = None
+        try:
+            self.life.enter(BrokerState.STARTING)
+            bound = self._bind()
+            where = self._config.http_listener
+            self._http = None if where is None else HttpServer(where.host, where.port)
+            directories = open_data_directories(self._config, self._environment, cluster_id)
+            await self._live(directories, bound, pool, announce)
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from errors
+        finally:
+            self._server.close()
+            if self._http is not None:
+                self._http.close()
+            pool.close()
+            if directories is not None:
+                directories.abandon()
+            self.life.enter(BrokerState.NOT_RUNNING)
+
+    async def _live(
+        self,
+        directories: LogDirectories,
+        bound: tuple[Listener, ...],
+        pool: DiskPool,
+        announce: Callable[[ReadyReport], None],
+    ) -> None:
+        advertised = advertised_listeners(bound, self._config.advertised, socket.gethostname())
+        stop = OrderedStop()
+        async with asyncio.TaskGroup() as group:
+            tasks = NodeTasks(group)
+            parts = NodeParts(
+                self._config,
+                directories,
+                self._environment,
+                self._clock,
+                tasks=tasks,
+                pool=pool,
+                life=self.life,
+            )
+            parts.dynamic_config.subscribe(self._use)
+            parts.node.metrics.connection_count = lambda: self._server.connection_count
+            if self._http is not None:
+                start_http(self._http, parts.node)
+            await self._start(parts, advertised)
+            tasks.start(
+                self._server.serve(
+                    Dispatcher(parts.node, HANDLERS), parts.node.share_groups.connection_closed
+                ),
+                "connections",
+            )
+            self.life.enter(BrokerState.RUNNING)
+            announce(_report(self._config, directories, bound, advertised))
+            await self._stop_requested.wait()
+            if not self._abort:
+                await self._shut_down(parts, stop)
+            tasks.cancel_all()
+        if not self._abort:
+            await stop.wait("closing the logs", parts.close)
+        stop.raise_first()
+
+    async def _start(self, parts: NodeParts, advertised: tuple[Listener, ...]) -> None:
+        limit_ms = self._config.server_max_startup_time_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000 if limit_ms < _FOR_EVER_MS else None):
+                await parts.start(advertised)
+        except TimeoutError:
+            raise ConfigError(
+                f"the node was not ready after {limit_ms} ms: see server.max.startup.time.ms"
+            ) from None
+
+    async def _shut_down(self, parts: NodeParts, stop: OrderedStop) -> None:
+        """Gives up leadership, answers what was asked, and tells whoever waits that the node goes."""
+        self.life.enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
+        try:
+            async with asyncio.timeout(None) as self._patience:
+                stop.take("closing the listeners", self._server.stop_accepting)
+                if self._config.controlled_shutdown_enable:
+                    await stop.wait("giving leadership away", lambda: self._leave(parts))
+                self.life.enter(BrokerState.SHUTTING_DOWN)
+                stop.take("releasing who waits", parts.release_waiting)
+                await stop.wait("answering what was asked", self._drain)
+        except TimeoutError:
+            _LOGGER.warning("asked to stop again: nobody is waited for any more")
+            stop.take("releasing who waits", parts.release_waiting)
+        self.life.enter(BrokerState.SHUTTING_DOWN)
+
+    async def _leave(self, parts: NodeParts) -> None:
+        if not await parts.leave(_LEAVE_TIMEOUT_S):
+            _LOGGER.warning(
+                "the controller did not let this broker go within %.0f s", _LEAVE_TIMEOUT_S
+            )
+
+    async def _drain(self) -> None:
+        if not await self._server.drain(_DRAIN_TIMEOUT_S):
+            _LOGGER.warning("some requests were not answered within %.0f s", _DRAIN_TIMEOUT_S)
+
+    def _use(self, config: BrokerConfig) -> None:
+        """Settings were changed while the node runs."""
+        limits = _connection_limits(config)
+        if limits != self._server.limits:
+            self._server.change_limits(limits)
+
+    def _bind(self) -> tuple[Listener, ...]:
+        return tuple(
+            Listener(
+                each.name,
+                each.host,
+                self._server.bind(
+                    each.name, each.host, each.port, self._config.socket_listen_backlog_size
+                ),
+            )
+            for each in self._config.listeners
+        )
+
+
+def _report(
+    config: BrokerConfig,
+    directories: LogDirectories,
+    bound: tuple[Listener, ...],
+    advertised: tuple[Listener, ...],
+) -> ReadyReport:
+    first = advertised[0]
+    return ReadyReport(
+        f"{first.host}:{first.port}",
+        config.node_id,
+        directories.metadata.meta.cluster_id,
+        ",".join(directories.paths),
+        ", ".join(
+            str(here) if here == told else f"{here} (advertised as {told.host}:{told.port})"
+            for here, told in zip(bound, advertised, strict=True)
+        ),
+    )
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that the others of a tree of groups followed."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found
+
+
+def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
+    unlimited = (1 << 63) - 1
+    queued = config.queued_max_request_bytes
+    return ConnectionLimits(
+        request_bytes_max=config.socket_request_max_bytes,
+        connections_max=config.max_connections,
+        connections_per_host_max=config.max_connections_per_ip,
+        connections_per_host_overrides=connection_overrides(
+            config.max_connections_per_ip_overrides
+        ),
+        connections_per_second_max=config.max_connection_creation_rate,
+        request_bytes_held_max=queued if queued > 0 else unlimited,
+        send_buffer_bytes=config.socket_send_buffer_bytes,
+        receive_buffer_bytes=config.socket_receive_buffer_bytes,
+        idle_ms=config.connections_max_idle_ms,
+    )

@@ -1,0 +1,77 @@
+"""What the parts of a node ask of each other: each takes the few of these that it needs, never the whole node.
+
+Interfaces only; `broker.node.parts` says who is behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
+    from millstream.broker.metadata_log.driver import QuorumDescription
+    from millstream.controller.controller import Controller
+    from millstream.controller.result import ControllerContext, ControllerResult
+    from millstream.log.partition_log import PartitionLog
+    from millstream.metadata.image import MetadataImage
+    from millstream.model import TopicPartition
+    from millstream.replication.partition import Partition
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+
+
+class Metadata(Protocol):
+    """The cluster's metadata as this node has applied it."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+
+class Partitions(Protocol):
+    """The replicas this node hosts."""
+
+    def get(self, topic: str, partition: int) -> Partition:
+        """Raises UnknownTopicOrPartition when the image has no such partition, NotLeaderOrFollower when this node is no replica."""
+        ...
+
+    def all(self) -> Iterable[tuple[TopicPartition, Partition]]: ...
+
+
+class ControllerClient(Protocol):
+    """The way to the active controller, wherever it runs."""
+
+    async def submit(
+        self,
+        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        request: RequestT,
+    ) -> ResponseT:
+        """Runs `handle` on the controller and returns its response once its records are committed and applied here.
+
+        Used as `await node.controller.submit(Controller.handle_create_topics, request)`. Raises NotController, RequestTimedOut.
+        """
+        ...
+
+    def quorum(self) -> QuorumDescription:
+        """The metadata quorum as this node knows it."""
+        ...
+
+
+class LogFlusher(Protocol):
+    """Group-commit fsync: everything waiting for one log shares one call in the pool."""
+
+    async def flush_to(self, log: PartitionLog, offset: int) -> None:
+        """Returns once every record below `offset` of `log` is on the disk. Raises KafkaStorageError when fsync failed."""
+        ...
+
+    def start_flush(self, log: PartitionLog) -> None:
+        """Brings `log` to the disk without anybody waiting."""
+        ...
+
+
+class Tasks(Protocol):
+    """The node's TaskGroup: what runs here ends with the node, and what fails here ends it."""
+
+    def start(self, coroutine: Coroutine[None, None, None], name: str) -> None: ...

@@ -1,0 +1,1 @@
+"""The order and the width of produce requests."""

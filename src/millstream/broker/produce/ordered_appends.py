@@ -1,0 +1,56 @@
+"""Appends that cannot be made at once, one after another for each sender."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import TypeVar, final
+
+from millstream.broker.node.services import Tasks
+
+ResultT = TypeVar("ResultT")
+
+
+@final
+class OrderedAppends:
+    """What a sender sends behind an append that waits has to wait as well. Appends go on when their connection closes."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._last: dict[Hashable, asyncio.Future[object]] = {}
+
+    def is_waiting(self, sender: Hashable) -> bool:
+        """Whether what this sender sends now has to queue."""
+        return sender in self._last
+
+    def run(
+        self, sender: Hashable, work: Callable[[], Awaitable[ResultT]]
+    ) -> asyncio.Future[ResultT]:
+        """Queues `work` behind what this sender waits for. Who awaits the result shields it."""
+        result: asyncio.Future[ResultT] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        previous = self._last.get(sender)
+        self._last[sender] = done
+        self._tasks.start(
+            self._run(sender, previous, done, work, result), f"waiting append of {sender}"
+        )
+        return result
+
+    async def _run(
+        self,
+        sender: Hashable,
+        previous: asyncio.Future[object] | None,
+        done: asyncio.Future[object],
+        work: Callable[[], Awaitable[ResultT]],
+        result: asyncio.Future[ResultT],
+    ) -> None:
+        try:
+            if previous is not None:
+                await previous
+            result.set_result(await work())
+        except Exception as error:  # noqa: BLE001 - whoever awaits the result is told; the node and what waits behind go on
+            result.set_exception(error)
+        finally:
+            done.set_result(None)
+            if self._last[sender] is done:
+                del self._last[sender]

@@ -1,0 +1,250 @@
+"""From a request frame to a response frame: find the API, decode, handle, encode.
+
+Owns what a client is told when something fails: a frame that cannot be understood closes its connection, a KafkaError becomes
+the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR. Knows neither sockets nor what APIs do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar, cast
+
+from millstream.broker.metrics.request_metrics import ApiMetrics, RequestMetrics
+from millstream.broker.node.node import Node
+from millstream.broker.produce.request_width import has_many_partitions
+from millstream.broker.requests.error_responses import NoAnswer, error_response
+from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
+from millstream.broker.requests.registry import Handler
+from millstream.broker.requests.request_context import RequestContext
+from millstream.errors import KafkaError, ProtocolError, UnknownServerError, UnsupportedVersion
+from millstream.net.client_connection import ClientConnection
+from millstream.net.request_handler import Response
+from millstream.protocol.api import ApiKey, Message, request_class, response_class
+from millstream.protocol.frames import decode_request_header, encode_response
+from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
+from millstream.protocol.generated.headers import RequestHeader
+from millstream.quoting import shortened
+
+ResultT = TypeVar("ResultT")
+_LOGGER = logging.getLogger(__name__)
+_PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
+_SHORT_FRAME_BYTES: Final = 2_048
+"""Has no more elements than are handled in one go, so nobody has to look."""
+_SHORT_PRODUCE_BYTES: Final = 32_768
+"""The same, of APIs whose requests are long for another reason."""
+_CONVERTED_AT_ONCE_BYTES: Final = 16_384
+"""Takes a few milliseconds; a thread would take one more to be woken."""
+
+
+class _Route:
+    """What dispatch needs of one API, looked up once."""
+
+    __slots__ = (
+        "decode",
+        "handle",
+        "has_error_code",
+        "highest",
+        "key",
+        "lowest",
+        "metrics",
+        "response_class",
+        "short_bytes",
+        "tells_all",
+    )
+
+    def __init__(self, handler: Handler, metrics: RequestMetrics) -> None:
+        self.key = handler.api.key
+        self.metrics: ApiMetrics = metrics.api(handler.api.key, handler.api.versions)
+        self.lowest = handler.api.lowest
+        self.highest = handler.api.highest
+        self.handle: Callable[[Message, RequestContext], Message | Awaitable[Message] | None] = (
+            handler.handle
+        )
+        self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
+            handler.api.key
+        ).decode
+        self.response_class: type = response_class(handler.api.key)
+        self.short_bytes = (
+            _SHORT_PRODUCE_BYTES if handler.api.key is ApiKey.PRODUCE else _SHORT_FRAME_BYTES
+        )
+        self.tells_all = handler.api.key in TELLS_ALL
+        self.has_error_code = hasattr(self.response_class(), "error_code")
+
+
+class Dispatcher:
+    """The node as the network edge sees it (`net.request_handler.RequestHandler`)."""
+
+    def __init__(self, node: Node, handlers: Mapping[ApiKey, Handler]) -> None:
+        self._node = node
+        self._clock = node.clock
+        self._now_ns = node.metrics.now_ns
+        self._routes = {
+            int(key): _Route(handler, node.metrics.requests) for key, handler in handlers.items()
+        }
+
+    def may_overlap(self, frame: memoryview) -> bool:
+        """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement. Unless it is long."""
+        if frame[:2] != _PRODUCE_KEY:
+            return False
+        if len(frame) <= _SHORT_PRODUCE_BYTES:
+            return True
+        header, at = decode_request_header(frame)
+        return not has_many_partitions(frame, at, header.request_api_version)
+
+    def handle(
+        self, frame: memoryview, connection: ClientConnection
+    ) -> Response | Awaitable[Response | None] | None:
+        """Raises ProtocolError to have the connection closed: the frame cannot be understood, is not served, or failed
+        without anybody waiting for an answer.
+        """
+        begin_ns = self._now_ns()
+        try:
+            header, at = decode_request_header(frame)
+        except UnsupportedVersion as error:
+            raise ProtocolError(str(error)) from error
+        version = header.request_api_version
+        route = self._routes.get(header.request_api_key)
+        if route is None or not route.lowest <= version <= route.highest:
+            return _answer_unserved(header)
+        if len(frame) > route.short_bytes and (
+            route.key != ApiKey.PRODUCE or has_many_partitions(frame, at, version)
+        ):
+            return self._handle_long(route, header, frame[at:], connection, begin_ns)
+        message, _ = route.decode(frame, at, version)
+        context = RequestContext(self._node, header, connection, self._clock.now())
+        try:
+            result = route.handle(message, context)
+            if result is None:
+                return None
+            if not isinstance(result, route.response_class):  # asking for Awaitable costs more
+                times = (begin_ns, self._now_ns())
+                waits_for = cast("Awaitable[Message]", result)
+                return self._finish(route, header, message, waits_for, times)
+            response: Response = encode_response(
+                route.key, version, header.correlation_id, cast("Message", result)
+            )
+            if route.has_error_code:
+                _count_error(route, result)
+        except NoAnswer:
+            raise
+        except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
+            response = _encode_error(header, message, _told_error(route, header, error))
+        route.metrics.answered_at_once(version, begin_ns, self._now_ns())
+        return response
+
+    async def _handle_long(
+        self,
+        route: _Route,
+        header: RequestHeader,
+        body: memoryview,
+        connection: ClientConnection,
+        begin_ns: int,
+    ) -> Response | None:
+        """Decoded and encoded in a thread where that takes long, and handled in parts (`long_requests`)."""
+        in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
+        decode = partial(route.decode, body, 0, header.request_api_version)
+        message, _ = await self._in_thread(decode) if in_thread else decode()
+        context = RequestContext(self._node, header, connection, self._clock.now())
+        waits_for = _answer_in_parts(route, message, context)
+        times = (begin_ns, self._now_ns())
+        return await self._finish(route, header, message, waits_for, times, in_thread=in_thread)
+
+    async def _in_thread(self, work: Callable[[], ResultT]) -> ResultT:
+        return await self._node.disk_pool.convert(work)
+
+    async def _finish(
+        self,
+        route: _Route,
+        header: RequestHeader,
+        message: Message,
+        result: Awaitable[Message | None],
+        times: tuple[int, int],
+        *,
+        in_thread: bool = False,
+    ) -> Response | None:
+        """`times`: when the request came, and when it began to wait. `in_thread`: the request was long, so its answer is."""
+        version = header.request_api_version
+        try:
+            answer = await result
+            if answer is None:
+                return None
+            encode = partial(encode_response, route.key, version, header.correlation_id, answer)
+            is_long = in_thread or (route.tells_all and has_long_lists(answer, route.key))
+            response: Response = await self._in_thread(encode) if is_long else encode()
+            if route.has_error_code:
+                _count_error(route, answer)
+        except NoAnswer:
+            raise
+        except Exception as error:  # noqa: BLE001 - see `handle`
+            tell = partial(_encode_error, header, message, _told_error(route, header, error))
+            response = await self._in_thread(tell) if in_thread else tell()
+        route.metrics.answered_later(version, *times, self._now_ns())
+        return response
+
+
+async def _answer_in_parts(
+    route: _Route, message: Message, context: RequestContext
+) -> Message | None:
+    """Others have their turn between two parts."""
+    cut = in_parts(message, route.key)
+    if cut is None:
+        return await _answer(route, message, context)
+    lists, parts = cut
+    answers: list[Message] = []
+    for part in parts:
+        await asyncio.sleep(0)
+        answer = await _answer(route, part, context)
+        if answer is not None:
+            answers.append(answer)
+    return joined(answers, lists) if answers else None
+
+
+async def _answer(route: _Route, message: Message, context: RequestContext) -> Message | None:
+    result = route.handle(message, context)
+    if result is None or isinstance(result, route.response_class):
+        return cast("Message | None", result)
+    return await cast("Awaitable[Message | None]", result)
+
+
+def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_code
+    if response.error_code:
+        route.metrics.errors[response.error_code] += 1
+
+
+def _told_error(route: _Route, header: RequestHeader, error: Exception) -> KafkaError:
+    """What the client is told, logged where it is unexpected, and counted."""
+    if not isinstance(error, KafkaError):
+        _LOGGER.error(
+            "%s v%d from client %r failed unexpectedly",
+            route.key.name, header.request_api_version, shortened(header.client_id or ""), exc_info=error,
+        )  # fmt: skip
+        error = UnknownServerError()
+    route.metrics.errors[error.code] += 1
+    return error
+
+
+def _encode_error(header: RequestHeader, message: Message, error: KafkaError) -> Response:
+    """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
+    key, version = ApiKey(header.request_api_key), header.request_api_version
+    try:
+        response = error_response(key, version, message, error)
+        return encode_response(key, version, header.correlation_id, response)
+    except NoAnswer:
+        raise
+    except Exception as second:
+        _LOGGER.exception("the error of %s v%d cannot be encoded", key.name, version)
+        raise ProtocolError(f"{key.name} v{version} failed: {error}") from second
+
+
+def _answer_unserved(header: RequestHeader) -> Response:
+    """ApiVersions is answered in any version, from which the client picks its next try (KIP-511); nothing else is."""
+    key, version = header.request_api_key, header.request_api_version
+    if key != ApiKey.API_VERSIONS:
+        raise ProtocolError(f"API key {key} version {version} is not served")
+    answer = ApiVersionsResponse(
+        error_code=UnsupportedVersion.code, api_keys=[ApiVersion(ApiKey.API_VERSIONS, 0, 4)]
+    )
+    return encode_response(ApiKey.API_VERSIONS, 0, header.correlation_id, answer)

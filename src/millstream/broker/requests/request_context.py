@@ -1,0 +1,51 @@
+"""What a handler may know of one request besides its body: who sent it, over what, when, and the node that serves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
+from millstream.net.client_connection import ClientConnection
+from millstream.protocol.generated.headers import RequestHeader
+from millstream.runtime import Instant
+
+if TYPE_CHECKING:  # the node imports the handlers, which import this
+    from millstream.broker.node.node import Node
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """Handed to `handle` beside the request. Mutable only for speed of construction: nobody changes it."""
+
+    node: Node
+    header: RequestHeader
+    connection: ClientConnection
+    now: Instant
+    """Both clocks when the request had been decoded."""
+
+    @property
+    def version(self) -> int:
+        return self.header.request_api_version
+
+    @property
+    def client_id(self) -> str:
+        """Empty when the client sent none."""
+        return self.header.client_id or ""
+
+    @property
+    def client_host(self) -> str:
+        return self.connection.client_host
+
+    @property
+    def listener_name(self) -> str:
+        return self.connection.listener_name
+
+    @property
+    def connection_id(self) -> int:
+        return self.connection.connection_id
+
+    @property
+    def caller(self) -> CoordinatorContext:
+        """Who asks, as the shard of a coordinator records it."""
+        return CoordinatorContext(NO_TOKEN, self.version, self.client_id, f"/{self.client_host}")

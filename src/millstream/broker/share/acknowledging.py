@@ -1,0 +1,80 @@
+"""Acknowledgements of a request, whether it is a ShareAcknowledge or a ShareFetch that carries some: checked, applied, stored.
+
+Every partition has its own outcome. Owns no records; `share_partitions` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+
+from millstream.broker.requests.turns import in_turns, turns_of
+from millstream.broker.share.sessions import SessionKey, SharedPlace
+from millstream.broker.share.share_groups import ShareGroups, share_key
+from millstream.coordinator.share_partition.acknowledgement import (
+    AcknowledgementBatch,
+    check_batches,
+)
+from millstream.errors import InvalidRequest, KafkaError, UnknownTopicId
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.generated import share_acknowledge, share_fetch
+
+Acknowledgements = Mapping[SharedPlace, Sequence[AcknowledgementBatch]]
+Outcomes = dict[SharedPlace, KafkaError | None]
+
+RequestTopic = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
+
+
+async def acknowledgements_of(topics: Iterable[RequestTopic]) -> Acknowledgements:
+    """Of the partitions that have any."""
+    partitions = ((topic, partition) for topic in topics for partition in topic.partitions)
+    return {
+        SharedPlace(topic.topic_id, partition.partition_index): [
+            AcknowledgementBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types)
+            for batch in partition.acknowledgement_batches
+        ]
+        async for topic, partition in in_turns(partitions)
+        if partition.acknowledgement_batches
+    }
+
+
+async def acknowledge(
+    share: ShareGroups,
+    image: MetadataImage,
+    session: SessionKey,
+    acknowledgements: Acknowledgements,
+    *,
+    may_renew: bool,
+) -> Outcomes:
+    """Returns when every partition's are stored or refused."""
+    outcomes: Outcomes = {}
+    for part in turns_of(list(acknowledgements.items())):
+        results = await asyncio.gather(
+            *(
+                _acknowledge(share, image, session, place, batches, may_renew=may_renew)
+                for place, batches in part
+            )
+        )
+        outcomes.update(zip((place for place, _ in part), results, strict=True))
+    return outcomes
+
+
+async def _acknowledge(
+    share: ShareGroups,
+    image: MetadataImage,
+    session: SessionKey,
+    place: SharedPlace,
+    batches: Sequence[AcknowledgementBatch],
+    *,
+    may_renew: bool,
+) -> KafkaError | None:
+    try:
+        if image.topic_by_id(place.topic_id) is None:
+            raise UnknownTopicId
+        check_batches(batches, may_renew=may_renew)
+        await share.partitions.acknowledge(share_key(session, place), session.member_id, batches)
+    except InvalidRequest as error:
+        return error
+    except KafkaError as error:
+        return error
+    return None

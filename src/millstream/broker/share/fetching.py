@@ -1,0 +1,232 @@
+"""One share fetch: reads what members may acquire, acquires it, and waits while there is nothing.
+
+Owns the order in which partitions are read, the limits of one answer, and the wait. Sessions and acknowledgements are elsewhere.
+Between looking for available records and acquiring them nothing waits, so nobody else takes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from millstream.broker.config.share_group_settings import ShareGroupValues
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.share.share_partitions import LoadedSharePartition, SharePartitions
+from millstream.coordinator.share_partition.acquisition import (
+    AcquiredRecords,
+    AcquireRequest,
+    Fetched,
+    Range,
+)
+from millstream.errors import KafkaError, OffsetOutOfRange
+from millstream.log.file_range import FileRange
+from millstream.log.header_scan import scan_headers
+from millstream.model import TopicPartition
+from millstream.records.batch import BatchHeader, iterate_batches
+from millstream.records.transactions import AbortedTransactionFilter
+from millstream.replication.fetch_position import FetchPosition, FetchRead
+from millstream.runtime import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFetchLimits:
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    records_max: int
+    batch_size: int
+    is_record_limit: bool
+
+
+class Acquired(NamedTuple):
+    """What a member is handed of one partition."""
+
+    records: FileRange | bytes
+    ranges: Sequence[AcquiredRecords]
+
+
+Answer = Acquired | KafkaError
+
+
+class _Batch(NamedTuple):
+    start: int
+    """Where it begins in what was read."""
+    header: BatchHeader
+
+
+class ShareFetch:
+    """One request on its way. `loaded`: the partitions to read, in this order."""
+
+    def __init__(
+        self,
+        member_id: str,
+        loaded: Sequence[LoadedSharePartition],
+        limits: ShareFetchLimits,
+        settings: ShareGroupValues,
+        partitions: SharePartitions,
+    ) -> None:
+        self._member_id = member_id
+        self._loaded = loaded
+        self._limits = limits
+        self._settings = settings
+        self._partitions = partitions
+
+    async def run(self, purgatory: Purgatory, clock: Clock) -> dict[LoadedSharePartition, Answer]:
+        """Answers when something was acquired or failed, or `max_wait_ms` has passed."""
+        deadline_ms = clock.now().monotonic_ms + self._limits.max_wait_ms
+        while True:
+            now_ms = clock.now().monotonic_ms
+            is_last = now_ms >= deadline_ms
+            if is_last or self.is_satisfied():
+                before = self._offsets()
+                answers = self._read_all(now_ms)
+                if answers or is_last or self._limits.min_bytes <= 0:
+                    return answers
+                if (
+                    self._offsets() != before
+                ):  # what was read is nobody's: the rest may be somebody's
+                    await asyncio.sleep(0)
+                    continue
+            operation = purgatory.watch(
+                [each.log.topic_partition for each in self._loaded],
+                max(0, deadline_ms - now_ms),
+                self.is_satisfied,
+            )
+            if not await operation.wait():
+                deadline_ms = 0
+
+    def is_satisfied(self, _progressed: TopicPartition | None = None) -> bool:
+        """Enough bytes could be read now, or a partition has to say that it failed. Cheap, does not raise."""
+        readable = -1
+        for loaded in self._loaded:
+            loaded.state.move_log_start(loaded.log.log_start_offset)
+            try:
+                if loaded.state.can_acquire(self._settings.limits):
+                    readable = max(0, readable)
+                    readable += loaded.log.readable_bytes(
+                        self._position(loaded, self._limits.max_bytes)
+                    )
+            except OffsetOutOfRange:
+                continue
+            except KafkaError:
+                return True
+            if readable >= self._limits.min_bytes:
+                return True
+        return False
+
+    def _offsets(self) -> list[int]:
+        return [loaded.state.next_fetch_offset for loaded in self._loaded]
+
+    # --- reading
+
+    def _read_all(self, now_ms: int) -> dict[LoadedSharePartition, Answer]:
+        """Partitions with nothing for this member are absent."""
+        answers: dict[LoadedSharePartition, Answer] = {}
+        room = self._limits.records_max
+        for loaded in self._loaded:
+            loaded.state.move_log_start(loaded.log.log_start_offset)
+        acquirable = [
+            each for each in self._loaded if each.state.can_acquire(self._settings.limits)
+        ]
+        for loaded in acquirable:
+            if room <= 0:
+                break
+            try:
+                acquired = self._read(loaded, room, len(acquirable), not answers, now_ms)
+            except KafkaError as error:
+                answers[loaded] = error
+                continue
+            if acquired.ranges:
+                answers[loaded] = acquired
+                room -= sum(last - first + 1 for first, last, _ in acquired.ranges)
+        return answers
+
+    def _read(
+        self, loaded: LoadedSharePartition, room: int, sharers: int, is_first: bool, now_ms: int
+    ) -> Acquired:
+        """Raises NotLeaderOrFollower and errors of the disk."""
+        position = self._position(loaded, self._limits.max_bytes // sharers)
+        try:
+            read = loaded.log.read(position, min_one_batch=is_first)
+        except OffsetOutOfRange:
+            return Acquired(b"", ())  # the log was cut below what the group has seen
+        batches = list(_batches(read.records))
+        fetched = Fetched(
+            position.offset,
+            [Range(header.base_offset, header.last_offset) for _, header in batches],
+            _aborted(read),
+        )
+        ranges = loaded.state.acquire(self._acquire_request(room), fetched, now_ms)
+        self._partitions.note_deadline(loaded)
+        return Acquired(_slice(read.records, batches, ranges), ranges)
+
+    def _position(self, loaded: LoadedSharePartition, bytes_max: int) -> FetchPosition:
+        return FetchPosition(
+            loaded.state.next_fetch_offset,
+            bytes_max,
+            self._settings.is_read_committed,
+            loaded.state.leader_epoch,
+        )
+
+    def _acquire_request(self, room: int) -> AcquireRequest:
+        return AcquireRequest(
+            self._member_id,
+            room,
+            self._limits.batch_size,
+            self._limits.is_record_limit,
+            self._settings.limits,
+        )
+
+
+_NO_RECORDS: Final = b""
+
+
+def _batches(records: FileRange | bytes) -> Iterator[_Batch]:
+    """Headers only, wherever the records are."""
+    if isinstance(records, FileRange):
+        end = records.position + records.length
+        for position, header in scan_headers(records.file, records.position, end):
+            yield _Batch(position - records.position, header)
+        return
+    start = 0
+    for header, _ in iterate_batches(memoryview(records)):
+        yield _Batch(start, header)
+        start += header.size_bytes
+
+
+def _aborted(read: FetchRead) -> list[Range]:
+    """The batches of aborted transactions. Only where there are any is anything read besides headers."""
+    if not read.aborted_transactions:
+        return []
+    is_committed = AbortedTransactionFilter(
+        (aborted.producer_id, aborted.first_offset) for aborted in read.aborted_transactions
+    )
+    data = read.records.read() if isinstance(read.records, FileRange) else read.records
+    return [
+        Range(header.base_offset, header.last_offset)
+        for header, batch in iterate_batches(memoryview(data))
+        if not is_committed(header, batch)
+    ]
+
+
+def _slice(
+    records: FileRange | bytes, batches: Sequence[_Batch], ranges: Sequence[AcquiredRecords]
+) -> FileRange | bytes:
+    """Whole record batches, from the one with the first acquired record to the one with the last."""
+    if not ranges:
+        return _NO_RECORDS
+    first_offset, last_offset = ranges[0].first_offset, ranges[-1].last_offset
+    wanted = [
+        batch
+        for batch in batches
+        if batch.header.last_offset >= first_offset and batch.header.base_offset <= last_offset
+    ]
+    if not wanted:
+        return _NO_RECORDS
+    start = wanted[0].start
+    length = wanted[-1].start + wanted[-1].header.size_bytes - start
+    if isinstance(records, FileRange):
+        return FileRange(records.file, records.position + start, length)
+    return records[start : start + length]

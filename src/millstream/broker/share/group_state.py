@@ -1,0 +1,116 @@
+"""Between the two coordinators of a share group: what the group coordinator has planned, asked of the share coordinator, and told back.
+
+Owns the order: the group's record says first what is about to happen, so that a node that dies in between leaves nothing forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, TypeVar
+
+from millstream.broker.requests.request_context import RequestContext
+from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.share.initialization import Initialization
+from millstream.coordinator.group.share.offsets import Deletion
+from millstream.coordinator.group.share.requests import (
+    DeleteGroupState,
+    PartitionsInitialized,
+    PartitionsNotInitialized,
+    ShareGroupRequest,
+)
+from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.errors import KafkaError
+from millstream.model import Uuid
+
+_NO_START_OFFSET: Final = -1
+
+AnswerT = TypeVar("AnswerT")
+
+
+async def ask_group(
+    group_id: str, request: ShareGroupRequest, expected: type[AnswerT], context: RequestContext
+) -> AnswerT:
+    """Raises what the group coordinator refuses with."""
+    return await context.node.group_coordinator.ask(
+        group_id, GroupShard.handle_share_group_request, request, expected, context.caller
+    )
+
+
+async def initialize(
+    initialization: Initialization, context: RequestContext
+) -> dict[SharePartitionKey, KafkaError]:
+    """The partitions whose state could not be initialised; the others can be assigned now."""
+    persister = context.node.share_groups.persister
+    keys = list(_keys(initialization.group_id, initialization.partitions))
+    errors = await _for_each(
+        keys,
+        lambda key: persister.initialize(
+            key,
+            initialization.state_epoch,
+            initialization.start_offsets.get((key.topic_id, key.partition), _NO_START_OFFSET),
+        ),
+    )
+    _forget(keys, context)
+    done = _partitions(key for key in keys if key not in errors)
+    failed = _partitions(errors)
+    group_id = initialization.group_id
+    if done:
+        await ask_group(group_id, PartitionsInitialized(group_id, done), type(None), context)
+    if failed:
+        await ask_group(group_id, PartitionsNotInitialized(group_id, failed), type(None), context)
+    return errors
+
+
+async def delete_state(
+    deletion: Deletion, context: RequestContext
+) -> dict[SharePartitionKey, KafkaError]:
+    """The partitions whose state could not be deleted."""
+    keys = list(_keys(deletion.group_id, deletion.partitions))
+    errors = await _for_each(keys, context.node.share_groups.persister.delete)
+    _forget(keys, context)
+    return errors
+
+
+async def delete_group_state(group_id: str, context: RequestContext) -> None:
+    """Before a group is deleted: if it is a share group, all its state is. Raises what the group may not be deleted for."""
+    deletion = await ask_group(group_id, DeleteGroupState(group_id), Deletion, context)
+    errors = await delete_state(deletion, context)
+    for error in errors.values():
+        raise error
+
+
+def _forget(keys: Iterable[SharePartitionKey], context: RequestContext) -> None:
+    """Here at least nobody goes on with what the state was before."""
+    for key in keys:
+        context.node.share_groups.partitions.forget(key)
+
+
+def _keys(group_id: str, partitions: Partitions) -> Iterable[SharePartitionKey]:
+    return (
+        SharePartitionKey(group_id, topic_id, partition)
+        for topic_id, numbers in partitions.items()
+        for partition in sorted(numbers)
+    )
+
+
+def _partitions(keys: Iterable[SharePartitionKey]) -> Partitions:
+    numbers: dict[Uuid, set[int]] = {}
+    for key in keys:
+        numbers.setdefault(key.topic_id, set()).add(key.partition)
+    return {topic_id: frozenset(each) for topic_id, each in numbers.items()}
+
+
+async def _for_each(
+    keys: Iterable[SharePartitionKey], ask: Callable[[SharePartitionKey], Awaitable[None]]
+) -> dict[SharePartitionKey, KafkaError]:
+    async def error_of(key: SharePartitionKey) -> tuple[SharePartitionKey, KafkaError | None]:
+        try:
+            await ask(key)
+        except KafkaError as error:
+            return key, error
+        return key, None
+
+    outcomes = await asyncio.gather(*(error_of(key) for key in keys))
+    return {key: error for key, error in outcomes if error is not None}

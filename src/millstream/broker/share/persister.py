@@ -1,0 +1,106 @@
+"""Where the leader of a partition and the group coordinator keep share state: the share coordinator of each share partition.
+
+Kafka's brokers ask each other, and themselves, over the network; this one asks its own shards. Makes `__share_group_state` when it is
+needed for the first time, and asks again while the coordinator is not ready.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
+from millstream.coordinator.share.shard import (
+    DeleteState,
+    InitializeState,
+    ReadState,
+    ShareShard,
+    WriteState,
+)
+from millstream.coordinator.share.share_state import SharePartitionKey, ShareState, StateChange
+from millstream.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    FencedLeaderEpoch,
+    FencedStateEpoch,
+    GroupIdNotFound,
+    KafkaError,
+    NotCoordinator,
+    NotLeaderOrFollower,
+    UnknownServerError,
+    UnknownTopicOrPartition,
+)
+
+_LOGGER = logging.getLogger(__name__)
+_ATTEMPTS: Final = 6
+_FIRST_PAUSE_S: Final = 0.02
+_NOT_READY: Final = (CoordinatorNotAvailable, CoordinatorLoadInProgress, NotCoordinator)
+
+AnswerT = TypeVar("AnswerT")
+
+
+class SharePersister:
+    def __init__(
+        self, coordination: ShareStateCoordination, ensure_topic: Callable[[], Awaitable[object]]
+    ) -> None:
+        """`ensure_topic` raises a KafkaError when the internal topic cannot be made."""
+        self._coordination = coordination
+        self._ensure_topic = ensure_topic
+
+    async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
+        request = InitializeState(key, state_epoch, start_offset)
+        await self._insist(
+            lambda: self._coordination.ask(key, ShareShard.handle_initialize, request, type(None))
+        )
+
+    async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
+        request = ReadState(key, leader_epoch)
+        return await self._insist(
+            lambda: self._coordination.ask(key, ShareShard.handle_read, request, ShareState)
+        )
+
+    async def write(self, key: SharePartitionKey, state_epoch: int, change: StateChange) -> None:
+        request = WriteState(key, state_epoch, change)
+        await self._insist(
+            lambda: self._coordination.ask(key, ShareShard.handle_write, request, type(None))
+        )
+
+    async def delete(self, key: SharePartitionKey) -> None:
+        request = DeleteState(key)
+        await self._insist(
+            lambda: self._coordination.ask(key, ShareShard.handle_delete, request, type(None))
+        )
+
+    async def read_summary(self, key: SharePartitionKey) -> ShareState:
+        request = ReadState(key, -1)
+        return await self._insist(
+            lambda: self._coordination.ask(key, ShareShard.handle_read_summary, request, ShareState)
+        )
+
+    async def _insist(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
+        """A coordinator that was made, or has begun to lead, a moment ago is ready in a moment."""
+        await self._ensure_topic()
+        pause_s = _FIRST_PAUSE_S
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await ask()
+            except _NOT_READY:
+                await asyncio.sleep(pause_s)
+                pause_s *= 2
+        return await ask()
+
+
+def as_told_to_consumers(error: KafkaError) -> KafkaError:
+    """What a share consumer is told when share state cannot be read or written: it knows partitions and their leaders only."""
+    match error:
+        case CoordinatorNotAvailable() | CoordinatorLoadInProgress() | NotCoordinator():
+            return CoordinatorNotAvailable(str(error))
+        case GroupIdNotFound() | UnknownTopicOrPartition():
+            return error
+        case FencedLeaderEpoch() | FencedStateEpoch():
+            return NotLeaderOrFollower(str(error))
+        case _:
+            _LOGGER.warning("share state: %s", error)
+            return UnknownServerError()

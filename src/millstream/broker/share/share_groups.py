@@ -1,0 +1,137 @@
+"""Everything a node has for share groups beside their membership: sessions, share partitions, share state (KIP-932).
+
+Owns how the parts live together: what starts and ends with the node, what a new image and a closed connection mean.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, final
+
+from millstream.broker.config.share_group_settings import ShareGroupSettings
+from millstream.broker.coordination.coordinator_partition import CoordinatorServices
+from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
+from millstream.broker.node.services import Metadata, Partitions, Tasks
+from millstream.broker.share.persister import SharePersister
+from millstream.broker.share.sessions import SessionKey, SharedPlace, ShareSession, ShareSessions
+from millstream.broker.share.share_partitions import SharePartitions
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.coordinator.share.config import ShareCoordinatorConfig
+from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.errors import KafkaError, UnsupportedVersion
+from millstream.metadata.config_key import ConfigValue
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId
+from millstream.net.client_connection import ClientConnection
+
+_LOGGER = logging.getLogger(__name__)
+SHARE_VERSION: Final = "share.version"
+
+
+@final
+class ShareGroups:
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        metadata: Metadata,
+        setting: Callable[[str], ConfigValue],
+        ensure_topic: Callable[[], Awaitable[object]],
+        *,
+        partitions: Partitions,
+        tasks: Tasks,
+        pool: DiskPool,
+        services: CoordinatorServices,
+    ) -> None:
+        """`setting` gives what counts for a broker key; `ensure_topic` makes `__share_group_state`."""
+        self._metadata = metadata
+        self._setting = setting
+        self._tasks = tasks
+        self._is_closed = False
+        self.settings = ShareGroupSettings(metadata, setting)
+        self.sessions = ShareSessions(self._number("group.share.max.share.sessions"))
+        self.state = ShareStateCoordination(
+            self._coordinator_config(),
+            broker_id,
+            partitions=partitions,
+            tasks=tasks,
+            services=services,
+        )
+        self.persister = SharePersister(self.state, ensure_topic)
+        self.partitions = SharePartitions(
+            partitions,
+            self.persister,
+            self.settings,
+            services.clock,
+            tasks=tasks,
+            pool=pool,
+            wake=services.purgatory.wake,
+        )
+
+    def start(self) -> None:
+        interval_ms = self._number("share.coordinator.state.topic.prune.interval.ms")
+        self._tasks.start(self.partitions.run(), "share locks")
+        self._tasks.start(self.state.keep_pruned(interval_ms), "pruning of share state")
+
+    def apply(self, image: MetadataImage) -> None:
+        """With every new image, after the node's partitions have followed it."""
+        self.state.apply(image)
+        self.partitions.apply(image)
+
+    def close(self) -> None:
+        """The node goes down: members look for the next one, and locks end with it."""
+        self._is_closed = True
+        self.state.close()
+
+    def check_served(self) -> None:
+        """Raises UnsupportedVersion while the cluster has not finalized `share.version` 1."""
+        if self._metadata.image.features.get(SHARE_VERSION, 0) < 1:
+            raise UnsupportedVersion("share groups are off: share.version is 0 in this cluster")
+
+    # --- sessions that end
+
+    def connection_closed(self, connection: ClientConnection) -> None:
+        """The member does not answer any more: its records go to others now instead of when their locks run out."""
+        session = self.sessions.close_connection(connection.connection_id)
+        if session is not None and not self._is_closed:
+            self._tasks.start(self.release(session), "share session that was left")
+
+    async def close_session(self, key: SessionKey) -> None:
+        """Raises ShareSessionNotFound."""
+        session = self.sessions.find(key)
+        self.sessions.close(key)
+        await self.release(session)
+
+    async def release(self, session: ShareSession) -> None:
+        """What cannot be stored is said here: nobody waits for it, and locks run out by themselves."""
+        for place in session.places:
+            try:
+                await self.partitions.release_member(
+                    share_key(session.key, place), session.key.member_id
+                )
+            except KafkaError as error:
+                _LOGGER.info("records of %s are not released: %s", session.key, error)
+        if not self.sessions.has_group(session.key.group_id):
+            self.partitions.forget_group(session.key.group_id)
+
+    # --- settings
+
+    def _coordinator_config(self) -> ShareCoordinatorConfig:
+        prefix = "share.coordinator."
+        return ShareCoordinatorConfig(
+            snapshot_update_records_per_snapshot=self._number(
+                f"{prefix}snapshot.update.records.per.snapshot"
+            ),
+            cold_partition_snapshot_interval_ms=self._number(
+                f"{prefix}cold.partition.snapshot.interval.ms"
+            ),
+        )
+
+    def _number(self, name: str) -> int:
+        value = self._setting(name)
+        assert isinstance(value, int), f"{name} is a number in the table"
+        return value
+
+
+def share_key(session: SessionKey, place: SharedPlace) -> SharePartitionKey:
+    return SharePartitionKey(session.group_id, place.topic_id, place.partition)

@@ -1,0 +1,1 @@
+"""Partitions on this broker's disks: directories, flushing, cleaning, moves, failures."""

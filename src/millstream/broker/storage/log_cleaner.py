@@ -1,0 +1,182 @@
+"""Compacts logs in the background: finds the one with the largest dirty part, cleans it, notes how far it got, looks again.
+
+Owns when, where and how fast; what is cleaned and how is the matter of `log.compaction`. As many logs as log.cleaner.threads says
+are cleaned at a time, each in the disk pool in small steps, so that neither the event loop nor other work of the pool waits
+long; between two steps the log's owner, the event loop, swaps finished segments in. A log that cannot be cleaned is set aside,
+and the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self, final
+
+from millstream.broker.node.services import Partitions
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.pace import Pace
+from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
+from millstream.log.compaction import Compaction
+from millstream.log.compaction_plan import CompactionPlan
+from millstream.log.log_directory import LogDirectory
+from millstream.log.partition_log import PartitionLog
+from millstream.metadata.config_key import ConfigValue
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerSettings:
+    """Kafka's `log.cleaner.*`, as they are at the moment. What all cleanings share is divided by their number."""
+
+    map_bytes_max: int
+    bytes_per_second_max: float
+    backoff_ms: int
+    threads: int = 1
+    io_bytes: int = 262_144
+    """Read at once, and written at once."""
+
+    @classmethod
+    def of(cls, value_of: Callable[[str], ConfigValue]) -> Self:
+        """`value_of` gives the value of a broker setting that counts now."""
+        dedupe_bytes = value_of("log.cleaner.dedupe.buffer.size")
+        load_factor = value_of("log.cleaner.io.buffer.load.factor")
+        bytes_per_second = value_of("log.cleaner.io.max.bytes.per.second")
+        backoff_ms = value_of("log.cleaner.backoff.ms")
+        assert isinstance(dedupe_bytes, int), "a long in the table"
+        assert isinstance(load_factor, float), "a double in the table"
+        assert isinstance(bytes_per_second, float), "a double in the table"
+        assert isinstance(backoff_ms, int), "a long in the table"
+        threads, io_bytes = value_of("log.cleaner.threads"), value_of("log.cleaner.io.buffer.size")
+        assert isinstance(threads, int), "an int in the table"
+        assert isinstance(io_bytes, int), "an int in the table"
+        share = max(threads, 1)
+        return cls(
+            int(min(dedupe_bytes * load_factor, sys.maxsize)) // share,
+            bytes_per_second,
+            backoff_ms,
+            threads,
+            io_bytes // share // 2,  # half for reading, half for writing
+        )
+
+
+@final
+class LogCleaner:
+    def __init__(
+        self,
+        partitions: Partitions,
+        directory_of: Callable[[PartitionLog], LogDirectory],
+        pool: DiskPool,
+        clock: Clock,
+        settings: Callable[[], CleanerSettings],
+    ) -> None:
+        """`settings` is asked before each cleaning: they may change while the node runs."""
+        self._partitions = partitions
+        self._directory_of = directory_of
+        self._pool = pool
+        self._clock = clock
+        self._settings = settings
+        self._pace = Pace(lambda: settings().bytes_per_second_max)
+        self._in_work: set[PartitionLog] = set()
+        self._uncleanable: set[PartitionLog] = set()
+
+    @property
+    def uncleanable_partitions_count(self) -> int:
+        return len(self._uncleanable)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            running: set[asyncio.Task[bool]] = set()
+            while True:
+                backoff_s = max(self._settings().backoff_ms, 1) / 1000
+                while len(running) < self._settings().threads and (found := self._filthiest()):
+                    running.add(group.create_task(self._clean_or_set_aside(*found)))
+                if not running:
+                    await asyncio.sleep(backoff_s)
+                    continue
+                done, running = await asyncio.wait(
+                    running, timeout=backoff_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not all(task.result() for task in done):
+                    await asyncio.sleep(backoff_s)
+
+    async def clean_filthiest(self) -> bool:
+        """Cleans the log that needs it most; False when none does."""
+        found = self._filthiest()
+        return found is not None and await self._clean_or_set_aside(*found)
+
+    async def _clean_or_set_aside(self, log: PartitionLog, plan: CompactionPlan) -> bool:
+        """False when the disk refused it."""
+        self._in_work.add(log)
+        try:
+            await self._clean(log, plan)
+        except OSError as error:
+            _LOGGER.error("%s could not be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
+            log.compaction_failed(error)
+            return False  # the disk may be full: the next round tries again
+        except MillstreamError as error:
+            if log.failure is None:
+                self._set_aside(log, error)
+        finally:
+            self._in_work.discard(log)
+        return True
+
+    def _set_aside(self, log: PartitionLog, error: Exception) -> None:
+        self._uncleanable.add(log)
+        _LOGGER.error(
+            "%s cannot be compacted and is left as it is until the next start: %s",
+            log.partition,
+            error,
+        )
+
+    def _filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
+        now = self._clock.now()
+        logs = {partition.log: partition for _, partition in self._partitions.all()}
+        self._uncleanable &= logs.keys()
+        due: list[tuple[PartitionLog, CompactionPlan]] = []
+        for log, partition in logs.items():
+            passed_over = log in self._in_work or log in self._uncleanable
+            if passed_over or not log.config.is_compacted or log.failure:
+                continue
+            try:
+                plan = log.plan_compaction(partition.high_watermark, now)
+            except (OSError, KafkaError) as error:
+                self._set_aside(log, error)
+                continue
+            if plan is not None and plan.is_due:
+                due.append((log, plan))
+        return max(due, key=lambda each: each[1].dirty_ratio, default=None)
+
+    async def _clean(self, log: PartitionLog, plan: CompactionPlan) -> None:
+        settings = self._settings()
+        compaction = Compaction(
+            plan,
+            map_bytes_max=settings.map_bytes_max,
+            io_bytes=settings.io_bytes,
+            now_ms=self._clock.now().wall_ms,
+        )
+        steps = compaction.steps()
+        before = log.size_bytes
+        while (step := await self._pool.run(lambda: next(steps, None))) is not None:
+            if step.finished is not None and not log.replace_segments(
+                step.finished, self._clock.now()
+            ):
+                _LOGGER.info(
+                    "%s changed while it was compacted; the next round begins anew", log.partition
+                )
+                return
+            await self._pace.moved(step.moved_bytes)
+        log.complete_compaction(compaction.end_offset)
+        _LOGGER.info(
+            "%s is compacted up to offset %d: %d bytes became %d",
+            log.partition, compaction.end_offset, before, log.size_bytes,
+        )  # fmt: skip
+        try:
+            await self._pool.run(self._directory_of(log).checkpoint_cleaner)
+        except KafkaStorageError as error:
+            _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence says it

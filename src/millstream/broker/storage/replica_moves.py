@@ -1,0 +1,140 @@
+"""Moves replicas from one data directory of this broker to another, while they are written and read (KIP-113).
+
+    current log ─ copied batch by batch ─▶ future log, in a directory `*-future` ─ caught up, synced ─▶ takes its place
+
+The future log is this module's until it takes over; the last step happens without giving way to anybody, so that no record is
+written to a log that is about to leave. A move that a restart interrupts begins anew. All moves together keep to
+`replica.alter.log.dirs.io.max.bytes.per.second`, but for the last step of each.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Final, final
+
+from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.pace import Pace
+from millstream.errors import KafkaError
+from millstream.log.file_range import FileRange
+from millstream.log.log_directories import LogDirectories
+from millstream.log.log_directory import LogDirectory
+from millstream.log.partition_log import PartitionLog
+from millstream.model import TopicPartition
+from millstream.replication.partition import Partition
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_COPY_BYTES: Final = 1 << 20
+_LAST_STEP_BYTES: Final = 256 * 1024
+"""What is copied in one go in the end; until less is missing, the copying gives way."""
+
+
+@final
+class ReplicaMoves:
+    def __init__(
+        self,
+        directories: LogDirectories,
+        pool: DiskPool,
+        tasks: Tasks,
+        clock: Clock,
+        *,
+        on_moved: Callable[[Partition, LogDirectory], None],
+        bytes_per_second_max: Callable[[], float] = lambda: math.inf,
+    ) -> None:
+        """`on_moved` is told once a replica lives in another directory; `bytes_per_second_max` may change at any time."""
+        self._directories = directories
+        self._pool = pool
+        self._tasks = tasks
+        self._clock = clock
+        self._on_moved = on_moved
+        self._bytes_per_second_max = bytes_per_second_max
+        self._pace = Pace(bytes_per_second_max)
+        self._targets: dict[TopicPartition, LogDirectory] = {}
+        """Where each moving replica goes; a copier that finds another target than its own gives up."""
+
+    def move(self, hosted: Partition, target: LogDirectory) -> None:
+        """Begins a move, or ends one when `target` is where the replica is. Raises KafkaStorageError."""
+        name = hosted.topic_partition
+        if self._directories.of(hosted.log) is target:
+            self._targets.pop(name, None)
+        elif self._targets.get(name) is not target:
+            future = target.open_future_log(hosted.log, hosted.topic_id, self._clock.now())
+            self._targets[name] = target
+            self._tasks.start(self._run(hosted, future, target), f"move {name}")
+
+    def resume(self, partitions: Partitions) -> None:
+        """Moves that the last stop of the broker interrupted."""
+        hosted = dict(partitions.all())
+        for target in self._directories.for_partitions:
+            for name in target.interrupted_moves:
+                if name in hosted:
+                    self.move(hosted[name], target)
+
+    async def _run(self, hosted: Partition, future: PartitionLog, target: LogDirectory) -> None:
+        name = hosted.topic_partition
+        try:
+            while self._is_wanted(hosted, target):
+                if copied := await self._copy(hosted.log, future):
+                    await self._pace.moved(copied)
+                    continue
+                await self._pool.run(partial(future.flush, self._clock.now()))
+                if self._is_wanted(hosted, target) and self._take_over(hosted, future, target):
+                    _LOGGER.info("%s lives in %s now", name, target.path)
+                    return
+        except (KafkaError, OSError) as error:
+            _LOGGER.error("%s could not be moved to %s: %s", name, target.path, error)  # noqa: TRY400 - the sentence says it
+        finally:
+            if self._targets.get(name) is target:
+                del self._targets[name]
+            target.drop_future_log(future)
+
+    def _is_wanted(self, hosted: Partition, target: LogDirectory) -> bool:
+        return (
+            self._targets.get(hosted.topic_partition) is target
+            and hosted.log.failure is None
+            and target.failure is None
+        )
+
+    async def _copy(self, current: PartitionLog, future: PartitionLog) -> int:
+        """One piece of at most what may be copied in a second; 0 when so little is missing that the last step can copy it."""
+        if current.readable_bytes(future.log_end_offset, current.log_end_offset) < _LAST_STEP_BYTES:
+            return 0
+        bytes_max = int(min(_COPY_BYTES, max(self._bytes_per_second_max(), 1)))
+        return await self._pool.run(self._copying(current, future, bytes_max))
+
+    def _copying(
+        self, current: PartitionLog, future: PartitionLog, bytes_max: int
+    ) -> Callable[[], int]:
+        now = self._clock.now()
+        if future.log_end_offset < current.log_start_offset:
+            future.truncate_fully_and_start_at(current.log_start_offset, now)
+        records = current.read(future.log_end_offset, bytes_max, current.log_end_offset).records
+
+        def copy() -> int:
+            data = records.read() if isinstance(records, FileRange) else records
+            if data:
+                future.append_as_follower(memoryview(bytearray(data)), now)
+            return len(data)
+
+        return copy
+
+    def _take_over(self, hosted: Partition, future: PartitionLog, target: LogDirectory) -> bool:
+        """Without giving way. False when too much was written since the future log was synced."""
+        current, now = hosted.log, self._clock.now()
+        if current.readable_bytes(future.log_end_offset, current.log_end_offset) > _LAST_STEP_BYTES:
+            return False
+        while future.log_end_offset < current.log_end_offset:
+            self._copying(current, future, _COPY_BYTES)()
+        future.flush(now)
+        current.flush(now)
+        future.delete_records_before(current.log_start_offset)
+        source = self._directories.of(current)
+        source.delete_log(hosted.topic_partition, now)
+        target.adopt_future_log(future)
+        hosted.log = future
+        self._on_moved(hosted, target)
+        return True

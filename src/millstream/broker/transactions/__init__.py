@@ -1,0 +1,1 @@
+"""Transactions on a broker: produces in them, markers, completion, producer ids."""

@@ -1,0 +1,131 @@
+"""Completes what a transaction coordinator has decided: markers to every partition of the transaction, until all have one.
+
+Owns the retries. Who leads a partition is asked anew each time; so far that is always this node, and a marker for another
+leader would go out as a WriteTxnMarkers request here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from types import NoneType
+from typing import Final, final
+
+from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
+from millstream.broker.coordination.coordinator_topic import NODE_ITSELF, ask_shard
+from millstream.broker.node.services import Metadata
+from millstream.broker.requests.turns import in_turns
+from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.coordinator.transaction.turn import PreparedTransaction
+from millstream.errors import (
+    InvalidProducerEpoch,
+    KafkaError,
+    NotCoordinator,
+    TransactionCoordinatorFenced,
+)
+from millstream.model import TopicPartition
+from millstream.records.control import TransactionMarker
+
+_LOGGER = logging.getLogger(__name__)
+_RETRY_PAUSE_S: Final = 0.1
+_RETRY_PAUSE_MAX_S: Final = 5.0
+"""A partition whose log is offline may stay so for long."""
+
+
+@final
+class TransactionCompletion:
+    def __init__(self, markers: TransactionMarkers, metadata: Metadata) -> None:
+        self._markers = markers
+        self._metadata = metadata
+
+    async def complete(
+        self, coordinator: CoordinatorPartition[TransactionShard], prepared: PreparedTransaction
+    ) -> None:
+        """Gives up only when another coordinator has taken over, which then does it."""
+        transaction = prepared.transaction
+        marker = TransactionMarker(
+            transaction.producer_id,
+            transaction.producer_epoch,
+            coordinator.leader_epoch,
+            transaction.is_commit,
+            transaction.client_version,
+        )
+        try:
+            await self._mark_all(set(transaction.partitions), marker, coordinator)
+            await _tell(coordinator, prepared)
+        except (NotCoordinator, TransactionCoordinatorFenced) as error:
+            _LOGGER.info(
+                "transaction of %s is completed by another coordinator: %s",
+                transaction.transactional_id,
+                error,
+            )
+
+    async def _mark_all(
+        self,
+        without: set[TopicPartition],
+        marker: TransactionMarker,
+        coordinator: CoordinatorPartition[TransactionShard],
+    ) -> None:
+        pause_s = _RETRY_PAUSE_S
+        while not coordinator.is_closed:
+            without -= await self._write(without, marker)
+            if not without:
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _RETRY_PAUSE_MAX_S)
+
+    async def _write(
+        self, partitions: Collection[TopicPartition], marker: TransactionMarker
+    ) -> set[TopicPartition]:
+        """Those that need no marker any more. All are written together, so that they share what they wait for."""
+        async with asyncio.TaskGroup() as tasks:
+            writes = {
+                partition: tasks.create_task(self._write_one(partition, marker))
+                async for partition in in_turns(partitions)
+            }
+        outcomes = {partition: write.result() for partition, write in writes.items()}
+        for error in outcomes.values():
+            if isinstance(error, TransactionCoordinatorFenced):
+                raise error
+        return {
+            partition
+            for partition, error in outcomes.items()
+            if error is None or isinstance(error, InvalidProducerEpoch)
+        }
+
+    async def _write_one(
+        self, partition: TopicPartition, marker: TransactionMarker
+    ) -> KafkaError | None:
+        """What the partition refuses the marker with; an old epoch means that this transaction has been ended there."""
+        if self._metadata.image.partition(*partition) is None:
+            return None  # deleted, and the records of the transaction with it
+        try:
+            await self._markers.write(partition, marker)
+        except KafkaError as error:
+            _LOGGER.info("%s does not take %s: %s", partition, marker, error)
+            return error
+        return None
+
+
+async def _tell(
+    coordinator: CoordinatorPartition[TransactionShard], prepared: PreparedTransaction
+) -> None:
+    """Raises NotCoordinator."""
+    while True:
+        try:
+            await ask_shard(
+                coordinator,
+                TransactionShard.handle_markers_written,
+                prepared,
+                NoneType,
+                NODE_ITSELF,
+            )
+        except NotCoordinator:
+            raise
+        except KafkaError as error:
+            _LOGGER.info("a completed transaction is not noted yet: %s", error)
+            await asyncio.sleep(_RETRY_PAUSE_S)
+        else:
+            return

@@ -1,0 +1,57 @@
+"""Producer ids out of blocks that the controller allocates; a block is asked for when the last one is used up."""
+
+from __future__ import annotations
+
+import asyncio
+
+from millstream.broker.node.services import ControllerClient
+from millstream.controller.controller import Controller
+from millstream.errors import CoordinatorLoadInProgress
+from millstream.model import BrokerId, ProducerId
+from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsRequest
+
+
+class ProducerIds:
+    """An id is never given out twice, by this broker or another, over restarts too."""
+
+    def __init__(self, controller: ControllerClient, broker_id: BrokerId) -> None:
+        self._controller = controller
+        self._broker_id = broker_id
+        self._broker_epoch = -1
+        self._next = 0
+        self._end = 0
+        self._one_allocates = asyncio.Lock()
+
+    def registered(self, broker_epoch: int) -> None:
+        """Under which epoch blocks are asked for."""
+        self._broker_epoch = broker_epoch
+
+    async def next(self) -> ProducerId:
+        """Raises what the controller raises."""
+        async with self._one_allocates:
+            if self._next == self._end:
+                await self._allocate()
+            return self.take()
+
+    async def reserve(self) -> None:
+        """Returns when there is an id to `take`, though somebody else may be faster. Raises what the controller raises."""
+        if self._next == self._end:
+            async with self._one_allocates:
+                if self._next == self._end:
+                    await self._allocate()
+
+    def take(self) -> ProducerId:
+        """Raises CoordinatorLoadInProgress while the next block is not here yet."""
+        if self._next == self._end:
+            raise CoordinatorLoadInProgress("no producer id is at hand; retry")
+        given = self._next
+        self._next += 1
+        return ProducerId(given)
+
+    async def _allocate(self) -> None:
+        request = AllocateProducerIdsRequest(
+            broker_id=self._broker_id, broker_epoch=self._broker_epoch
+        )
+        block = await self._controller.submit(Controller.handle_allocate_producer_ids, request)
+        self._next = block.producer_id_start
+        self._end = block.producer_id_start + block.producer_id_len

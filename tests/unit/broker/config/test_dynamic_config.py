@@ -1,0 +1,99 @@
+"""Settings that change while the broker runs."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from millstream.broker.config.broker_config import BrokerConfig, broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
+from millstream.errors import ConfigError
+from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.image import MetadataImage
+
+
+def image(
+    own: dict[str, str] | None = None, everybody: dict[str, str] | None = None
+) -> MetadataImage:
+    configs = {"5": own or {}, "": everybody or {}}
+    return MetadataImage(
+        configs={
+            ConfigResource(ConfigResourceType.BROKER, name): config
+            for name, config in configs.items()
+            if config
+        }
+    )
+
+
+def static() -> BrokerConfig:
+    return broker_config({"node.id": "5", "max.connections": "7", "log.dirs": "/data"})
+
+
+def test_the_brokers_own_beats_the_default_of_all_and_both_beat_the_file() -> None:
+    dynamic = DynamicConfig(static())
+    seen: list[int] = []
+    dynamic.subscribe(lambda config: seen.append(config.max_connections))
+    dynamic.apply(image(everybody={"max.connections": "8"}))
+    dynamic.apply(image(own={"max.connections": "9"}, everybody={"max.connections": "8"}))
+    dynamic.apply(image(everybody={"max.connections": "8"}))
+    dynamic.apply(image())
+    assert seen == [8, 9, 8, 7]
+    assert dynamic.current == static()
+
+
+def test_what_changes_nothing_is_told_to_nobody() -> None:
+    dynamic = DynamicConfig(static())
+    seen: list[BrokerConfig] = []
+    dynamic.subscribe(seen.append)
+    dynamic.apply(image(own={"max.connections": "7", "my.plugin": "x"}))
+    assert seen == []
+
+
+def test_fixed_settings_stay_those_of_the_start() -> None:
+    """They cannot be set, but a directory from elsewhere may hold them."""
+    dynamic = DynamicConfig(static())
+    dynamic.apply(image(own={"num.partitions": "9", "node.id": "6", "max.connections": "8"}))
+    assert (dynamic.current.num_partitions, dynamic.current.node_id) == (1, 5)
+    assert dynamic.current.max_connections == 8
+    assert dynamic.current.settings == static().settings
+
+
+def test_values_that_cannot_be_used_are_logged_and_the_old_ones_go_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    dynamic = DynamicConfig(static())
+    dynamic.apply(image(own={"max.connections": "8"}))
+    with caplog.at_level(logging.ERROR):
+        dynamic.apply(image(own={"max.connections": "many"}))
+    assert dynamic.current.max_connections == 8
+    assert "not applied: Invalid value many" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ({}, {"num.io.threads": "17"}, "not greater than double the current value 8"),
+        ({}, {"num.io.threads": "16"}, None),
+        ({}, {"num.io.threads": "4"}, None),
+        ({}, {"num.io.threads": "3"}, "at least half the current value 8"),
+        ({"num.io.threads": "3"}, {"num.io.threads": "0"}, "at least 1"),
+        ({}, {"num.io.threads": "many"}, "whole number"),
+        ({}, {"log.cleaner.threads": "3"}, "double"),
+        ({}, {"log.cleaner.dedupe.buffer.size": "1000"}, "1 MiB for each thread"),
+        ({}, {"max.connections.per.ip": "0"}, "only if max.connections.per.ip.overrides"),
+        ({}, {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "::1:5"}, None),
+        ({}, {"max.connections.per.ip.overrides": "10.0.0.1"}, "ADDRESS:LIMIT"),
+        ({}, {"log.retention.ms": "0"}, "unlimited"),
+        ({}, {"my.plugin": "x"}, None),
+        ({"num.io.threads": "100"}, {}, None),
+    ],
+)
+def test_changes_that_a_broker_could_not_follow_are_refused(
+    before: dict[str, str], after: dict[str, str], sentence: str | None
+) -> None:
+    if sentence is None:
+        check_broker_change(before, after)
+        return
+    with pytest.raises(ConfigError, match=sentence):
+        check_broker_change(before, after)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from millstream.broker.config.properties import parse_properties
+from millstream.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=1\nb = 2\nc:3\nd 4", {"a": "1", "b": "2", "c": "3", "d": "4"}),
+        ("# no\n! no\n\n  a=1  ", {"a": "1  "}),
+        ("a=one,\\\n   two", {"a": "one,two"}),
+        ("a\\=b=c", {"a=b": "c"}),
+        ("path=C\\:\\\\logs", {"path": "C:\\logs"}),
+        ("u=\\u00e9\\t.", {"u": "é\t."}),
+        ("a=1\na=2", {"a": "2"}),
+        ("empty=\nalone", {"empty": "", "alone": ""}),
+        ("url=http://x:1/?a=b", {"url": "http://x:1/?a=b"}),
+        ("last=open\\", {"last": "open"}),
+    ],
+)
+def test_java_properties_are_read_as_java_reads_them(text: str, expected: dict[str, str]) -> None:
+    assert parse_properties(text) == expected
+
+
+def test_a_broken_unicode_escape_is_named() -> None:
+    with pytest.raises(ConfigError, match="hexadecimal"):
+        parse_properties("a=\\u12")

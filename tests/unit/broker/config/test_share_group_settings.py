@@ -1,0 +1,60 @@
+"""What counts for one share group: its own configuration, else the broker's."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from millstream.broker.config.share_group_settings import ShareGroupSettings
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.node.services import Metadata
+from millstream.metadata.config_key import ConfigValue
+from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.image import MetadataImage, frozen_mapping
+
+
+def default(name: str) -> ConfigValue:
+    key = BROKER_CONFIGS.get(name)
+    return None if key is None else key.default_value
+
+
+class World:
+    def __init__(self) -> None:
+        self.metadata = SimpleNamespace(image=MetadataImage())
+        self.settings = ShareGroupSettings(cast("Metadata", self.metadata), default)
+
+    def configure(self, group_id: str, **configs: str) -> None:
+        resource = ConfigResource(ConfigResourceType.GROUP, group_id)
+        named = {f"share.{name.replace('_', '.')}": value for name, value in configs.items()}
+        self.metadata.image = MetadataImage(
+            configs=frozen_mapping({resource: frozen_mapping(named)})
+        )
+
+
+def test_the_broker_s_defaults_are_those_of_kafka() -> None:
+    values = World().settings.of("workers")
+    assert (values.limits.record_locks_max, values.limits.delivery_count_max) == (2_000, 5)
+    assert values.limits.lock_duration_ms == 30_000
+    assert values.auto_offset_reset == "latest"
+    assert not values.is_read_committed
+    assert values.may_renew
+
+
+def test_the_group_s_own_configuration_counts_at_once() -> None:
+    world = World()
+    world.settings.of("workers")
+    world.configure(
+        "workers", delivery_count_limit="3", isolation_level="read_committed",
+        auto_offset_reset="earliest", renew_acknowledge_enable="false",
+    )  # fmt: skip
+    values = world.settings.of("workers")
+    assert values.limits.delivery_count_max == 3
+    assert values.is_read_committed
+    assert values.auto_offset_reset == "earliest"
+    assert not values.may_renew
+    assert world.settings.of("others").limits.delivery_count_max == 5
+
+
+def test_what_was_worked_out_is_remembered() -> None:
+    world = World()
+    assert world.settings.of("workers") is world.settings.of("workers")

@@ -1,0 +1,434 @@
+"""The group APIs through their handlers, over real shards and logs on a simulated disk: versions, names, ids, leadership."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, TypeVar
+
+import pytest
+
+from millstream.broker.coordination.coordinator_partition import CoordinatorServices
+from millstream.broker.coordination.coordinator_topic import NODE_ITSELF
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.handlers import (
+    delete_groups,
+    describe_groups,
+    find_coordinator,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    offset_commit,
+    offset_fetch,
+    sync_group,
+)
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.requests.request_context import RequestContext
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.placement import partition_for
+from millstream.errors import InconsistentGroupProtocol, NotCoordinator
+from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.partition_log import PartitionLog
+from millstream.metadata.broker_registration import BrokerRegistration, Endpoint
+from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage, TopicsImage
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, TopicPartition, Uuid
+from millstream.net.client_connection import ClientConnection
+from millstream.protocol.generated.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from millstream.protocol.generated.delete_groups import DeleteGroupsRequest
+from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
+from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
+from millstream.protocol.generated.headers import RequestHeader
+from millstream.protocol.generated.heartbeat import HeartbeatRequest
+from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from millstream.protocol.generated.leave_group import LeaveGroupRequest, MemberIdentity
+from millstream.protocol.generated.list_groups import ListGroupsRequest
+from millstream.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from millstream.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from millstream.protocol.generated.sync_group import SyncGroupRequest
+from millstream.replication.partition import Partition
+from millstream.runtime.system import SystemClock
+from millstream.testing.sim_files import SimFileSystem
+from millstream.testing.sim_random import SimRandom
+
+ResultT = TypeVar("ResultT")
+ME, OTHER = BrokerId(1), BrokerId(2)
+TOPIC_ID, STRANGE_ID = Uuid(b"t" * 16), Uuid(b"?" * 16)
+OFFSETS = "__consumer_offsets"
+UNKNOWN_TOPIC, UNKNOWN_ID, UNKNOWN_MEMBER, NOT_COORDINATOR = 3, 100, 25, 16
+
+
+class NoFlusher:
+    async def flush_to(self, log: PartitionLog, offset: int) -> None:
+        raise NotImplementedError
+
+
+class InlinePool:
+    """Matches here and now."""
+
+    async def match(self, work: Callable[[], ResultT]) -> ResultT:
+        return work()
+
+
+class World:
+    """Two partitions of `__consumer_offsets`; the topic `t` has two partitions."""
+
+    def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        self.clock = SystemClock()
+        self.tasks = tasks
+        self.running: list[asyncio.Task[None]] = []
+        self.logs = LogEnvironment(SimFileSystem(), SimRandom(0))
+        self.held = {index: self.open(index) for index in (0, 1)}
+        self.created: list[CreateTopicsRequest] = []
+        services = CoordinatorServices(
+            self.clock, Purgatory(self.clock), NoFlusher(), "never", 60_000
+        )
+        self.coordination = GroupCoordination(
+            GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0),
+            ME,
+            SimRandom(1),
+            partitions=self,
+            tasks=self,
+            services=services,
+            thread=InlinePool(),
+        )
+        self.image = MetadataImage()
+
+    def open(self, index: int) -> Partition:
+        log = PartitionLog.open(
+            TopicPartition(OFFSETS, index),
+            f"/data/{OFFSETS}-{index}",
+            self.logs,
+            LogConfig(),
+            saved=SavedState(),
+            now=self.clock.now(),
+        )
+        return Partition(log, ZERO_UUID, ME)
+
+    # node.Partitions, node.Tasks, node.ControllerClient
+
+    def get(self, topic: str, partition: int) -> Partition:
+        assert topic == OFFSETS
+        return self.held[partition]
+
+    def all(self) -> Iterable[tuple[TopicPartition, Partition]]:
+        raise NotImplementedError
+
+    def start(self, coroutine: Coroutine[None, None, None], name: str) -> None:
+        self.running.append(self.tasks.create_task(coroutine, name=name))
+
+    async def submit(self, _handle: object, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        self.created.append(request)
+        self.publish(leaders=(ME, ME))
+        return CreateTopicsResponse(topics=[CreatableTopicResult(name=OFFSETS)])
+
+    # What the tests do
+
+    def publish(
+        self, leaders: tuple[BrokerId, ...], epoch: int = 0, topics: Iterable[str] = ("t",)
+    ) -> None:
+        partitions = tuple(
+            PartitionImage(
+                partition=index,
+                replicas=(ME, OTHER),
+                isr=(leader,),
+                leader=leader,
+                leader_epoch=LeaderEpoch(epoch),
+            )
+            for index, leader in enumerate(leaders)
+        )
+        two = tuple(
+            PartitionImage(partition=i, replicas=(ME,), isr=(ME,), leader=ME) for i in (0, 1)
+        )
+        known = [TopicImage(name, TOPIC_ID, two) for name in topics]
+        if partitions:
+            known.append(TopicImage(OFFSETS, Uuid(b"o" * 16), partitions))
+        broker = BrokerRegistration(
+            broker_id=ME,
+            broker_epoch=1,
+            incarnation_id=ZERO_UUID,
+            endpoints=(Endpoint("PLAINTEXT", "host", 9092),),
+        )
+        self.image = MetadataImage(
+            brokers={ME: broker},
+            topics=TopicsImage(
+                MappingProxyType({t.name: t for t in known}),
+                MappingProxyType({t.topic_id: t for t in known}),
+            ),
+        )
+        for partition, image in zip(self.held.values(), partitions, strict=False):
+            partition.apply(image)
+        self.coordination.apply(self.image)
+
+    async def ask(
+        self, handler: Any, request: object, version: int
+    ) -> Any:  # Any: each handler module has its own types
+        """Through the handler, once everything that runs has loaded."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+        node: Any = SimpleNamespace(  # Any: as much of a Node as these handlers use
+            group_coordinator=self.coordination,
+            share_groups=SimpleNamespace(persister=SimpleNamespace(delete=None)),
+            metadata=self,
+            controller=self,
+            config=SimpleNamespace(
+                offsets_topic_num_partitions=2,
+                offsets_topic_replication_factor=1,
+                offsets_topic_segment_bytes=1024,
+            ),
+        )
+        header = RequestHeader(handler.API.key, version, 1, "client")
+        connection = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT")
+        context = RequestContext(node, header, connection, self.clock.now())
+        return await handler.handle(request, context)
+
+    async def join_alone(self, group_id: str = "g") -> str:
+        response = await self.ask(join_group, join(group_id), 3)
+        assert response.error_code == 0
+        return str(response.member_id)
+
+
+@asynccontextmanager
+async def serving(leaders: tuple[BrokerId, ...] = (ME, ME)) -> AsyncIterator[World]:
+    async with asyncio.TaskGroup() as tasks:
+        world = World(tasks)
+        world.publish(leaders)
+        yield world
+        world.coordination.close()
+
+
+def join(group_id: str = "g", session_timeout_ms: int = 10_000) -> JoinGroupRequest:
+    protocols = [JoinGroupRequestProtocol("range", b"")]
+    return JoinGroupRequest(group_id, session_timeout_ms, 30_000, "", None, "consumer", protocols)
+
+
+def commit(
+    topics: dict[str | Uuid, list[int]], group_id: str = "g", offset: int = 5
+) -> OffsetCommitRequest:
+    asked = []
+    for name, partitions in topics.items():
+        said = [OffsetCommitRequestPartition(p, offset, -1, "") for p in partitions]
+        if isinstance(name, str):
+            asked.append(OffsetCommitRequestTopic(name, ZERO_UUID, said))
+        else:
+            asked.append(OffsetCommitRequestTopic("", name, said))
+    return OffsetCommitRequest(group_id, topics=asked)
+
+
+def codes(response: Any) -> list[tuple[str | Uuid, int, int]]:  # Any: OffsetCommit's response
+    return [
+        (t.name or t.topic_id, p.partition_index, p.error_code)
+        for t in response.topics
+        for p in t.partitions
+    ]
+
+
+async def test_version_0_of_join_takes_the_session_timeout_for_the_rebalance_timeout() -> None:
+    async with serving() as world:
+        request = join()
+        await world.ask(join_group, request, 0)
+        assert request.rebalance_timeout_ms == 10_000
+
+
+@pytest.mark.parametrize(("version", "protocol_name"), [(6, ""), (7, None)])
+async def test_a_refused_join_names_no_protocol_as_its_version_says_it(
+    version: int, protocol_name: str | None
+) -> None:
+    async with serving() as world:
+        response = await world.ask(join_group, join(session_timeout_ms=1), version)
+        assert (response.error_code, response.protocol_name) == (26, protocol_name)
+
+
+async def test_from_version_5_on_sync_must_name_its_protocol() -> None:
+    async with serving() as world:
+        member = await world.join_alone()
+        request = SyncGroupRequest("g", 1, member)
+        with pytest.raises(InconsistentGroupProtocol):
+            await world.ask(sync_group, request, 5)
+        assert (await world.ask(sync_group, request, 4)).error_code == 0
+
+
+async def test_until_version_2_leave_has_one_member_and_one_error() -> None:
+    async with serving() as world:
+        member = await world.join_alone()
+        unknown = await world.ask(leave_group, LeaveGroupRequest("g", "made up"), 2)
+        assert (unknown.error_code, unknown.members) == (UNKNOWN_MEMBER, [])
+        known = await world.ask(leave_group, LeaveGroupRequest("g", member), 2)
+        assert (known.error_code, known.members) == (0, [])
+
+
+async def test_from_version_3_on_leave_has_several_members_each_with_its_error() -> None:
+    async with serving() as world:
+        request = LeaveGroupRequest("g", members=[MemberIdentity("made up")])
+        response = await world.ask(leave_group, request, 3)
+        assert (response.error_code, response.members[0].error_code) == (0, UNKNOWN_MEMBER)
+
+
+async def test_a_heartbeat_is_welcome_while_the_coordinator_loads() -> None:
+    async with serving() as world:
+        world.publish((ME, ME), epoch=1)
+        context: Any = SimpleNamespace(  # Any: as much of a RequestContext as this handler uses
+            node=SimpleNamespace(group_coordinator=world.coordination),
+            caller=NODE_ITSELF,
+        )
+        response = await heartbeat.handle(HeartbeatRequest("g", 1, "m"), context)
+        assert response.error_code == 0
+
+
+async def test_what_does_not_exist_is_refused_and_the_rest_is_committed() -> None:
+    async with serving() as world:
+        request = commit({"t": [0, 7, -1], "no such topic": [0]})
+        assert codes(await world.ask(offset_commit, request, 9)) == [
+            ("t", 0, 0),
+            ("t", 7, UNKNOWN_TOPIC),
+            ("t", -1, UNKNOWN_TOPIC),
+            ("no such topic", 0, UNKNOWN_TOPIC),
+        ]
+
+
+async def test_version_10_knows_topics_by_id() -> None:
+    async with serving() as world:
+        committed = await world.ask(offset_commit, commit({TOPIC_ID: [0], STRANGE_ID: [0]}), 10)
+        assert codes(committed) == [(TOPIC_ID, 0, 0), (STRANGE_ID, 0, UNKNOWN_ID)]
+        topics = [OffsetFetchRequestTopics("", each, [0]) for each in (TOPIC_ID, STRANGE_ID)]
+        groups = [OffsetFetchRequestGroup("g", topics=topics)]
+        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 10)).groups
+        assert [
+            (t.topic_id, p.committed_offset, p.error_code)
+            for t in answer.topics
+            for p in t.partitions
+        ] == [(TOPIC_ID, 5, 0), (STRANGE_ID, -1, UNKNOWN_ID)]
+
+
+async def test_version_10_gives_all_topics_of_a_group_by_id() -> None:
+    async with serving() as world:
+        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        groups = [OffsetFetchRequestGroup("g", topics=None)]
+        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 10)).groups
+        assert [topic.topic_id for topic in answer.topics] == [TOPIC_ID]
+
+
+async def test_older_versions_of_fetch_ask_for_one_group() -> None:
+    async with serving() as world:
+        await world.ask(offset_commit, commit({"t": [0]}), 2)
+        named = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1])])
+        for version in (1, 7):
+            (topic,) = (await world.ask(offset_fetch, named, version)).topics
+            assert [p.committed_offset for p in topic.partitions] == [5, -1]
+        everything = OffsetFetchRequest("g", None)
+        (topic,) = (await world.ask(offset_fetch, everything, 2)).topics
+        assert topic.name == "t"
+
+
+async def test_where_an_error_of_a_fetch_stands_depends_on_the_version() -> None:
+    async with serving(leaders=(OTHER, OTHER)) as world:
+        old = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])])
+        in_partition = await world.ask(offset_fetch, old, 1)
+        assert in_partition.topics[0].partitions[0].error_code == NOT_COORDINATOR
+        on_top = await world.ask(offset_fetch, old, 2)
+        assert (on_top.error_code, on_top.topics) == (NOT_COORDINATOR, [])
+        new = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+        in_group = await world.ask(offset_fetch, new, 8)
+        assert in_group.groups[0].error_code == NOT_COORDINATOR
+
+
+async def test_all_operations_are_allowed_when_they_are_asked_for() -> None:
+    async with serving() as world:
+        await world.join_alone()
+        request = DescribeGroupsRequest(["g", "nobody"], include_authorized_operations=True)
+        described = (await world.ask(describe_groups, request, 6)).groups
+        assert [(g.group_state, g.authorized_operations) for g in described] == [
+            ("CompletingRebalance", 3400),
+            ("Dead", -(2**31)),
+        ]
+        assert described[0].members[0].client_host == "/10.0.0.9"
+
+
+async def test_groups_of_all_partitions_are_listed_and_deleted() -> None:
+    async with serving() as world:
+        names = ["a", "b", "c"]
+        assert {partition_for(name, 2) for name in names} == {0, 1}
+        for name in names:
+            await world.ask(offset_commit, commit({"t": [0]}, name), 9)
+        listed = await world.ask(list_groups, ListGroupsRequest(), 5)
+        assert sorted(group.group_id for group in listed.groups) == names
+        deleted = await world.ask(delete_groups, DeleteGroupsRequest([*names, "a"]), 2)
+        assert [(r.group_id, r.error_code) for r in deleted.results] == [(n, 0) for n in names]
+        assert (await world.ask(list_groups, ListGroupsRequest(), 5)).groups == []
+
+
+async def test_the_first_question_for_a_group_creates_the_topic() -> None:
+    async with serving(leaders=()) as world:
+        request = FindCoordinatorRequest(key_type=0, coordinator_keys=["g", "h"])
+        found = (await world.ask(find_coordinator, request, 4)).coordinators
+        assert [(c.key, c.node_id, c.host, c.port) for c in found] == [
+            ("g", 1, "host", 9092),
+            ("h", 1, "host", 9092),
+        ]
+        (created,) = world.created
+        (topic,) = created.topics
+        assert (topic.name, topic.num_partitions) == (OFFSETS, 2)
+        assert {c.name: c.value for c in topic.configs} == {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": "1024",
+        }
+
+
+@pytest.mark.parametrize(
+    ("key_type", "version", "error_code"), [(2, 6, 42), (2, 5, 42), (3, 6, 42)]
+)
+async def test_other_keys_have_no_coordinator(key_type: int, version: int, error_code: int) -> None:
+    async with serving() as world:
+        request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
+        (found,) = (await world.ask(find_coordinator, request, version)).coordinators
+        assert (found.error_code, found.node_id, found.port) == (error_code, -1, -1)
+
+
+async def test_before_version_4_there_is_one_key_and_success_has_a_name() -> None:
+    async with serving() as world:
+        found = await world.ask(find_coordinator, FindCoordinatorRequest("g"), 3)
+        assert (found.error_code, found.error_message, found.node_id) == (0, "NONE", 1)
+
+
+async def test_a_partition_led_elsewhere_is_not_answered_for() -> None:
+    async with serving() as world:
+        member = await world.join_alone("g")
+        leaders = (OTHER, ME) if partition_for("g", 2) == 0 else (ME, OTHER)
+        world.publish(leaders, epoch=1)
+        with pytest.raises(NotCoordinator):
+            await world.ask(heartbeat, HeartbeatRequest("g", 1, member), 4)
+
+
+async def test_a_new_leader_epoch_loads_the_log_again() -> None:
+    async with serving() as world:
+        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        world.publish((ME, ME), epoch=1)
+        groups = [OffsetFetchRequestGroup("g", topics=None)]
+        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 8)).groups
+        assert answer.topics[0].partitions[0].committed_offset == 5
+
+
+async def test_offsets_of_a_deleted_topic_are_forgotten() -> None:
+    async with serving() as world:
+        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        world.publish((ME, ME), topics=())
+        groups = [OffsetFetchRequestGroup("g", topics=None)]
+        (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 8)).groups
+        assert answer.topics == []

@@ -1,0 +1,243 @@
+"""DeleteRecords, DescribeLogDirs and AlterReplicaLogDirs on a whole node with two directories."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.handlers import alter_replica_log_dirs, delete_records, describe_log_dirs
+from millstream.controller.controller import Controller
+from millstream.errors import (
+    InvalidTopic,
+    KafkaStorageError,
+    LogDirNotFound,
+    OffsetOutOfRange,
+    PolicyViolation,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.config_resource import ConfigResourceType
+from millstream.protocol.generated.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from millstream.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from millstream.protocol.generated.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from millstream.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
+from tests.unit.broker.node.test_node_parts import Running, node
+
+TWO = broker_config({"log.dirs": "/a,/b"})
+
+
+def delete(running: Running, topic: str, offset: int, number: int = 0) -> tuple[int, int]:
+    """(error code, low watermark)."""
+    partition = DeleteRecordsPartition(partition_index=number, offset=offset)
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[partition])])
+    response = delete_records.handle(request, SimpleNamespace(node=running.parts.node, version=2))
+    answer = response.topics[0].partitions[0]
+    return answer.error_code, answer.low_watermark
+
+
+async def describe(running: Running, topics: list[DescribableLogDirTopic] | None = None) -> dict:
+    """Directory to error code and (topic, partition, size, lag, is future)."""
+    response = await describe_log_dirs.handle(
+        DescribeLogDirsRequest(topics=topics), SimpleNamespace(node=running.parts.node, version=5)
+    )
+    assert response.error_code == 0
+    return {
+        found.log_dir: (
+            found.error_code,
+            [
+                (t.name, p.partition_index, p.partition_size, p.offset_lag, p.is_future_key)
+                for t in found.topics
+                for p in t.partitions
+            ],
+        )
+        for found in response.results
+    }
+
+
+def move(running: Running, path: str, topic: str, number: int = 0) -> int:
+    request = AlterReplicaLogDirsRequest(
+        dirs=[AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(topic, [number])])]
+    )
+    context = SimpleNamespace(node=running.parts.node, version=2)
+    return alter_replica_log_dirs.handle(request, context).results[0].partitions[0].error_code
+
+
+async def moved(running: Running, path: str) -> None:
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        while True:
+            found = await describe(running)
+            futures = [future for _, logs in found.values() for *_, future in logs]
+            if found[path][1] and not any(futures):
+                return
+
+
+async def test_records_are_deleted_up_to_an_offset_and_up_to_the_high_watermark() -> None:
+    async with node(SimFileSystem(), TWO) as running:
+        await running.create("t")
+        for _ in range(3):
+            running.append("t", b"x")
+        assert delete(running, "t", 2) == (0, 2)
+        assert delete(running, "t", 1) == (0, 2)
+        assert delete(running, "t", -1) == (0, 3)
+        assert running.parts.node.partitions.get("t", 0).log_start_offset == 3
+
+
+async def test_what_must_not_be_deleted_is_refused() -> None:
+    async with node(SimFileSystem(), TWO) as running:
+        await running.create("t")
+        await running.create("compacted", **{"cleanup.policy": "compact"})
+        await running.create("both", **{"cleanup.policy": "compact,delete"})
+        assert delete(running, "t", 1) == (OffsetOutOfRange.code, -1)
+        assert delete(running, "t", -2) == (OffsetOutOfRange.code, -1)
+        assert delete(running, "t", 0, number=1) == (UnknownTopicOrPartition.code, -1)
+        assert delete(running, "__consumer_offsets", 0) == (InvalidTopic.code, -1)
+        assert delete(running, "compacted", 0) == (PolicyViolation.code, -1)
+        assert delete(running, "both", 0) == (0, 0)
+
+
+async def test_directories_tell_the_sizes_of_their_logs() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t", partitions=2)
+        running.append("t", b"x" * 100)
+        (place,) = (p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        other = {"/a": "/b", "/b": "/a"}[place]
+        size = disk.size(f"{place}/t-0/{0:020d}.log")
+        assert await describe(running) == {
+            place: (0, [("t", 0, size, 0, False)]),
+            other: (0, [("t", 1, 0, 0, False)]),
+        }
+        assert await describe(running, [DescribableLogDirTopic("t", [0])]) == {
+            place: (0, [("t", 0, size, 0, False)]),
+            other: (0, []),
+        }
+
+
+async def test_a_replica_moves_with_all_its_records_to_another_directory() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        for n in range(50):
+            running.append("t", b"%d" % n * 100)
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        before = disk.read(f"{source}/t-0/{0:020d}.log")
+        assert move(running, target, "t") == 0
+        running.append("t", b"written during the move")
+        await moved(running, target)
+        assert not disk.exists(f"{source}/t-0")
+        assert disk.read(f"{target}/t-0/{0:020d}.log").startswith(before)
+        assert running.append("t", b"x") == 51
+        placed = next(d for d in running.directories if d.path == target).meta.directory_id
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            while running.parts.node.metadata.image.topics.by_name["t"].partitions[  # noqa: ASYNC110 - the metadata do not call
+                0
+            ].directories != (placed,):
+                await asyncio.sleep(0)
+    async with node(disk, TWO) as running:
+        assert running.append("t", b"x") == 52
+
+
+async def test_a_move_to_where_the_replica_is_does_nothing() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        assert move(running, source, "t") == 0
+        assert not any(name.endswith("-future") for p in ("/a", "/b") for name in disk.list(p))
+
+
+async def test_moves_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO, clean=False) as running:
+        await running.create("t", partitions=2)
+        assert move(running, "/c", "t") == LogDirNotFound.code
+        assert move(running, "/a", "u") == UnknownTopicOrPartition.code
+        lost = next(n for n in range(2) if disk.exists(f"/b/t-{n}"))
+        disk.failing_syncs = lambda path: path.startswith("/b/")
+        hosted = running.parts.node.partitions.get("t", lost)
+        running.append("t", b"x", partition=lost)
+        with pytest.raises(KafkaStorageError):
+            await running.parts.node.log_flusher.flush_to(hosted.log, 1)
+        await asyncio.sleep(0)
+        assert move(running, "/b", "t", 1 - lost) == KafkaStorageError.code
+        assert (await describe(running))["/b"] == (KafkaStorageError.code, [])
+
+
+async def test_a_move_that_a_stop_interrupted_begins_again() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        running.append("t", b"x")
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+    disk.make_directory(f"{target}/t-0.{'0' * 32}-future")
+    async with node(disk, TWO) as running:
+        await moved(running, target)
+        assert disk.exists(f"{target}/t-0")
+        assert running.append("t", b"x") == 1
+
+
+async def set_for_all_brokers(running: Running, key: str, value: str) -> None:
+    request = IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                ConfigResourceType.BROKER, "", [AlterableConfig(name=key, value=value)]
+            )
+        ]
+    )
+    response = await running.parts.node.controller.submit(
+        Controller.handle_incremental_alter_configs, request
+    )
+    assert response.responses[0].error_code == 0
+
+
+async def test_a_move_keeps_to_the_bytes_a_second_that_are_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With 0 nothing follows the first batch; set higher while it waits, the move goes on."""
+    monkeypatch.setattr("millstream.broker.storage.pace._LOOK_AGAIN_S", 0.001)
+    key = "replica.alter.log.dirs.io.max.bytes.per.second"
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        for _ in range(10):
+            running.append("t", b"x" * 50_000)
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        await set_for_all_brokers(running, key, "0")
+        assert move(running, target, "t") == 0
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            while await lag(running, target) == 10:  # noqa: ASYNC110 - a move tells nobody
+                await asyncio.sleep(0)
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+        assert await lag(running, target) == 9
+        await set_for_all_brokers(running, key, str(1 << 40))
+        await moved(running, target)
+        assert not disk.exists(f"{source}/t-0")
+
+
+async def lag(running: Running, path: str) -> int:
+    ((_, _, _, offset_lag, is_future),) = (await describe(running))[path][1]
+    assert is_future
+    return offset_lag

@@ -1,0 +1,189 @@
+"""Requests of the controller: one after the other, answered when committed, and by nobody who does not lead any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from millstream.broker.metadata_log.controller_runner import ControllerRunner
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller.controller import Controller
+from millstream.controller.result import ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.errors import InvalidRequest, NotController, TopicAlreadyExists
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.loader import MetadataBatch
+from millstream.model import BrokerId, LeaderEpoch
+from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
+from millstream.protocol.generated.broker_registration import (
+    BrokerRegistrationRequest,
+    Feature,
+    Listener,
+)
+from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.metadata_records import NoOpRecord, TopicRecord
+from millstream.protocol.record_frames import decode_metadata_record
+from millstream.raft.ready import LeaderAndEpoch
+from millstream.runtime.system import SystemClock, SystemRandom
+from tests.patience import until
+
+ME, ANOTHER = BrokerId(1), BrokerId(2)
+MANY = 600
+"""Partitions, so that a thread plans the request."""
+LEADING = LeaderAndEpoch(ME, LeaderEpoch(1))
+
+
+class Log:
+    """What was proposed; `commit` tells of it."""
+
+    def __init__(self) -> None:
+        settings = ControllerSettings(cluster_id="c", node_id=1)
+        self.runner = ControllerRunner(
+            settings,
+            MetadataImage(cluster_id="c"),
+            SystemClock(),
+            SystemRandom(),
+            60_000,
+            pool=DiskPool(),
+        )
+        driver: Any = self
+        self.runner.attach(driver)
+        self.end = 0
+        self.proposed: list[tuple[int, list[bytes]]] = []
+
+    def propose(self, records: Sequence[bytes], epoch: LeaderEpoch) -> int:
+        assert epoch == 1
+        first, self.end = self.end, self.end + len(records)
+        self.proposed.append((first, list(records)))
+        return first
+
+    def commit(self) -> None:
+        batches, self.proposed = self.proposed, []
+        for first, values in batches:
+            records = [decode_metadata_record(memoryview(value)) for value in values]
+            last = first + len(records) - 1
+            self.runner.committed(MetadataBatch(first, last, 1, records))
+
+    async def settle(self, request: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.create_task(request)
+        await asyncio.sleep(0)
+        self.commit()
+        return await task
+
+
+@pytest.fixture
+async def log() -> Log:
+    """One broker is registered and up; this node leads."""
+    log = Log()
+    log.runner.leadership_changed(LEADING)
+    log.end = 1
+    log.runner.committed(MetadataBatch(0, 0, 1, [NoOpRecord()]))
+    log.commit()
+    registration = BrokerRegistrationRequest(
+        broker_id=1, cluster_id="c", listeners=[Listener(name="P", host="h", port=1)],
+        features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)],
+    )  # fmt: skip
+    submit = log.runner.submit
+    registered = await log.settle(submit(Controller.handle_broker_registration, registration))
+    epoch = registered.broker_epoch
+    alive = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=epoch)
+    await log.settle(submit(Controller.handle_broker_heartbeat, alive))
+    return log
+
+
+def create(log: Log, name: str, partitions: int = 1) -> asyncio.Task[Any]:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic])
+    return asyncio.create_task(log.runner.submit(Controller.handle_create_topics, request))
+
+
+async def test_requests_are_handled_one_after_the_other_and_answered_when_committed(
+    log: Log,
+) -> None:
+    """The second sees what the first wrote, although neither is committed."""
+    asked = [create(log, name) for name in ("a", "a", "b")]
+    before = log.end
+    await asyncio.sleep(0)
+    assert [first for first, _ in log.proposed] == [before, before + 2]  # a topic, a partition
+    assert [task.done() for task in asked] == [False, False, False]
+    assert "a" not in log.runner.image.topics.by_name
+    log.commit()
+    answers = [(await task).topics[0].error_code for task in asked]
+    assert answers == [0, TopicAlreadyExists.code, 0]
+    assert sorted(log.runner.image.topics.by_name) == ["a", "b"]
+
+
+async def test_nobody_overtakes_a_request_that_is_planned_in_a_thread(log: Log) -> None:
+    """Nor does it hold the loop: it is at work when others have had their turn."""
+    before = log.end
+    asked = [create(log, "a", MANY), create(log, "a"), create(log, "b")]
+    await asyncio.sleep(0)
+    assert log.proposed == [], "it is planned elsewhere"
+    await until(lambda: len(log.proposed) == 2)
+    assert [first for first, _ in log.proposed] == [before, before + 1 + MANY]
+    log.commit()
+    answers = [(await task).topics[0].error_code for task in asked]
+    assert answers == [0, TopicAlreadyExists.code, 0]
+    assert len(log.runner.image.topics.by_name["a"].partitions) == MANY
+
+
+async def test_a_request_that_is_planned_when_the_controller_moves_writes_nothing(log: Log) -> None:
+    before = log.end
+    asked = create(log, "a", MANY)
+    await asyncio.sleep(0)
+    log.runner.leadership_changed(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
+    with pytest.raises(NotController, match="has moved"):
+        await asked
+    assert (log.end, log.proposed) == (before, [])
+
+
+async def test_a_request_that_is_given_up_while_it_is_planned_holds_nobody_up(log: Log) -> None:
+    asked = create(log, "a", MANY)
+    await asyncio.sleep(0)
+    asked.cancel()
+    other = create(log, "a")
+    await until(lambda: bool(log.proposed))
+    log.commit()
+    assert (await other).topics[0].error_code == 0
+    assert len(log.runner.image.topics.by_name["a"].partitions) == 1
+
+
+async def test_what_was_written_is_applied_before_its_answer_leaves(log: Log) -> None:
+    told: list[tuple[bool, bool]] = []
+    asked = create(log, "a")
+    log.runner.subscribe(
+        lambda published: told.append(("a" in published.image.topics.by_name, asked.done()))
+    )
+    await asyncio.sleep(0)
+    log.commit()
+    await asked
+    assert told == [(True, False)]
+
+
+async def test_who_leads_no_more_refuses_what_waits_and_does_no_work(log: Log) -> None:
+    waiting = create(log, "a")
+    await asyncio.sleep(0)
+    assert log.runner.session_deadline_ms() is not None
+    log.runner.leadership_changed(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
+    with pytest.raises(NotController, match="has moved"):
+        await waiting
+    written = log.end
+    with pytest.raises(NotController):
+        await create(log, "b")
+    assert log.end == written, "nothing is proposed"
+    assert log.runner.session_deadline_ms() is None, "nobody is fenced, so no leader is elected"
+
+
+async def test_what_no_record_can_hold_is_refused_before_anything_is_written(log: Log) -> None:
+    def too_long(*_: object) -> ControllerResult[str]:
+        records = (TopicRecord(name="a"), TopicRecord(name="b" * 40_000))
+        return ControllerResult(records, "never given")
+
+    before = log.end
+    with pytest.raises(InvalidRequest, match="a string of 40000 bytes is longer than 32767"):
+        await log.runner.submit(too_long, None)
+    assert (log.end, log.proposed) == (before, [])
+    await log.settle(log.runner.submit(lambda *_: ControllerResult((), "given"), None))

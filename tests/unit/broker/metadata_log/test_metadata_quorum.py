@@ -1,0 +1,159 @@
+"""Which directories a quorum of one takes: those that name no other voter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.metadata_log.log import MetadataLog
+from millstream.broker.metadata_log.quorum import MetadataQuorum
+from millstream.broker.metadata_log.snapshots import SnapshotFiles, snapshot_of
+from millstream.broker.storage.data_directory import open_data_directories
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.errors import ConfigError, KafkaStorageError
+from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
+from millstream.raft.election_state import ElectionState, encode_quorum_state
+from millstream.raft.ready import AppendBatch, ControlRecord
+from millstream.raft.voter_set import (
+    KRAFT_VERSION_STATIC,
+    ReplicaKey,
+    Voter,
+    VoterSet,
+    leader_change_record,
+    voters_record,
+)
+from millstream.runtime import Instant
+from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.testing.sim_files import SimFileSystem
+
+CONFIG = broker_config({"log.dirs": "data"})
+NOW = Instant(1_700_000_000_000, 0)
+OTHER = ReplicaKey(BrokerId(2), Uuid(bytes(15) + b"\2"))
+
+
+class Directory:
+    """A formatted directory of node 1, to be written into before it is opened as a quorum."""
+
+    def __init__(self) -> None:
+        self.disk = SimFileSystem()
+        self.environment = LogEnvironment(self.disk, SystemRandom())
+        self.directories = open_data_directories(CONFIG, self.environment, None)
+        self.own = ReplicaKey(BrokerId(1), self.directories.metadata.meta.directory_id)
+        self.path = self.directories.metadata.path + "/__cluster_metadata-0"
+        self.log = MetadataLog.open(
+            self.directories.metadata, self.disk, LogConfig(), SystemClock().now()
+        )
+
+    def append(self, *records: ControlRecord) -> None:
+        offset = self.log.position().end_offset
+        self.log.append(AppendBatch(base_offset=offset, epoch=LeaderEpoch(1), control=records), NOW)
+
+    def append_voters(self, *keys: ReplicaKey) -> None:
+        self.append(voters_record(voter_set(keys)))
+
+    def write_snapshot(self, keys: Iterable[ReplicaKey], end_offset: int = 1) -> None:
+        image = MetadataImage(cluster_id="c", offset=Offset(end_offset - 1), epoch=LeaderEpoch(1))
+        snapshot = snapshot_of(image, voter_set(keys), NOW.wall_ms)
+        SnapshotFiles(self.path, self.disk).write(snapshot)
+
+    def open(self) -> MetadataQuorum:
+        self.log.log.close(SystemClock().now())
+        self.directories.abandon()
+        directories = open_data_directories(CONFIG, self.environment, None)
+        pool = DiskPool()
+        try:
+            return MetadataQuorum(
+                CONFIG, directories.metadata, self.environment, pool=pool, clock=SystemClock()
+            )
+        finally:
+            pool.close()
+            directories.abandon()
+
+
+def voter_set(keys: Iterable[ReplicaKey]) -> VoterSet:
+    return VoterSet(Voter(key) for key in keys)
+
+
+def test_a_log_that_names_this_node_alone_is_opened() -> None:
+    directory = Directory()
+    directory.append_voters(directory.own)
+    assert directory.open().image.offset == -1
+
+
+def test_a_log_that_names_other_voters_is_refused() -> None:
+    directory = Directory()
+    directory.append_voters(directory.own)
+    directory.append_voters(directory.own, OTHER)
+    sentence = (
+        f"{directory.path} belongs to a metadata quorum whose voters are node 1, node 2; this is node 1, and this version runs "
+        "a quorum of one."
+    )
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        directory.open()
+
+
+def test_a_log_from_which_the_other_voters_were_removed_is_opened() -> None:
+    directory = Directory()
+    directory.append_voters(directory.own, OTHER)
+    directory.append_voters(directory.own)
+    assert directory.open().image.offset == -1
+
+
+def test_a_snapshot_that_names_other_voters_is_refused() -> None:
+    directory = Directory()
+    directory.append(leader_change_record(directory.own, voter_set([directory.own]), []))
+    directory.write_snapshot([directory.own, OTHER])
+    with pytest.raises(ConfigError, match="whose voters are node 1, node 2; this is node 1"):
+        directory.open()
+
+
+def test_the_log_after_a_snapshot_counts_before_it() -> None:
+    directory = Directory()
+    directory.append(leader_change_record(directory.own, voter_set([directory.own]), []))
+    directory.append_voters(directory.own)
+    directory.write_snapshot([directory.own, OTHER])
+    assert directory.open().image.offset == 0
+
+
+def test_a_voter_with_this_id_and_another_directory_is_another_voter() -> None:
+    directory = Directory()
+    directory.append_voters(ReplicaKey(BrokerId(1), OTHER.directory_id))
+    with pytest.raises(ConfigError, match=r"voters are node 1 with another directory\.id; this is"):
+        directory.open()
+
+
+@pytest.mark.parametrize(("ids", "is_refused"), [((1,), False), ((1, 2, 3), True), ((), False)])
+def test_a_static_quorum_is_known_by_quorum_state(ids: tuple[int, ...], is_refused: bool) -> None:
+    directory = Directory()
+    voters = [BrokerId(voter_id) for voter_id in ids]
+    directory.disk.write_atomically(
+        f"{directory.path}/quorum-state",
+        encode_quorum_state(ElectionState(LeaderEpoch(1)), KRAFT_VERSION_STATIC, voters),
+    )
+    if is_refused:
+        with pytest.raises(ConfigError, match="whose voters are node 1, node 2, node 3; this"):
+            directory.open()
+    else:
+        directory.open()
+
+
+def test_a_quorum_state_that_cannot_be_read_is_damaged() -> None:
+    directory = Directory()
+    directory.disk.write_atomically(
+        f"{directory.path}/quorum-state",
+        b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"currentVoters":[{}],"data_version":0}',
+    )
+    with pytest.raises(KafkaStorageError, match="the quorum-state file is damaged"):
+        directory.open()
+
+
+def test_the_zero_directory_stands_for_any() -> None:
+    directory = Directory()
+    directory.append_voters(ReplicaKey(BrokerId(1), ZERO_UUID))
+    assert directory.open().image.offset == -1

@@ -1,0 +1,191 @@
+"""Snapshots of the metadata log in the life of a node, on a disk in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.listeners import Listener
+from millstream.broker.node.broker_state import BrokerLife
+from millstream.broker.node.parts import NodeParts
+from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.storage.data_directory import open_data_directories
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller.controller import Controller
+from millstream.errors import KafkaStorageError
+from millstream.log.log_environment import LogEnvironment
+from millstream.protocol.generated.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasRequestEntryData,
+    EntityData,
+    OpData,
+)
+from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
+
+ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
+DIRECTORY = "data/__cluster_metadata-0"
+OFTEN = {
+    "metadata.log.max.record.bytes.between.snapshots": "500",
+    "metadata.max.retention.bytes": "1",
+}
+NEVER: dict[str, str] = {}
+
+
+@contextlib.asynccontextmanager
+async def node(disk: SimFileSystem, settings: dict[str, str]) -> AsyncIterator[NodeParts]:
+    """Runs until the block ends, and then drops everything as a crash does."""
+    config = broker_config({"log.dirs": "data", **settings})
+    environment = LogEnvironment(disk, SystemRandom())
+    directories = open_data_directories(config, environment, None)
+    pool = DiskPool()
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = NodeTasks(group)
+            parts = NodeParts(
+                config,
+                directories,
+                environment,
+                SystemClock(),
+                tasks=tasks,
+                pool=pool,
+                life=BrokerLife(),
+            )
+            await parts.start(ADVERTISED)
+            yield parts
+            tasks.cancel_all()
+    finally:
+        pool.close()
+        directories.abandon()
+
+
+async def create(parts: NodeParts, name: str, partitions: int = 1) -> None:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic])
+    response = await parts.node.controller.submit(Controller.handle_create_topics, request)
+    assert response.topics[0].error_code == 0
+
+
+async def limit(parts: NodeParts, user: str) -> None:
+    entry = AlterClientQuotasRequestEntryData(
+        [EntityData("user", user)], [OpData("producer_byte_rate", 5.0)]
+    )
+    request = AlterClientQuotasRequest(entries=[entry])
+    await parts.node.controller.submit(Controller.handle_alter_client_quotas, request)
+
+
+def snapshots(disk: SimFileSystem) -> list[str]:
+    return sorted(name for name in disk.list(DIRECTORY) if name.endswith(".checkpoint"))
+
+
+async def why_it_does_not_start(disk: SimFileSystem) -> str:
+    with pytest.raises(ExceptionGroup) as raised:
+        async with node(disk, NEVER):
+            pass
+    (error,) = raised.value.exceptions
+    assert isinstance(error, KafkaStorageError)
+    return str(error)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        while not holds():  # noqa: ASYNC110 - the disk in memory tells nobody
+            await asyncio.sleep(0.001)
+
+
+async def test_a_small_log_gets_no_snapshot() -> None:
+    disk = SimFileSystem()
+    async with node(disk, NEVER) as parts:
+        await create(parts, "t")
+    assert snapshots(disk) == []
+
+
+async def test_what_a_snapshot_and_the_log_after_it_hold_is_there_again() -> None:
+    disk = SimFileSystem()
+    async with node(disk, OFTEN) as parts:
+        await create(parts, "t", partitions=5)
+        await limit(parts, "alice")
+        await until(lambda: len(snapshots(disk)) > 0)
+        before = parts.node.metadata.image
+    disk.crash()
+    async with node(disk, NEVER) as parts:
+        after = parts.node.metadata.image
+        assert after.topic("t").topic_id == before.topic("t").topic_id
+        assert len(after.topic("t").partitions) == 5
+        assert after.client_quotas == before.client_quotas
+        await create(parts, "u")
+        assert parts.node.partitions.get("u", 0).is_leader
+    disk.crash()
+    async with node(disk, NEVER) as parts:
+        assert sorted(parts.node.metadata.image.topics.by_name) == ["t", "u"]
+
+
+async def test_the_log_before_an_older_snapshot_goes_with_it() -> None:
+    disk = SimFileSystem()
+    async with node(disk, {**OFTEN, "metadata.log.segment.ms": "1"}) as parts:
+        seen: set[str] = set()
+        for number in range(40):
+            await create(parts, f"t{number}")
+            seen.update(snapshots(disk))
+        await until(lambda: len(snapshots(disk)) == 1)
+        assert len(seen) > 2
+    first_log, *_ = sorted(name for name in disk.list(DIRECTORY) if name.endswith(".log"))
+    assert int(first_log.removesuffix(".log")) > 0
+    disk.crash()
+    async with node(disk, NEVER) as parts:
+        assert len(parts.node.metadata.image.topics) == 40
+
+
+async def test_an_unfinished_snapshot_is_removed() -> None:
+    disk = SimFileSystem()
+    async with node(disk, OFTEN) as parts:
+        await create(parts, "t", partitions=5)
+        await until(lambda: len(snapshots(disk)) > 0)
+    name = f"{DIRECTORY}/00000000000000099999-0000000009.checkpoint"
+    for suffix in (".tmp", ".part"):  # ours, and Kafka's
+        disk.write_atomically(name + suffix, b"half")
+    async with node(disk, NEVER) as parts:
+        assert "t" in parts.node.metadata.image.topics
+    assert not [each for each in disk.list(DIRECTORY) if each.endswith((".tmp", ".part"))]
+
+
+async def test_a_node_does_not_start_without_its_newest_snapshot() -> None:
+    disk = SimFileSystem()
+    async with node(disk, OFTEN) as parts:
+        await create(parts, "t", partitions=5)
+        await until(lambda: len(snapshots(disk)) > 0)
+    path = f"{DIRECTORY}/{snapshots(disk)[-1]}"
+    disk.corrupt(path, disk.size(path) - 30, b"\x5a")
+    assert "is damaged" in await why_it_does_not_start(disk)
+
+
+async def test_a_snapshot_beyond_the_log_is_from_another_time() -> None:
+    disk = SimFileSystem()
+    async with node(disk, OFTEN) as parts:
+        await create(parts, "t", partitions=5)
+        await until(lambda: len(snapshots(disk)) > 0)
+    newest = f"{DIRECTORY}/{snapshots(disk)[-1]}"
+    disk.rename(newest, f"{DIRECTORY}/00000000000000099999-0000000009.checkpoint")
+    assert "one of them is from another time" in await why_it_does_not_start(disk)
+
+
+async def test_a_disk_that_refuses_a_snapshot_does_not_stop_the_node() -> None:
+    disk = SimFileSystem()
+    async with node(disk, OFTEN) as parts:
+        refused: list[str] = []
+
+        def refuse(path: str, data: bytes) -> None:
+            refused.append(path)
+            raise OSError(28, "No space left on device")
+
+        disk.write_atomically = refuse  # type: ignore[method-assign]  # fails on demand
+        await create(parts, "t", partitions=5)
+        await until(lambda: len(refused) > 0)
+        await create(parts, "u")
+        assert sorted(parts.node.metadata.image.topics.by_name) == ["t", "u"]

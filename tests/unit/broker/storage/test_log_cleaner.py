@@ -1,0 +1,175 @@
+"""Which log is cleaned, and what becomes of those that cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import math
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
+from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition
+from millstream.records.builder import build_batch
+from millstream.records.record import Record
+from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
+
+CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}))
+
+
+class InlinePool:
+    """Does what it is given at once, or when `go_on` is set."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+        self.waiting = 0
+
+    async def run(self, work: Any) -> Any:  # Any: whatever the cleaner asks for
+        self.waiting += 1
+        await self.go_on.wait()
+        self.waiting -= 1
+        return work()
+
+
+class World:
+    """Logs with some dirty batches each, and a cleaner over all of them."""
+
+    def __init__(self, **dirty: int) -> None:
+        self.disk, self.clock = SimFileSystem(), SystemClock()
+        self.broken: list[OSError] = []
+        environment = LogEnvironment(self.disk, SystemRandom(), on_broken_disk=self.broken.append)
+        self.logs = {
+            name: PartitionLog.open(
+                TopicPartition(name, 0), f"/data/{name}-0", environment, CONFIG,
+                saved=SavedState(), now=self.clock.now(),
+            )
+            for name in dirty
+        }  # fmt: skip
+        self.checkpoints = 0
+        for name, count in dirty.items():
+            self.write(name, count)
+        partitions: Any = SimpleNamespace(
+            all=lambda: [
+                (log.partition, SimpleNamespace(log=log, high_watermark=log.log_end_offset))
+                for log in self.logs.values()
+            ]
+        )
+        self.pool = InlinePool()
+        pool: Any = self.pool
+        directory: Any = SimpleNamespace(checkpoint_cleaner=self.checkpoint)
+        self.settings = CleanerSettings(1 << 20, 1e300, 1)
+        self.cleaner = LogCleaner(
+            partitions, lambda _log: directory, pool, self.clock, lambda: self.settings
+        )
+
+    def checkpoint(self) -> None:
+        self.checkpoints += 1
+
+    def write(self, name: str, count: int) -> None:
+        log = self.logs[name]
+        for _ in range(count):
+            batch = build_batch([Record(timestamp=1, key=b"k", value=b"v")])
+            log.append_as_leader(memoryview(batch), 0, self.clock.now())
+        log.roll(self.clock.now())
+        log.flush(self.clock.now())
+
+    def cleaned(self) -> dict[str, int | None]:
+        return {name: log.cleaner_checkpoint for name, log in self.logs.items()}
+
+
+async def test_the_log_with_the_largest_dirty_part_is_cleaned_first() -> None:
+    world = World(a=10, b=10)
+    assert await world.cleaner.clean_filthiest()
+    assert await world.cleaner.clean_filthiest()
+    world.write("a", 1)
+    world.write("b", 60)
+    assert await world.cleaner.clean_filthiest()
+    assert world.cleaned() == {"a": 10, "b": 70}
+    assert world.checkpoints == 3
+
+
+async def test_there_is_nothing_to_do_while_no_log_is_dirty_enough() -> None:
+    world = World(a=10)
+    assert await world.cleaner.clean_filthiest()
+    assert not await world.cleaner.clean_filthiest()
+    world.write("a", 1)
+    assert not await world.cleaner.clean_filthiest()
+    world.write("a", 1)
+    assert await world.cleaner.clean_filthiest()
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+async def test_as_many_logs_are_cleaned_at_a_time_as_there_are_threads(threads: int) -> None:
+    world = World(a=10, b=10, c=10)
+    world.settings = CleanerSettings(1 << 20, 1e300, 1, threads)
+    world.pool.go_on.clear()
+    running = asyncio.create_task(world.cleaner.run())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert world.pool.waiting == threads
+    world.settings = CleanerSettings(1 << 20, 1e300, 1, 3)
+    world.pool.go_on.set()
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        while world.cleaned() != {"a": 10, "b": 10, "c": 10}:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait([running])
+
+
+def test_the_threads_of_the_cleaner_share_its_memory() -> None:
+    values = {
+        "log.cleaner.dedupe.buffer.size": 1000, "log.cleaner.io.buffer.load.factor": 0.9,
+        "log.cleaner.io.max.bytes.per.second": 5.0, "log.cleaner.backoff.ms": 7,
+        "log.cleaner.threads": 3, "log.cleaner.io.buffer.size": 600,
+    }  # fmt: skip
+    assert CleanerSettings.of(values.__getitem__) == CleanerSettings(300, 5.0, 7, 3, 100)
+
+
+def test_no_load_factor_is_too_large() -> None:
+    values = {
+        "log.cleaner.dedupe.buffer.size": 1000, "log.cleaner.io.buffer.load.factor": math.inf,
+        "log.cleaner.io.max.bytes.per.second": 5.0, "log.cleaner.backoff.ms": 7,
+        "log.cleaner.threads": 1, "log.cleaner.io.buffer.size": 600,
+    }  # fmt: skip
+    assert CleanerSettings.of(values.__getitem__).map_bytes_max == sys.maxsize
+
+
+async def test_a_damaged_log_is_set_aside_and_the_others_go_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World(bad=5, good=5)
+    world.disk.corrupt(f"/data/bad-0/{0:020d}.log", 65, b"\xff\xff")
+    assert await world.cleaner.clean_filthiest()
+    assert await world.cleaner.clean_filthiest()
+    assert not await world.cleaner.clean_filthiest()
+    assert world.cleaned() == {"bad": None, "good": 5}
+    assert world.cleaner.uncleanable_partitions_count == 1
+    assert "bad-0 cannot be compacted" in caplog.text
+    assert world.logs["bad"].failure is None
+
+
+async def test_a_full_disk_makes_the_cleaner_wait_and_try_again() -> None:
+    world = World(a=5)
+    world.disk.space_bytes = 10
+    assert not await world.cleaner.clean_filthiest()
+    assert world.cleaner.uncleanable_partitions_count == 0
+    world.disk.space_bytes = None
+    assert await world.cleaner.clean_filthiest()
+    assert world.cleaned() == {"a": 5}
+    assert not world.broken
+
+
+async def test_a_broken_disk_takes_its_directory_offline() -> None:
+    world = World(a=5)
+    world.disk.failing_syncs = lambda _path: True
+    assert not await world.cleaner.clean_filthiest()
+    assert [error.errno for error in world.broken] == [errno.EIO]
+    assert world.cleaned() == {"a": None}
