@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test test-failed check bench codegen docs oracle oracle-broker oracle-clients oracle-streams compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test test-failed check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 RO
 
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
 	@MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim
+
+file-map: setup-dev  ## every module with what it owns: out/file-map.md
+	@$(PYTHON_BIN) -m codegen.file_map
 
 lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upgrade` for the newest of all
 	@scripts/lock $(LOCK_FLAGS)

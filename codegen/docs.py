@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from codegen import broker_configs, client_configs, compatibility, file_map, guide_pages
+from codegen import broker_configs, client_configs, compatibility, guide_pages
 from millstream.cli.flights.topology import flights_topology
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,7 +22,6 @@ def pages() -> dict[Path, Callable[[], str]]:
         docs / "reference/broker-configs.md": broker_configs.render,
         docs / "reference/client-configs.md": client_configs.render,
         docs / "guide/streams/flights.svg": lambda: flights_topology().to_svg(),
-        docs / "file-map.md": lambda: file_map.render(ROOT / "src/millstream"),
     }
     guide = [docs / "guide/streams.md", *sorted((docs / "guide/streams").glob("*.md"))]
     return generated | {page: _guide_page(page) for page in guide}

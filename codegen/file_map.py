@@ -1,4 +1,8 @@
-"""Writes docs/file-map.md: every module of the product with the first sentence of its own docstring."""
+"""`python -m codegen.file_map` writes out/file-map.md: every module of the product with the first sentence of its own docstring.
+
+The page is made when somebody wants to read it and is not kept: the modules say it all, and a kept copy is changed by every
+change of a module.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import ast
 from itertools import groupby
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+
 _HEADER = """# File map
 
-Written by `make docs` from the modules' docstrings. [DESIGN.md](DESIGN.md) has the short map and tells how the parts work together.
+Written by `make file-map` from the modules' docstrings. [DESIGN.md](../docs/DESIGN.md) has the short map and tells how the parts work together.
 Generated message modules (`src/millstream/protocol/generated`) are left out: one for each API, named after it.
 """
 
@@ -46,3 +52,15 @@ def _first_sentence(path: Path) -> str:
     text = ast.get_docstring(ast.parse(path.read_text())) if path.exists() else None
     paragraph = " ".join((text or "").split("\n\n")[0].split())
     return paragraph.replace("|", "\\|")
+
+
+def main() -> int:
+    page = ROOT / "out/file-map.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(render(ROOT / "src/millstream"))
+    print(f"wrote {page.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

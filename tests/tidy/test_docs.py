@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen import file_map
 from codegen.docs import pages
 from millstream.streams import dsl
 
@@ -62,6 +63,17 @@ def test_every_operator_has_an_example_in_the_streams_guide() -> None:
     }
     assert len(operators) > 30
     assert not {name for name in operators if not re.search(rf"\.{name}\(", examples)}
+
+
+def test_the_file_map_lists_every_module_under_its_package(tmp_path: Path) -> None:
+    package = tmp_path / "log"
+    package.mkdir()
+    (package / "__init__.py").write_text('"""Files."""')
+    (package / "segment.py").write_text('"""One file of a log,\nand its indexes.\n\nMore."""')
+    assert file_map.render(tmp_path).endswith(
+        "## millstream/log\n\nFiles.\n\n| module | what it owns |\n|---|---|\n"
+        "| `segment.py` | One file of a log, and its indexes. |\n"
+    )
 
 
 def test_the_design_maps_every_package() -> None:
