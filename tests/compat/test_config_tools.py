@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
+from tests.support.clients.raw_client import RawClient
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 CONFIGS, CLIENT_METRICS = "kafka.admin.ConfigCommand", "org.apache.kafka.tools.ClientMetricsCommand"

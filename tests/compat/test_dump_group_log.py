@@ -16,7 +16,7 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
+from tests.support.clients.raw_client import RawClient
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 

@@ -24,8 +24,8 @@ from millstream.protocol.generated.streams_group_describe import (
     StreamsGroupDescribeRequest,
 )
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 HAS_STREAMS = any(

@@ -33,8 +33,8 @@ from millstream.protocol.generated.describe_user_scram_credentials import (
 )
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"

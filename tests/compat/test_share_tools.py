@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka import Producer
 
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
-from millstream.testing.raw_share_member import configure_group
+from tests.support.clients.raw_client import RawClient
+from tests.support.clients.raw_share_member import configure_group
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 RECORDS = 1_000

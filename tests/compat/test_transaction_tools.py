@@ -17,8 +17,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 RECORDS = 300

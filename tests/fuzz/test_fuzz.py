@@ -11,9 +11,9 @@ from millstream.broker.requests.registry import HANDLERS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.fuzz.requests import Pools, RequestSource
 from tests.fuzz.run import fuzz
+from tests.support.clients.raw_client import RawClient
 
 
 def test_the_dispatcher_survives_broken_requests() -> None:

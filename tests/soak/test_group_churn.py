@@ -25,7 +25,7 @@ from millstream.protocol.generated.consumer_protocol import ConsumerProtocolAssi
 from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
 from millstream.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
+from tests.support.clients.raw_client import RawClient
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "8"))
 PARTITIONS = 6

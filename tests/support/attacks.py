@@ -29,9 +29,9 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from millstream.records.batch import iterate_batches
 from millstream.testing.broker import TEST_SETTINGS
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.bystander import TOPIC
+from tests.support.clients.raw_client import RawClient
 
 HELD_MS_MAX = 40.0
 """Of CPU, by one callback. The broker promises 20; a machine shared with others counts some of their time as ours."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
-from millstream.testing.raw_client import RawClient, batch_of
+from tests.support.clients.raw_client import RawClient, batch_of
 
 TOPIC = "bystander"
 _REST_S = 0.002

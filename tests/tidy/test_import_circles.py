@@ -17,7 +17,10 @@ CIRCLES = (
     # A topology describes and draws itself, and both read it.
     ("millstream.streams.topology",),
     # The driver hands out topics, and a topic is a view of its driver.
-    ("millstream.testing.topology_test_driver", "millstream.testing.topology_test_topics"),
+    (
+        "millstream.testing.streams.topology_test_driver",
+        "millstream.testing.streams.topology_test_topics",
+    ),
     # A cluster tells brokers of itself, through its own connections.
     ("millstream.clients.cluster", "millstream.clients.telemetry"),
 )

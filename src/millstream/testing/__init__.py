@@ -10,17 +10,17 @@ from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.testing.broker import Broker
-    from millstream.testing.fault_plan import Rule
-    from millstream.testing.fault_proxy import FaultProxy
+    from millstream.testing.faults.plan import Rule
+    from millstream.testing.faults.proxy import FaultProxy
     from millstream.testing.history import History
-    from millstream.testing.mock_processor_context import (
+    from millstream.testing.streams.mock_processor_context import (
         CapturedForward,
         CapturedPunctuator,
         MockProcessorContext,
     )
-    from millstream.testing.timeline_run import timeline
-    from millstream.testing.topology_test_driver import TopologyTestDriver
-    from millstream.testing.topology_test_topics import (
+    from millstream.testing.streams.timeline.run import timeline
+    from millstream.testing.streams.topology_test_driver import TopologyTestDriver
+    from millstream.testing.streams.topology_test_topics import (
         TestInputTopic,
         TestOutputTopic,
         TestRecord,
@@ -30,13 +30,13 @@ else:
         __name__,
         {
             "millstream.testing.broker": "Broker",
-            "millstream.testing.fault_plan": "Rule",
-            "millstream.testing.fault_proxy": "FaultProxy",
+            "millstream.testing.faults.plan": "Rule",
+            "millstream.testing.faults.proxy": "FaultProxy",
             "millstream.testing.history": "History",
-            "millstream.testing.mock_processor_context": "CapturedForward CapturedPunctuator MockProcessorContext",
-            "millstream.testing.timeline_run": "timeline",
-            "millstream.testing.topology_test_driver": "TopologyTestDriver",
-            "millstream.testing.topology_test_topics": "TestInputTopic TestOutputTopic TestRecord",
+            "millstream.testing.streams.mock_processor_context": "CapturedForward CapturedPunctuator MockProcessorContext",
+            "millstream.testing.streams.timeline.run": "timeline",
+            "millstream.testing.streams.topology_test_driver": "TopologyTestDriver",
+            "millstream.testing.streams.topology_test_topics": "TestInputTopic TestOutputTopic TestRecord",
         },
     )
 

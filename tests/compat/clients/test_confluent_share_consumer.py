@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
 
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
-from millstream.testing.raw_share_member import configure_group
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
+from tests.support.clients.raw_share_member import configure_group
 
 RECORDS = 2_000
 pytestmark = pytest.mark.compat

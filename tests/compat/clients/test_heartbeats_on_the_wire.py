@@ -12,8 +12,8 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_request
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from millstream.testing.broker import Broker
-from millstream.testing.fault_connection import FaultConnection
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.connection import FaultConnection
+from millstream.testing.faults.proxy import FaultProxy
 from tests.compat.clients.group_readers import (
     CLASSPATH,
     Book,

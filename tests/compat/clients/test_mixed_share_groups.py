@@ -18,9 +18,9 @@ import pytest
 
 from millstream.clients import Producer, ShareConsumer
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
-from millstream.testing.raw_share_member import configure_group
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
+from tests.support.clients.raw_share_member import configure_group
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 EACH = 50

@@ -25,9 +25,9 @@ from millstream.protocol.generated.produce import (
     ProduceRequest,
     TopicProduceData,
 )
-from millstream.testing.raw_client import RawClient, batch_of, is_alive, request_frame
 from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.attacks import AttackedNode
+from tests.support.clients.raw_client import RawClient, batch_of, is_alive, request_frame
 
 MIB = 1024 * 1024
 PARTITIONS = 500

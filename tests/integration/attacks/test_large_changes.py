@@ -29,9 +29,9 @@ from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from millstream.testing.raw_client import RawClient
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
+from tests.support.clients.raw_client import RawClient
 
 PARTITIONS: Final = 9_000
 TRANSACTION_PARTITIONS: Final = 6_000

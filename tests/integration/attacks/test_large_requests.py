@@ -15,8 +15,8 @@ from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.diagnosis import schema_of
 from millstream.protocol.json_form import struct_class
 from millstream.protocol.schema import INTEGERS, Field, Struct
-from millstream.testing.raw_client import request_frame
 from tests.support.attacks import AttackedNode
+from tests.support.clients.raw_client import request_frame
 
 ELEMENTS: Final = 30_000
 Path = tuple[str, ...]

@@ -27,9 +27,9 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
 from millstream.protocol.generated.list_transactions import ListTransactionsRequest
-from millstream.testing.raw_client import RawClient
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
+from tests.support.clients.raw_client import RawClient
 
 TOPICS = 300
 COSTLY = {

@@ -22,9 +22,9 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from millstream.protocol.json_form import struct_class
 from millstream.protocol.schema import Field, Struct
-from millstream.testing.raw_client import request_frame
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
+from tests.support.clients.raw_client import request_frame
 
 LONGEST: Final = "x" * 32_767
 APPEND: Final = 2

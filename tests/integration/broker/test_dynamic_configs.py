@@ -28,8 +28,8 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from millstream.protocol.generated.push_telemetry import PushTelemetryRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, batch_of, is_alive
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient, batch_of, is_alive
 
 MESSAGE_TOO_LARGE = 10
 THROTTLED, UNKNOWN_SUBSCRIPTION, INVALID_RECORD = 89, 117, 87

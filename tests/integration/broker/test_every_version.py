@@ -19,9 +19,9 @@ from millstream.protocol.frames import decode_response_header
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, batch_of, request_frame
 from tests.filled_requests import error_codes, filled_request
 from tests.patience import wait_until
+from tests.support.clients.raw_client import RawClient, batch_of, request_frame
 
 EVERY = [(key, version) for key, handler in HANDLERS.items() for version in handler.api.versions]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import is_alive
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import is_alive
 
 
 def test_the_plugin_imports_nothing_heavy() -> None:

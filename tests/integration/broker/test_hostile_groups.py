@@ -22,8 +22,8 @@ from millstream.protocol.generated.offset_commit import (
 )
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, is_alive
 from tests.patience import wait_until
+from tests.support.clients.raw_client import RawClient, is_alive
 
 UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC, INCONSISTENT_PROTOCOL = -1, 3, 23
 GROUP_ID_NOT_FOUND, INVALID_REGULAR_EXPRESSION = 69, 128

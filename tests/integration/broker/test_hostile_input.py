@@ -25,7 +25,7 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
 )
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, batch_of, is_alive, request_frame
+from tests.support.clients.raw_client import RawClient, batch_of, is_alive, request_frame
 
 CORRUPT_MESSAGE, UNKNOWN_TOPIC, OFFSET_OUT_OF_RANGE = 2, 3, 1
 METADATA = request_frame(

@@ -18,8 +18,8 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
 from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "operations.md"
 SAMPLE = re.compile(

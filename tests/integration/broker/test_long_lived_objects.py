@@ -16,8 +16,8 @@ from millstream.protocol.generated.delete_topics import DeleteTopicsRequest
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.replication.partition import Partition
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.patience import wait_until
+from tests.support.clients.raw_client import RawClient
 
 TOPICS = 5
 

@@ -29,8 +29,8 @@ from millstream.records.record import iterate_records
 from millstream.runtime import Instant
 from millstream.testing.broker import Broker
 from millstream.testing.node_runner import NodeFailed
-from millstream.testing.raw_client import RawClient, batch_of, is_alive, request_frame
 from tests.patience import LONG_ENOUGH_MS, wait_until
+from tests.support.clients.raw_client import RawClient, batch_of, is_alive, request_frame
 
 STORAGE_ERROR, UNKNOWN_TOPIC, NOT_LEADER = 56, 3, 6
 

@@ -27,8 +27,8 @@ from millstream.protocol.frames import decode_response
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
-from millstream.testing.raw_client import RawClient, request_frame
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient, request_frame
 
 CLEAN = ".kafka_cleanshutdown"
 

@@ -35,9 +35,9 @@ from millstream.protocol.generated.list_offsets import (
     ListOffsetsTopic,
 )
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, batch_of
-from millstream.testing.raw_share_member import RawShareMember, configure_group
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, wait_until
+from tests.support.clients.raw_client import RawClient, batch_of
+from tests.support.clients.raw_share_member import RawShareMember, configure_group
 
 SETTINGS = {
     "group.share.assignment.interval.ms": "0",

@@ -51,8 +51,8 @@ from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record, iterate_records
 from millstream.records.transactions import AbortedTransactionFilter
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S, wait_until
+from tests.support.clients.raw_client import RawClient
 
 TOPIC = "t"
 PASSES = {

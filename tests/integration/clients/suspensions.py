@@ -16,8 +16,8 @@ from typing import TypeVar
 import pytest
 
 from millstream.clients import Producer, TopicPartition
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
 
 Result = TypeVar("Result")
 

@@ -26,8 +26,6 @@ from millstream.clients import (
 )
 from millstream.clients.core.misuse import IllegalState
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
-from millstream.testing.raw_share_member import configure_group
 from tests.integration.clients.suspensions import (
     MOMENTS,
     Moment,
@@ -37,6 +35,8 @@ from tests.integration.clients.suspensions import (
     nothing_is_left_running,
 )
 from tests.patience import LONG_ENOUGH_MS
+from tests.support.clients.raw_client import RawClient
+from tests.support.clients.raw_share_member import configure_group
 
 NewName = Callable[[], str]
 ROWS = pa.RecordBatch.from_pydict({"value": pa.array([b"rows"] * 3, pa.binary())})

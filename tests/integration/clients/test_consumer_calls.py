@@ -23,7 +23,7 @@ from millstream.clients import (
 from millstream.clients.tasks import ClientClosed
 from millstream.errors import ConfigError
 from millstream.protocol.api import ApiKey
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 NewName = Callable[[], str]

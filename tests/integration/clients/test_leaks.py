@@ -13,8 +13,8 @@ import pytest
 from millstream.clients import Admin, Consumer, Producer, RangeReader, ShareConsumer
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
-from millstream.testing.fault_plan import AnswerWith, CloseBefore, Rule
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.plan import AnswerWith, CloseBefore, Rule
+from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import until
 
 NewName = Callable[[], str]

@@ -18,8 +18,8 @@ from millstream.clients import (
 from millstream.clients.admin import ConfigResource, ConfigResourceType, NewPartitions
 from millstream.errors import NotLeaderOrFollower, RequestTimedOut, UnstableOffsetCommit
 from millstream.protocol.api import ApiKey
-from millstream.testing.fault_plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
+from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]

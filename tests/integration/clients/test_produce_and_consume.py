@@ -34,9 +34,9 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from millstream.records.batch import iterate_batches
 from millstream.records.compression import Codec
-from millstream.testing.raw_client import RawClient
 from tests.integration.clients.refusals import refusal
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
 
 NewName = Callable[[], str]
 

@@ -30,9 +30,9 @@ from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.tasks import ClientClosed
 from millstream.errors import InvalidRecordState, KafkaError
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient
-from millstream.testing.raw_share_member import configure_group
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
+from tests.support.clients.raw_client import RawClient
+from tests.support.clients.raw_share_member import configure_group
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 QUICK = {

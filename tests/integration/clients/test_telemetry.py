@@ -20,8 +20,8 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from millstream.records.compression import Codec, decompress
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, batch_of
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient, batch_of
 
 CLIENT_METRICS = 16
 INTERVAL_MS = 200

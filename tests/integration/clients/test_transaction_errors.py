@@ -31,8 +31,8 @@ from millstream.errors import (
 )
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
-from millstream.testing.fault_plan import AnswerWith, CloseAfter, Delay, Rule, SendLate
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.plan import AnswerWith, CloseAfter, Delay, Rule, SendLate
+from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]

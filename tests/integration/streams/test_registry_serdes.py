@@ -23,7 +23,7 @@ from millstream.clients.serdes.registry import (
 from millstream.errors import ConfigError
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.serdes import Serde, string
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
 from tests.patience import LONG_ENOUGH_MS
 

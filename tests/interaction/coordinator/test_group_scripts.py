@@ -31,8 +31,8 @@ from millstream.protocol.generated.leave_group import LeaveGroupResponse
 from millstream.protocol.generated.offset_fetch import OffsetFetchResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
 from millstream.protocol.record_frames import decode_group_record
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.coordinator import SimCoordinator
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 

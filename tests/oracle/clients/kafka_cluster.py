@@ -20,7 +20,7 @@ from typing import Final, Self
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
-from millstream.testing.raw_client import RawClient
+from tests.support.clients.raw_client import RawClient
 
 CLASSPATH_VARIABLE: Final = "MILLSTREAM_KAFKA_CLASSPATH"
 _CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAw"

@@ -41,7 +41,7 @@ from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.topology import StoreKind
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 APPLICATION_ID = "app"
 UNREAD_SETTINGS: set[str] = set()

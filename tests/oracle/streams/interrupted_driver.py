@@ -14,7 +14,7 @@ from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask
 from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
 from millstream.streams.state.factory import MemoryTaskStores
 from millstream.streams.topology import StoreSpec, SubTopology
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 
 class KeptStores(MemoryTaskStores):

@@ -26,9 +26,9 @@ from millstream.errors import (
     UnknownMemberId,
     UnreleasedInstanceId,
 )
-from millstream.testing.sim_consumer_group import SimConsumer, SimConsumerGroup
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.consumer_group import SimConsumer, SimConsumerGroup
+from tests.support.coordinators.coordinator import SimCoordinator
 
 NAMES = ["a", "b", "c", "d"]
 TOPICS = ["t", "u", "v"]

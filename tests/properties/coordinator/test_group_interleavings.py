@@ -19,9 +19,9 @@ from millstream.coordinator.result import Token
 from millstream.errors import CoordinatorNotAvailable, NotEnoughReplicas
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
-from millstream.testing.sim_coordinator import COMMIT_TIMEOUT_MS, SimCoordinator
-from millstream.testing.sim_group import JoinTerms, SimGroup
 from millstream.testing.sim_random import SimRandom
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.coordinator import COMMIT_TIMEOUT_MS, SimCoordinator
 
 PROCESSES = 4
 STATIC_FROM = 2

@@ -22,8 +22,8 @@ from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.streams.config import StreamsGroupConfig
 from millstream.coordinator.group.streams.group import StreamsGroup, StreamsGroupState
 from millstream.errors import FencedMemberEpoch, KafkaError, UnknownMemberId
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_streams_group import (
+from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.streams_group import (
     SimStreamsGroup,
     Tasks,
     subtopology,

@@ -33,9 +33,9 @@ from millstream.records.record import Record, iterate_records
 from millstream.records.transactions import AbortedTransactionFilter
 from millstream.replication.fetch_position import FetchPosition
 from millstream.replication.partition import Partition
-from millstream.testing.sim_files import SimFileSystem
 from millstream.testing.sim_random import SimRandom
-from millstream.testing.sim_transactions import SimTransactions
+from tests.support.coordinators.transactions import SimTransactions
+from tests.support.simulated_disk import SimFileSystem
 
 ME = BrokerId(1)
 IDS = ("x", "y")

@@ -20,7 +20,7 @@ from millstream.records.control import ControlType, build_end_transaction_marker
 from millstream.records.record import Record, iterate_records
 from millstream.records.transactions import AbortedTransactionFilter
 from millstream.runtime import Instant
-from millstream.testing.sim_files import PowerLost, SimFileSystem
+from tests.support.simulated_disk import PowerLost, SimFileSystem
 
 from .test_log_machine import NoRandom
 

@@ -46,10 +46,10 @@ from millstream.protocol.generated.heartbeat import HeartbeatResponse
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.leave_group import LeaveGroupResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
-from millstream.testing.sim_consumer_group import GROUP, SimConsumerGroup
-from millstream.testing.sim_coordinator import SimCoordinator
 from millstream.testing.sim_random import SimRandom
 from tests.sim.virtual_time import VirtualLoop
+from tests.support.coordinators.consumer_group import GROUP, SimConsumerGroup
+from tests.support.coordinators.coordinator import SimCoordinator
 
 TICK_S = 0.02
 REQUEST_TIMEOUT_MS = 5_000

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.coordinator import SimCoordinator
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from millstream.protocol.generated.describe_groups import (
     DescribeGroupsRequest,
 )
 from millstream.protocol.generated.list_groups import ListedGroup, ListGroupsRequest
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
 
 
 def describe(group: SimGroup, version: int = 6) -> DescribedGroup:

@@ -16,8 +16,8 @@ from millstream.protocol.generated.group_records import (
     MemberMetadata,
 )
 from millstream.protocol.record_frames import decode_group_record
-from millstream.testing.sim_coordinator import START_WALL_MS
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.coordinator import START_WALL_MS
 
 
 def values(group: SimGroup) -> list[object]:

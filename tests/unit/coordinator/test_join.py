@@ -17,8 +17,8 @@ from millstream.errors import (
     UnknownMemberId,
 )
 from millstream.protocol.generated.join_group import JoinGroupResponseMember
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.coordinator import SimCoordinator
 
 MEMBER_ID_REQUIRED = 79
 GROUP_MAX_SIZE_REACHED = 81

@@ -7,7 +7,7 @@ import pytest
 from millstream.coordinator.group.state import GroupState
 from millstream.errors import InvalidGroupId, UnknownMemberId
 from millstream.protocol.generated.leave_group import MemberResponse
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
 
 UNKNOWN_MEMBER_ID = 25
 

@@ -14,8 +14,8 @@ from millstream.errors import (
     UnknownMemberId,
 )
 from millstream.model import Uuid
-from millstream.testing.sim_coordinator import START_WALL_MS
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.coordinator import START_WALL_MS
 
 T0 = ("t", 0)
 

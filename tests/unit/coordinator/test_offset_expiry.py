@@ -9,7 +9,7 @@ import pytest
 from millstream.coordinator.group import offset_expiry
 from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
-from millstream.testing.sim_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
 
 MINUTE_MS = 60_000
 

@@ -9,7 +9,7 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.model import Offset, ProducerId, Uuid
 from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.offset_fetch import OffsetFetchRequestGroup
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
 
 UNSTABLE_OFFSET_COMMIT = 88
 FIRST, SECOND = Uuid(b"1" * 16), Uuid(b"2" * 16)

@@ -13,7 +13,7 @@ from millstream.errors import (
     UnknownMemberId,
 )
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from millstream.testing.sim_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
 
 
 def test_a_heartbeat_keeps_the_session(group: SimGroup) -> None:

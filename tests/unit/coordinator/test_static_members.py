@@ -12,7 +12,7 @@ from millstream.errors import (
     UnknownMemberId,
 )
 from millstream.protocol.generated.leave_group import MemberResponse
-from millstream.testing.sim_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
 
 FENCED_INSTANCE_ID = 82
 

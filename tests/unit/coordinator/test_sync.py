@@ -14,7 +14,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
 
 
 def completing(group: SimGroup) -> tuple[str, str]:

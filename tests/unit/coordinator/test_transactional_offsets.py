@@ -21,7 +21,7 @@ from millstream.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
 
 PRODUCER = ProducerId(7)
 

@@ -11,7 +11,7 @@ from millstream.records.batch import iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record, iterate_records
 from millstream.runtime import Instant
-from millstream.testing.sim_files import SimFileSystem
+from tests.support.simulated_disk import SimFileSystem
 
 DIRECTORY = "/data/t-0"
 

@@ -12,7 +12,7 @@ from millstream.records.batch import iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_end_transaction_marker
 from millstream.records.record import Record, iterate_records
-from millstream.testing.sim_files import PowerLost
+from tests.support.simulated_disk import PowerLost
 
 from .conftest import DIRECTORY
 

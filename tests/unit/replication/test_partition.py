@@ -18,7 +18,7 @@ from millstream.records.record import Record
 from millstream.replication import FetchPosition, Partition
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemRandom
-from millstream.testing.sim_files import SimFileSystem
+from tests.support.simulated_disk import SimFileSystem
 
 T0 = TopicPartition("t", 0)
 TOPIC_ID = Uuid(b"t" * 16)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from millstream.streams import StreamsBuilder, StreamsConfig, TimeWindows, Topology, Windowed
 from millstream.streams.serdes import json, string, time_windowed
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 DAY_MS = 86_400_000
 

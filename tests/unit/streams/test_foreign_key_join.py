@@ -15,7 +15,7 @@ from millstream.streams.serdes.foreign_key import (
     responses,
     subscriptions,
 )
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 ORDERS, CUSTOMERS, OUT = "orders", "customers", "enriched"
 

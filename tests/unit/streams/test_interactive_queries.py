@@ -38,7 +38,7 @@ from millstream.streams.queries import (
 )
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state import in_memory_stores
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 TEN_MS = timedelta(milliseconds=10)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millstream import streams
-from millstream.testing.topology_test_driver import (
+from millstream.testing.streams.topology_test_driver import (
     TestInputTopic,
     TestOutputTopic,
     TopologyTestDriver,

@@ -9,7 +9,7 @@ import pytest
 from millstream.errors import ConfigError
 from millstream.streams import JoinWindows, StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.serdes import string
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 
 def two_counts_below_one_key_change(optimization: str) -> Topology:

@@ -25,7 +25,7 @@ from millstream.streams import (
 from millstream.streams.serdes import long, string
 from millstream.streams.timestamps import log_and_skip
 from millstream.streams.topology import SourceNode, StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 TEXT = StreamsConfig("app", default_key=string(), default_value=string())
 

@@ -21,7 +21,7 @@ from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores, rocksdb_stores
 from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 from tests.unit.streams.rules.rule_world import driver_of, ms, pipe, read, run, write
 
 ROWS = StoreSpec("rows", StoreKind.KEY_VALUE, persistent=False, key=string(), value=string())

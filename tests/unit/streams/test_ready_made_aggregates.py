@@ -19,7 +19,7 @@ from millstream.streams import (
 from millstream.streams.aggregates import Mean, max_of, mean_of, mean_serde, min_of, sum_of
 from millstream.streams.serdes import json, long, string
 from millstream.streams.vectorised import vectorised
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=long())
 MS = timedelta(milliseconds=1)

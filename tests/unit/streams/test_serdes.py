@@ -29,7 +29,7 @@ from millstream.streams.serdes import (
     uuid,
     void,
 )
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 AN_ID = UUID("f81d4fae-7dec-11d0-a765-00a0c91e6bf6")
 

@@ -33,7 +33,7 @@ from millstream.streams.state import (
     rocksdb_stores,
 )
 from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TestRecord, TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TestRecord, TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 HOUR = timedelta(hours=1)

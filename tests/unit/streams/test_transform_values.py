@@ -11,7 +11,7 @@ from millstream.streams import PunctuationType, StreamsBuilder, StreamsConfig
 from millstream.streams.errors import StreamsError
 from millstream.streams.processor import ProcessorContext
 from millstream.streams.serdes import string
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 

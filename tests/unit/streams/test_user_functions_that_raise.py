@@ -28,7 +28,7 @@ from millstream.streams.errors import ProcessingError, SerializationError, Strea
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import json, long, string
 from millstream.streams.state import in_memory_stores
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 TEXT = StreamsConfig("app", default_key=string(), default_value=string())
 SECOND = timedelta(seconds=1)

@@ -18,7 +18,7 @@ from millstream.streams.state.versioned import (
     VersionedKeyValueStore,
 )
 from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 
 def ms(count):

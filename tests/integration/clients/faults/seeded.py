@@ -10,7 +10,7 @@ from random import Random
 from millstream.clients import Consumer, ConsumerRecord, Delivery, Producer, TopicPartition
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
-from millstream.testing.fault_plan import (
+from millstream.testing.faults.plan import (
     AnswerWith,
     CloseAfter,
     CloseBefore,

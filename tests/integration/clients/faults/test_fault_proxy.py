@@ -16,7 +16,7 @@ from millstream.errors import (
     TopicAuthorizationFailed,
 )
 from millstream.protocol.api import ApiKey
-from millstream.testing.fault_plan import (
+from millstream.testing.faults.plan import (
     AnswerWith,
     CloseAfter,
     CloseBefore,
@@ -29,7 +29,7 @@ from millstream.testing.fault_plan import (
     SendLate,
     Trickle,
 )
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 NewName = Callable[[], str]

@@ -19,7 +19,7 @@ from millstream.errors import (
 )
 from millstream.protocol.api import ApiKey
 from millstream.testing.broker import Broker
-from millstream.testing.fault_proxy import FaultProxy
+from millstream.testing.faults.proxy import FaultProxy
 from millstream.testing.history import History
 from millstream.testing.history_check import illegal
 from tests.integration.clients.faults.seeded import (

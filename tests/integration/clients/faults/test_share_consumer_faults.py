@@ -23,7 +23,7 @@ from millstream.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestTopic,
 )
 from millstream.testing.broker import Broker
-from millstream.testing.fault_plan import (
+from millstream.testing.faults.plan import (
     AnswerWith,
     CloseAfter,
     CloseBefore,
@@ -32,10 +32,10 @@ from millstream.testing.fault_plan import (
     Fault,
     Rule,
 )
-from millstream.testing.fault_proxy import FaultProxy
-from millstream.testing.raw_client import RawClient
-from millstream.testing.raw_share_member import configure_group
+from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
+from tests.support.clients.raw_share_member import configure_group
 
 RELEASE = AcknowledgeType.RELEASE
 SHARED = [ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE]

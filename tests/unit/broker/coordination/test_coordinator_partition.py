@@ -54,8 +54,8 @@ from millstream.records.record import Record
 from millstream.replication.partition import Partition
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemClock
-from millstream.testing.sim_files import SimFileSystem
 from millstream.testing.sim_random import SimRandom
+from tests.support.simulated_disk import SimFileSystem
 
 ME = BrokerId(1)
 NOW = Instant(1_700_000_000_000, 0)

@@ -30,7 +30,7 @@ from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from millstream.replication import Partition
 from millstream.runtime import Instant
-from millstream.testing.sim_files import SimFileSystem
+from tests.support.simulated_disk import SimFileSystem
 
 TOPIC_ID = Uuid(b"t" * 16)
 

@@ -64,8 +64,8 @@ from millstream.protocol.generated.offset_fetch import (
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 from millstream.replication.partition import Partition
 from millstream.runtime.system import SystemClock
-from millstream.testing.sim_files import SimFileSystem
 from millstream.testing.sim_random import SimRandom
+from tests.support.simulated_disk import SimFileSystem
 
 ResultT = TypeVar("ResultT")
 ME, OTHER = BrokerId(1), BrokerId(2)

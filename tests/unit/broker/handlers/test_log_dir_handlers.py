@@ -38,8 +38,8 @@ from millstream.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
+from tests.support.simulated_disk import SimFileSystem
 from tests.unit.broker.node.test_node_parts import Running, node
 
 TWO = broker_config({"log.dirs": "/a,/b"})

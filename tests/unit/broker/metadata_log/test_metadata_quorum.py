@@ -30,7 +30,7 @@ from millstream.raft.voter_set import (
 )
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemClock, SystemRandom
-from millstream.testing.sim_files import SimFileSystem
+from tests.support.simulated_disk import SimFileSystem
 
 CONFIG = broker_config({"log.dirs": "data"})
 NOW = Instant(1_700_000_000_000, 0)

@@ -26,8 +26,8 @@ from millstream.protocol.generated.alter_client_quotas import (
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.runtime.system import SystemClock, SystemRandom
-from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
+from tests.support.simulated_disk import SimFileSystem
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
 DIRECTORY = "data/__cluster_metadata-0"

@@ -45,8 +45,8 @@ from millstream.protocol.generated.incremental_alter_configs import (
 from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
-from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
+from tests.support.simulated_disk import SimFileSystem
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
 SETTINGS = {"log.dirs": "data", "log.retention.hours": "2"}

@@ -13,7 +13,7 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
 )
 from millstream.protocol.tagged_fields import TaggedField
-from millstream.testing.raw_client import request_frame
+from tests.support.clients.raw_client import request_frame
 
 VERSIONS = [3, 8, 9, 12, 13]
 

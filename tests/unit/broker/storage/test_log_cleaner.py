@@ -18,8 +18,8 @@ from millstream.model import TopicPartition
 from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
-from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
+from tests.support.simulated_disk import SimFileSystem
 
 CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}))
 

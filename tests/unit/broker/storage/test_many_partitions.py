@@ -11,8 +11,8 @@ from millstream.metadata.loader import PublishedImage
 from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock
-from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S, until
+from tests.support.simulated_disk import SimFileSystem
 from tests.unit.broker.node.test_node_parts import Running, node
 
 

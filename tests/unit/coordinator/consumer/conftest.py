@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from millstream.coordinator.group.config import ConsumerGroupConfig, GroupCoordinatorConfig
-from millstream.testing.sim_consumer_group import SimConsumerGroup
-from millstream.testing.sim_coordinator import SimCoordinator
+from tests.support.coordinators.consumer_group import SimConsumerGroup
+from tests.support.coordinators.coordinator import SimCoordinator
 
 
 @pytest.fixture

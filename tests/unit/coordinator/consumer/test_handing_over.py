@@ -6,7 +6,7 @@ import pytest
 
 from millstream.coordinator.group.consumer.member import MemberState
 from millstream.errors import UnknownMemberId
-from millstream.testing.sim_consumer_group import REBALANCE_TIMEOUT_MS, SimConsumerGroup
+from tests.support.coordinators.consumer_group import REBALANCE_TIMEOUT_MS, SimConsumerGroup
 
 
 def state_of(consumers: SimConsumerGroup, member_id: str) -> MemberState:

@@ -19,7 +19,7 @@ from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
-from millstream.testing.sim_consumer_group import SimConsumerGroup
+from tests.support.coordinators.consumer_group import SimConsumerGroup
 
 SESSION_TIMEOUT_MS = 45_000
 INTERVAL_MS = 1_000

@@ -25,8 +25,8 @@ from millstream.protocol.generated.consumer_protocol import (
     ConsumerProtocolSubscription,
     ConsumerProtocolSubscriptionTopicPartition,
 )
-from millstream.testing.sim_consumer_group import SimConsumerGroup
-from millstream.testing.sim_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.consumer_group import SimConsumerGroup
 
 V1 = b"\0\1"
 INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID = 23, 27, 82

@@ -24,8 +24,8 @@ from millstream.protocol.generated.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from millstream.testing.sim_consumer_group import SimConsumerGroup
-from millstream.testing.sim_group import SimGroup
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.consumer_group import SimConsumerGroup
 
 GROUP_SUBSCRIBED_TO_TOPIC = 86
 RETENTION_MS = 7 * 24 * 3_600_000

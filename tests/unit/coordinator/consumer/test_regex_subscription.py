@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import InvalidRegularExpression
-from millstream.testing.sim_consumer_group import SimConsumerGroup
+from tests.support.coordinators.consumer_group import SimConsumerGroup
 
 REFRESH_MIN_MS = 10_000
 REFRESH_MS = 600_000

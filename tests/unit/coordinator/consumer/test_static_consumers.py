@@ -6,7 +6,7 @@ import pytest
 
 from millstream.errors import FencedInstanceId, UnknownMemberId, UnreleasedInstanceId
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from millstream.testing.sim_consumer_group import SimConsumerGroup
+from tests.support.coordinators.consumer_group import SimConsumerGroup
 
 
 def test_a_place_that_is_taken_cannot_be_joined(consumers: SimConsumerGroup) -> None:

@@ -10,10 +10,10 @@ from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.metadata.image import MetadataImage
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_share_group import SimShareGroup
-from millstream.testing.sim_share_state import SimShareState
-from millstream.testing.sim_streams_group import topics_image
+from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.share_group import SimShareGroup
+from tests.support.coordinators.share_state import SimShareState
+from tests.support.coordinators.streams_group import topics_image
 
 BuildGroup = Callable[..., SimShareGroup]
 

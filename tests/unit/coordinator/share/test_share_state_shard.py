@@ -23,8 +23,8 @@ from millstream.errors import (
 )
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated.share_records import ShareSnapshotValue, ShareUpdateValue
-from millstream.testing.sim_share_state import SimShareState
-from millstream.testing.sim_streams_group import topics_image
+from tests.support.coordinators.share_state import SimShareState
+from tests.support.coordinators.streams_group import topics_image
 
 ORDERS = topics_image({"orders": 2}).by_name["orders"].topic_id
 KEY = SharePartitionKey("workers", ORDERS, 0)

@@ -9,8 +9,8 @@ import pytest
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.streams.config import StreamsGroupConfig
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_streams_group import SimStreamsGroup, subtopology
+from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.streams_group import SimStreamsGroup, subtopology
 
 BuildGroup = Callable[..., SimStreamsGroup]
 

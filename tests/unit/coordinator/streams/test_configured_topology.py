@@ -14,7 +14,7 @@ from millstream.coordinator.group.streams.topology import StreamsTopology, topol
 from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import StreamsInvalidTopology
 from millstream.protocol.generated.streams_group_heartbeat import Subtopology
-from millstream.testing.sim_streams_group import subtopology, topics_image, topology
+from tests.support.coordinators.streams_group import subtopology, topics_image, topology
 
 
 def configure(sizes: Mapping[str, int], *subtopologies: Subtopology) -> ConfiguredTopology:

@@ -10,7 +10,7 @@ from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.group import StreamsGroupState
 from millstream.errors import GroupIdNotFound, NonEmptyGroup, UnknownMemberId
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from millstream.testing.sim_streams_group import (
+from tests.support.coordinators.streams_group import (
     GROUP,
     REBALANCE_TIMEOUT_MS,
     SimStreamsGroup,

@@ -10,8 +10,8 @@ from millstream.errors import InconsistentGroupProtocol
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from millstream.protocol.generated.streams_group_heartbeat import Endpoint
-from millstream.testing.sim_group import SimGroup
-from millstream.testing.sim_streams_group import GROUP, SimStreamsGroup, subtopology, text_of
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.streams_group import GROUP, SimStreamsGroup, subtopology, text_of
 
 BuildGroup = Callable[..., SimStreamsGroup]
 

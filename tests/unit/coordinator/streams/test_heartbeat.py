@@ -20,8 +20,8 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     Endpoint,
     StreamsGroupHeartbeatResponse,
 )
-from millstream.testing.sim_group import SimGroup
-from millstream.testing.sim_streams_group import (
+from tests.support.coordinators.classic_group import SimGroup
+from tests.support.coordinators.streams_group import (
     GROUP,
     SimStreamsGroup,
     Tasks,

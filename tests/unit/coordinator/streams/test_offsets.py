@@ -17,7 +17,7 @@ from millstream.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from millstream.testing.sim_streams_group import GROUP, SimStreamsGroup, Tasks, topics_image
+from tests.support.coordinators.streams_group import GROUP, SimStreamsGroup, Tasks, topics_image
 
 
 def commit(

@@ -18,7 +18,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     Topology,
 )
-from millstream.testing.sim_streams_group import subtopology, task_ids, topology
+from tests.support.coordinators.streams_group import subtopology, task_ids, topology
 
 JOIN = StreamsGroupHeartbeatRequest(
     group_id="application",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.testing.sim_transactions import SimTransactions
+from tests.support.coordinators.transactions import SimTransactions
 
 
 @pytest.fixture

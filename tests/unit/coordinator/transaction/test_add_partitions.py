@@ -13,7 +13,7 @@ from millstream.errors import (
     ProducerFenced,
     TransactionAbortable,
 )
-from millstream.testing.sim_transactions import START_WALL_MS, SimTransactions
+from tests.support.coordinators.transactions import START_WALL_MS, SimTransactions
 
 T0, T1 = ("t", 0), ("t", 1)
 

@@ -8,7 +8,7 @@ from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, TransactionalIdNotFound
 from millstream.protocol.generated.describe_transactions import TopicData
 from millstream.protocol.generated.list_transactions import ListTransactionsRequest
-from millstream.testing.sim_transactions import START_WALL_MS, SimTransactions
+from tests.support.coordinators.transactions import START_WALL_MS, SimTransactions
 
 
 def listed(world: SimTransactions, request: ListTransactionsRequest) -> list[tuple[str, int, str]]:

@@ -15,7 +15,7 @@ from millstream.errors import (
     NotEnoughReplicas,
     ProducerFenced,
 )
-from millstream.testing.sim_transactions import SimTransactions
+from tests.support.coordinators.transactions import SimTransactions
 
 T0 = ("t", 0)
 OLD, NEW = 4, 5

@@ -13,7 +13,7 @@ from millstream.errors import (
     InvalidTransactionTimeout,
     ProducerFenced,
 )
-from millstream.testing.sim_transactions import SimTransactions
+from tests.support.coordinators.transactions import SimTransactions
 
 LAST_EPOCH = 32_766
 

@@ -11,7 +11,7 @@ from millstream.coordinator.transaction.transaction_version import TransactionVe
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.generated.transaction_records import TransactionLogValue
 from millstream.protocol.record_frames import encode_record_key, encode_record_value
-from millstream.testing.sim_transactions import SimTransactions
+from tests.support.coordinators.transactions import SimTransactions
 
 ONGOING = Transaction(
     "x",

@@ -8,7 +8,7 @@ from millstream.coordinator.transaction.config import TransactionCoordinatorConf
 from millstream.coordinator.transaction.state import VALID_PREVIOUS_STATES, TransactionState
 from millstream.coordinator.transaction.transaction import EPOCH_MAX
 from millstream.errors import InvalidProducerIdMapping, NotEnoughReplicas, ProducerFenced
-from millstream.testing.sim_transactions import SimTransactions
+from tests.support.coordinators.transactions import SimTransactions
 
 T0 = ("t", 0)
 HOUR_MS = 3_600_000

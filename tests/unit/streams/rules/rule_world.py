@@ -12,7 +12,7 @@ from typing import Any
 
 from millstream.streams import KStream, KTable, StreamsBuilder, StreamsConfig, Topology, Windowed
 from millstream.streams.serdes import Serde, string
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 
 def ms(count: int) -> timedelta:

@@ -12,7 +12,7 @@ from millstream.streams.kernel import StreamTask
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state import VersionedRecord, in_memory_stores
 from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 WINDOWS = {"retention_ms": 100, "window_size_ms": 10}

@@ -16,7 +16,7 @@ from millstream.streams.state import in_memory_stores, rocksdb_stores
 from millstream.streams.state.custom import StateStoreContext
 from millstream.streams.state.store import ChangelogRecord
 from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 CHANGELOG = "app-top-changelog"

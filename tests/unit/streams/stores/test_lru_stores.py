@@ -14,7 +14,7 @@ from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValu
 from millstream.streams.state.store import StoreParts
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 

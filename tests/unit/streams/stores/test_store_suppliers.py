@@ -19,7 +19,7 @@ from millstream.streams import (
 )
 from millstream.streams.errors import StreamsError
 from millstream.streams.serdes import long, string
-from millstream.testing.topology_test_driver import TopologyTestDriver
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 SECOND = timedelta(seconds=1)
 JOIN_STORE = StoreSupplier(

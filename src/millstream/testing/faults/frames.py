@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.metadata import MetadataResponse
-from millstream.testing.fault_plan import Rule
+from millstream.testing.faults.plan import Rule
 
 TopicNames = Mapping[object, str]
 """By topic id, for versions that carry no names."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from millstream.streams.serdes import Windowed
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
-from millstream.testing.timeline_steps import Happening, Step
+from millstream.testing.streams.timeline.steps import Happening, Step
 
 _TICK_COLUMNS = 10
 _AXIS_COLUMNS_MIN = 10

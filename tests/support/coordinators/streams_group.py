@@ -35,7 +35,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     TopicInfo,
     Topology,
 )
-from millstream.testing.sim_coordinator import SimCoordinator
+from tests.support.coordinators.coordinator import SimCoordinator
 
 Change: TypeAlias = Any  # Any: a field of the request that a test says otherwise
 REBALANCE_TIMEOUT_MS: Final = 30_000

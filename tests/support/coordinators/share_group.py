@@ -27,8 +27,8 @@ from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_streams_group import topics_image
+from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.streams_group import topics_image
 
 GROUP: Final = "workers"
 

@@ -18,7 +18,7 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from millstream.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
-from millstream.testing.raw_client import Content, RawClient
+from tests.support.clients.raw_client import Content, RawClient
 
 _GROUP: Final = 32
 _SET: Final = 0

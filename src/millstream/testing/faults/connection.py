@@ -26,7 +26,7 @@ from millstream.protocol.frames import (
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.protocol.generated.metadata import MetadataResponse
 from millstream.protocol.generated.produce import ProduceRequest
-from millstream.testing.fault_frames import (
+from millstream.testing.faults.frames import (
     TELLS_ENDPOINTS,
     endpoints,
     node_ids,
@@ -34,7 +34,7 @@ from millstream.testing.fault_frames import (
     refuse_partitions,
     topic_names,
 )
-from millstream.testing.fault_plan import (
+from millstream.testing.faults.plan import (
     AnswerWith,
     CloseAfter,
     CloseBefore,

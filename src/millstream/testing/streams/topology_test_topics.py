@@ -17,7 +17,7 @@ from millstream.streams.serdes import Serde
 from millstream.streams.windows import to_ms
 
 if TYPE_CHECKING:
-    from millstream.testing.topology_test_driver import TopologyTestDriver
+    from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -17,8 +17,8 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Final, Self
 
-from millstream.testing.fault_connection import Address, FaultConnection
-from millstream.testing.fault_plan import FaultPlan, Rule, SeenRequest
+from millstream.testing.faults.connection import Address, FaultConnection
+from millstream.testing.faults.plan import FaultPlan, Rule, SeenRequest
 
 _START_TIMEOUT_S: Final = 20.0
 _HOST: Final = "127.0.0.1"

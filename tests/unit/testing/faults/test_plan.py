@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
-from millstream.testing.fault_plan import (
+from millstream.testing.faults.plan import (
     CloseAfter,
     CloseBefore,
     Corrupt,

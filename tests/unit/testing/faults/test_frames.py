@@ -15,8 +15,8 @@ from millstream.protocol.generated import (
     offset_fetch,
     produce,
 )
-from millstream.testing.fault_frames import endpoints, partitions_of, refuse_partitions
-from millstream.testing.fault_plan import CloseBefore, Rule
+from millstream.testing.faults.frames import endpoints, partitions_of, refuse_partitions
+from millstream.testing.faults.plan import CloseBefore, Rule
 
 TOPIC_ID = uuid.UUID(int=7)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -25,7 +25,7 @@ from millstream.protocol.generated.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from millstream.testing.sim_coordinator import SimCoordinator
+from tests.support.coordinators.coordinator import SimCoordinator
 
 SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 30_000

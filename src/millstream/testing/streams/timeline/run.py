@@ -23,10 +23,10 @@ from millstream.streams.topology.operators import (
     WindowAggregate,
 )
 from millstream.streams.windows import to_ms
-from millstream.testing.timeline_lanes import draw_lanes
-from millstream.testing.timeline_steps import Happening, Step
-from millstream.testing.timeline_windows import Reach, draw_windows
-from millstream.testing.topology_test_driver import TestRecord, TopologyTestDriver
+from millstream.testing.streams.timeline.lanes import draw_lanes
+from millstream.testing.streams.timeline.steps import Happening, Step
+from millstream.testing.streams.timeline.windows import Reach, draw_windows
+from millstream.testing.streams.topology_test_driver import TestRecord, TopologyTestDriver
 
 _WINDOWED = WindowAggregate | SlidingAggregate | SessionAggregate
 

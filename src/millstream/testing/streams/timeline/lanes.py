@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millstream.testing.timeline_steps import Happening, Step
+from millstream.testing.streams.timeline.steps import Happening, Step
 
 _GAP = 2
 _DROPPED = " ✗"

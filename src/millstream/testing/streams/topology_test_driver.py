@@ -42,7 +42,7 @@ from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.type_variables import K, V
-from millstream.testing.topology_test_topics import (
+from millstream.testing.streams.topology_test_topics import (
     TestInputTopic,
     TestOutputTopic,
     TestRecord,

@@ -1,0 +1,1 @@
+"""Topologies in tests, without any broker: the topology test driver, a context for one processor, timelines."""

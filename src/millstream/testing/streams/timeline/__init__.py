@@ -1,0 +1,1 @@
+"""Draws what a topology does with its input, in time."""
