@@ -25,8 +25,8 @@ TOO_BROAD = {"Exception", "BaseException", "MillstreamError", "KafkaError"}
 """A name that is not known, or any refusal, would do."""
 WITHOUT_AN_ASSERTION = {
     "tests/properties/records/test_hostile_bytes.py::test_records_that_were_tampered_with_are_read_or_refused": "any error but a MillstreamError fails it",
-    "tests/unit/coordinator/share/test_share_partition.py::test_acknowledgements_that_are_well_formed": "a refusal is an InvalidRequest",
-    "tests/unit/coordinator/streams/test_request_check.py::test_plain_requests_are_fine": "a refusal is an InvalidRequest",
+    "tests/unit/coordinator/share_partition/test_share_partition.py::test_acknowledgements_that_are_well_formed": "a refusal is an InvalidRequest",
+    "tests/unit/coordinator/group/streams/test_request_check.py::test_plain_requests_are_fine": "a refusal is an InvalidRequest",
 }  # fmt: skip
 """`path::test` of tests that fail in another way, with the way."""
 

@@ -31,7 +31,7 @@ from millstream.clients.core.share_in_hand import InHand
 from millstream.clients.core.share_intent import FetchIntent, ShareIntent
 from millstream.clients.core.share_requests import SharePolicy
 from millstream.clients.core.share_values import AcknowledgeType, TopicIdPartition
-from millstream.coordinator.share.share_state import ShareState
+from millstream.coordinator.share.state import ShareState
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
 from millstream.coordinator.share_partition.acquisition import (
     AcquireRequest,

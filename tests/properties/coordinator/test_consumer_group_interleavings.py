@@ -15,9 +15,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.errors import (
     FencedInstanceId,
     FencedMemberEpoch,

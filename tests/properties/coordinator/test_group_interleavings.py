@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.result import Token
 from millstream.errors import CoordinatorNotAvailable, NotEnoughReplicas
 from millstream.protocol.generated.join_group import JoinGroupResponse

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from millstream.coordinator.share.share_state import ShareState
+from millstream.coordinator.share.state import ShareState
 from millstream.coordinator.share.state_batch import RecordState, StateBatch
 from millstream.coordinator.share_partition.acknowledgement import (
     AcknowledgementBatch,

@@ -14,7 +14,7 @@ from millstream.coordinator.share.shard import (
     ShareShard,
     WriteState,
 )
-from millstream.coordinator.share.share_state import SharePartitionKey, StateChange
+from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage

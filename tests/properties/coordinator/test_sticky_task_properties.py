@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.coordinator.assignors.sticky_task import (
+from millstream.coordinator.assignors.sticky_task_assignor import (
     SubtopologyTasks,
     TaskMember,
     assign_tasks,

@@ -31,7 +31,7 @@ from millstream.clients.core.subscription import SubscriptionState
 from millstream.clients.member import Member, RebalanceListener
 from millstream.clients.tasks import TaskScope
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
     CoordinatorNotAvailable,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Token
 from millstream.errors import GroupIdNotFound, KafkaError

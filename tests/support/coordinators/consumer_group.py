@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType

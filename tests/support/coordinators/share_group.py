@@ -7,14 +7,14 @@ from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.initialization import Initialization
-from millstream.coordinator.group.share.requests import (
+from millstream.coordinator.group.share.operations import (
     PartitionsInitialized,
     PartitionsNotInitialized,
     ShareGroupRequest,
 )
-from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.image import MetadataImage, frozen_mapping

@@ -9,7 +9,7 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.shard import ShareShard
-from millstream.coordinator.share.share_state import SharePartitionKey, ShareState
+from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset
 from millstream.runtime import Instant

@@ -14,10 +14,10 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
-from millstream.coordinator.transaction.turn import PreparedTransaction
 from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.add_partitions_to_txn import (

@@ -24,7 +24,7 @@ from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.shard import ShareShard
-from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid

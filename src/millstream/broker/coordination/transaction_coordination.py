@@ -24,12 +24,12 @@ from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.result import CoordinatorContext
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.transaction_version import (
     TRANSACTION_VERSION,
     TransactionVersion,
 )
-from millstream.coordinator.transaction.turn import PreparedTransaction
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId

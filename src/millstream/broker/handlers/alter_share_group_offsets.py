@@ -10,7 +10,7 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ask_group, initialize
 from millstream.coordinator.group.share.offsets import AlterOutcome
-from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_share_group_offsets import (

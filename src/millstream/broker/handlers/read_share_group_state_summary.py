@@ -9,7 +9,7 @@ from __future__ import annotations
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.share.shard import ReadState, ShareShard
-from millstream.coordinator.share.share_state import SharePartitionKey, ShareState
+from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.read_share_group_state_summary import (

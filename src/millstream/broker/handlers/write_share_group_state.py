@@ -9,7 +9,7 @@ from __future__ import annotations
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.share.shard import ShareShard, WriteState
-from millstream.coordinator.share.share_state import SharePartitionKey, StateChange
+from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

@@ -13,11 +13,11 @@ from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sampl
 from millstream.broker.metrics.group_metrics import GroupMetrics
 from millstream.broker.metrics.replica_families import gauge
 from millstream.broker.node.node import Node
-from millstream.coordinator.group.classic_group import ClassicGroup
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.group import Group, GroupKind
-from millstream.coordinator.group.offset_store import OffsetStore
-from millstream.coordinator.group.share.share_group import ShareGroup
+from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.model import TopicPartition
 

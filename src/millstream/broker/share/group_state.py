@@ -14,13 +14,13 @@ from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.initialization import Initialization
 from millstream.coordinator.group.share.offsets import Deletion
-from millstream.coordinator.group.share.requests import (
+from millstream.coordinator.group.share.operations import (
     DeleteGroupState,
     PartitionsInitialized,
     PartitionsNotInitialized,
     ShareGroupRequest,
 )
-from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.model import Uuid
 

@@ -19,7 +19,7 @@ from millstream.coordinator.share.shard import (
     ShareShard,
     WriteState,
 )
-from millstream.coordinator.share.share_state import SharePartitionKey, ShareState, StateChange
+from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,

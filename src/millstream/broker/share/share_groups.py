@@ -18,7 +18,7 @@ from millstream.broker.share.sessions import SessionKey, SharedPlace, ShareSessi
 from millstream.broker.share.share_partitions import SharePartitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.config import ShareCoordinatorConfig
-from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.image import MetadataImage

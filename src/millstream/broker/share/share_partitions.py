@@ -20,7 +20,7 @@ from millstream.broker.node.services import Partitions, Tasks
 from millstream.broker.share.persister import SharePersister, as_told_to_consumers
 from millstream.broker.share.start_offset import first_offset
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.coordinator.share.state import SharePartitionKey
 from millstream.coordinator.share.state_batch import NO_START_OFFSET, StateBatch
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
 from millstream.coordinator.share_partition.acquisition import Limits

@@ -17,8 +17,8 @@ from millstream.broker.coordination.coordinator_topic import NODE_ITSELF, ask_sh
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.turns import in_turns
 from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.coordinator.transaction.context import PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
-from millstream.coordinator.transaction.turn import PreparedTransaction
 from millstream.errors import (
     InvalidProducerEpoch,
     KafkaError,

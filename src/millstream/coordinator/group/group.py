@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from millstream.coordinator.group.offset_store import StoredOffset
+from millstream.coordinator.group.offsets.store import StoredOffset
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.model import Uuid
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.group import Group
 from millstream.errors import GroupIdNotFound
 

@@ -10,38 +10,32 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from millstream.coordinator.group import (
-    delete,
-    describe,
-    join,
-    leave,
-    offset_commit,
-    offset_expiry,
-    offset_fetch,
-    rebalance,
-    session,
-    sync,
-    transactional_offsets,
-)
-from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.classic import describe, join, leave, rebalance, sync
+from millstream.coordinator.group.classic import heartbeat as session
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.classic.records import assignments_of, group_from_value
+from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer import describe as consumer_describe
 from millstream.coordinator.group.consumer import heartbeat, removal
 from millstream.coordinator.group.consumer import replay as consumer_replay
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsToMatch, take_matches
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.offset_store import OffsetStore, StoredOffset
-from millstream.coordinator.group.records import assignments_of, group_from_value
+from millstream.coordinator.group.offsets import commit as offset_commit
+from millstream.coordinator.group.offsets import delete
+from millstream.coordinator.group.offsets import expiry as offset_expiry
+from millstream.coordinator.group.offsets import fetch as offset_fetch
+from millstream.coordinator.group.offsets import transactional_commit as transactional_offsets
+from millstream.coordinator.group.offsets.store import OffsetStore, StoredOffset
+from millstream.coordinator.group.share import operations as share_requests
 from millstream.coordinator.group.share import removal as share_removal
 from millstream.coordinator.group.share import replay as share_replay
-from millstream.coordinator.group.share import requests as share_requests
-from millstream.coordinator.group.share.share_group import ShareGroup
-from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams import replay as streams_replay
-from millstream.coordinator.group.streams.coordinator import StreamsGroupCoordinator
 from millstream.coordinator.group.streams.describe import describe_group as describe_streams_group
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.streams.operations import StreamsGroupCoordinator
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
 from millstream.metadata.image import MetadataImage

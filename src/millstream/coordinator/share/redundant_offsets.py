@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.coordinator.share.state import SharePartitionKey
 
 
 class RedundantOffsets:

@@ -14,7 +14,7 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.redundant_offsets import RedundantOffsets
-from millstream.coordinator.share.share_state import (
+from millstream.coordinator.share.state import (
     NO_COUNT,
     NO_EPOCH,
     SharePartitionKey,

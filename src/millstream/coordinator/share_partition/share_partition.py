@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from millstream.coordinator.share.share_state import ShareState, StateChange
+from millstream.coordinator.share.state import ShareState, StateChange
 from millstream.coordinator.share.state_batch import RecordState, StateBatch
 from millstream.coordinator.share_partition import acknowledgement, acquisition
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.coordinator.result import Token
+from millstream.coordinator.transaction.context import Turn
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
-from millstream.coordinator.transaction.turn import Turn
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidProducerIdMapping,

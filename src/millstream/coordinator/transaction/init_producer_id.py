@@ -7,6 +7,7 @@ of its own, and the caller asks again. A producer that names the id and epoch it
 from __future__ import annotations
 
 from millstream.coordinator.result import Token
+from millstream.coordinator.transaction.context import Turn
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import (
@@ -15,7 +16,6 @@ from millstream.coordinator.transaction.transaction import (
     is_epoch_exhausted,
 )
 from millstream.coordinator.transaction.transactions import Transactions
-from millstream.coordinator.transaction.turn import Turn
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidRequest,

@@ -19,6 +19,13 @@ from millstream.coordinator.transaction import (
     upkeep,
 )
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
+from millstream.coordinator.transaction.context import (
+    PreparedTransaction,
+    TakeProducerId,
+    TimerKind,
+    TransactionTimer,
+    Turn,
+)
 from millstream.coordinator.transaction.records import transaction_from_value
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction_version import (
@@ -27,13 +34,6 @@ from millstream.coordinator.transaction.transaction_version import (
     of_end_txn,
 )
 from millstream.coordinator.transaction.transactions import Transactions
-from millstream.coordinator.transaction.turn import (
-    PreparedTransaction,
-    TakeProducerId,
-    TimerKind,
-    TransactionTimer,
-    Turn,
-)
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnTransaction
 from millstream.protocol.generated.end_txn import EndTxnRequest

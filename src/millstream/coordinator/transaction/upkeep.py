@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.coordinator.transaction.context import Turn
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.records import transaction_tombstone
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transactions import Transactions
-from millstream.coordinator.transaction.turn import Turn
 from millstream.errors import CoordinatorLoadInProgress
 
 _TOMBSTONES_MAX: Final = 1_000

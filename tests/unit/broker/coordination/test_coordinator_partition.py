@@ -14,8 +14,8 @@ from millstream.broker.coordination.coordinator_partition import (
     CoordinatorServices,
 )
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.coordinator.group.classic.records import offset_commit_record
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.records import offset_commit_record
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import CoordinatorContext, Token
 from millstream.errors import (

@@ -10,10 +10,10 @@ import pytest
 
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
+from millstream.coordinator.transaction.context import PreparedTransaction
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
-from millstream.coordinator.transaction.turn import PreparedTransaction
 from millstream.errors import (
     CoordinatorNotAvailable,
     InvalidProducerEpoch,

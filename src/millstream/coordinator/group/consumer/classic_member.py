@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millstream.coordinator.group.classic.rebalance import join_error
+from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.config import MigrationPolicy
 from millstream.coordinator.group.consumer import sessions
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.consumer.embedded_protocol import (
     owned_by,
     read_subscription,
     write_assignment,
 )
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.heartbeat import check_has_room, new_member_id
 from millstream.coordinator.group.consumer.member import (
     ClassicTerms,
@@ -35,9 +37,7 @@ from millstream.coordinator.group.consumer.update import (
     update_epoch,
     update_member,
 )
-from millstream.coordinator.group.rebalance import join_error
-from millstream.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
-from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.result import CoordinatorContext
 from millstream.errors import (
     IllegalGeneration,

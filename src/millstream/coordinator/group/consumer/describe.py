@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.turn import Turn
 from millstream.errors import GroupIdNotFound
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid

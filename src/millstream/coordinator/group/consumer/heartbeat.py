@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from millstream.coordinator.group.classic_group import ClassicGroup
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import (
     JOINING_EPOCH,
     LEAVING_EPOCH,
@@ -30,8 +30,8 @@ from millstream.coordinator.group.consumer.static_member import (
     replace_static_member,
 )
 from millstream.coordinator.group.consumer.update import Report, update_member
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.turn import Turn
 from millstream.coordinator.result import CoordinatorContext
 from millstream.errors import (
     FencedMemberEpoch,

@@ -9,14 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
-from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.classic.member import Member, Terms
+from millstream.coordinator.group.classic.rebalance import fail_waiting_syncs, join_error
+from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.state import GroupState
+from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.consumer import records
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup, topics_read_by
 from millstream.coordinator.group.consumer.embedded_protocol import (
     read_assignment,
     read_subscription,
     write_assignment,
 )
+from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
 from millstream.coordinator.group.consumer.member import (
     ClassicTerms,
     ConsumerMember,
@@ -25,14 +30,9 @@ from millstream.coordinator.group.consumer.member import (
 )
 from millstream.coordinator.group.consumer.replay import apply
 from millstream.coordinator.group.consumer.sessions import restart_session
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.member import Member, Terms
-from millstream.coordinator.group.rebalance import fail_waiting_syncs, join_error
-from millstream.coordinator.group.records import group_metadata_record
-from millstream.coordinator.group.state import GroupState
-from millstream.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgress
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from millstream.coordinator.group.consumer.consumer_group import (
+from millstream.coordinator.group.consumer.group import (
     ConsumerGroup,
     ResolvedRegex,
     topics_read_by,
@@ -25,8 +25,8 @@ from millstream.coordinator.group.consumer.records import (
     regex_record,
     regex_tombstone,
 )
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.errors import InvalidRegularExpression
 from millstream.metadata.client_pattern import check_pattern
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup, topics_read_by
+from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
 from millstream.coordinator.group.consumer.member import (
     STATIC_LEAVING_EPOCH,
     ConsumerMember,
@@ -19,9 +19,9 @@ from millstream.coordinator.group.consumer.sessions import (
     restart_session,
     stop_all,
 )
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from millstream.coordinator.group.consumer.consumer_group import (
+from millstream.coordinator.group.consumer.group import (
     FIRST_EPOCH,
     ConsumerGroup,
     ResolvedRegex,

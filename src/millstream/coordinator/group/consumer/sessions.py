@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import ConsumerMember
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
 
 
 def heartbeat_interval_ms(group_id: str, turn: Turn) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import JOINING_EPOCH, ConsumerMember
 from millstream.coordinator.group.consumer.records import (
     current_assignment_record,
@@ -12,7 +12,7 @@ from millstream.coordinator.group.consumer.records import (
     member_tombstones,
     target_record,
 )
-from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.group.context import Turn
 from millstream.errors import FencedInstanceId
 
 

@@ -14,14 +14,14 @@ from millstream.coordinator.assignors.partition_assignor import (
 )
 from millstream.coordinator.assignors.range_assignor import RangeAssignor
 from millstream.coordinator.assignors.uniform_assignor import UniformAssignor
-from millstream.coordinator.group.consumer.consumer_group import (
+from millstream.coordinator.group.consumer.group import (
     ConsumerGroup,
     ResolvedRegex,
     topics_read_by,
 )
 from millstream.coordinator.group.consumer.member import ConsumerMember
 from millstream.coordinator.group.consumer.records import target_epoch_record, target_record
-from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.group.context import Turn
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 

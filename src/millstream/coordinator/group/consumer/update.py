@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer import target_assignment
-from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup, topics_read_by
+from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
 from millstream.coordinator.group.consumer.member import ConsumerMember, MemberState
 from millstream.coordinator.group.consumer.reconciliation import Goal, reconcile
 from millstream.coordinator.group.consumer.records import (
@@ -26,8 +26,8 @@ from millstream.coordinator.group.consumer.sessions import (
     await_revocation,
     stop_awaiting_revocation,
 )
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.group.turn import Turn
 from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
 
 _LOG = logging.getLogger(__name__)

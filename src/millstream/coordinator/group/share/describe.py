@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from millstream.coordinator.assignors import share_simple
+from millstream.coordinator.assignors import simple_share_assignor as share_simple
 from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share.heartbeat import existing_group
 from millstream.coordinator.group.share.member import ShareMember
-from millstream.coordinator.group.turn import Turn
 from millstream.errors import GroupIdNotFound
 from millstream.protocol.generated.share_group_describe import (
     Assignment,

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share import target_assignment
+from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
 from millstream.coordinator.group.share.initialization import Initialization, begin_initialization
 from millstream.coordinator.group.share.member import JOINING_EPOCH, LEAVING_EPOCH, ShareMember
 from millstream.coordinator.group.share.records import epoch_record, member_record
 from millstream.coordinator.group.share.removal import remove_member, restart_session
-from millstream.coordinator.group.share.share_group import ShareGroup, topics_read_by
 from millstream.coordinator.group.share.state_partitions import of_topics, without
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.group.turn import Turn
 from millstream.coordinator.result import CoordinatorContext
 from millstream.errors import (
     FencedMemberEpoch,

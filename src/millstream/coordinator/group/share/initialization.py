@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.records import state_partitions_record
-from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.coordinator.group.share.state_partitions import StatePartitions, union, without
-from millstream.coordinator.group.turn import Turn
 from millstream.model import Uuid
 
 

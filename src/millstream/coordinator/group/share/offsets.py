@@ -9,16 +9,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import existing_group, group_to_change
 from millstream.coordinator.group.share.initialization import (
     Initialization,
     all_with_state,
     write_state_partitions,
 )
-from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.coordinator.group.share.state_partitions import of_topics, union
-from millstream.coordinator.group.turn import Turn
 from millstream.errors import NonEmptyGroup, UnknownTopicOrPartition
 from millstream.metadata.image import TopicImage
 from millstream.model import Uuid

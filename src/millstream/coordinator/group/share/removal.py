@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
 from millstream.coordinator.group.share.member import ShareMember
 from millstream.coordinator.group.share.records import epoch_record, member_tombstones
-from millstream.coordinator.group.share.share_group import ShareGroup, topics_read_by
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 
 _LOG = logging.getLogger(__name__)
 

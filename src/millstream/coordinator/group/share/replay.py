@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareMember
-from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.coordinator.group.share.state_partitions import StatePartitions
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.group_records import (

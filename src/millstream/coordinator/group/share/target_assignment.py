@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millstream.coordinator.assignors import share_simple
+from millstream.coordinator.assignors import simple_share_assignor as share_simple
 from millstream.coordinator.assignors.partition_assignor import (
     AssignableGroup,
     AssignableMember,
     Partitions,
 )
+from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareMember
 from millstream.coordinator.group.share.records import (
     current_assignment_record,
     target_epoch_record,
     target_record,
 )
-from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.coordinator.group.share.state_partitions import of_topics
-from millstream.coordinator.group.turn import Turn
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 

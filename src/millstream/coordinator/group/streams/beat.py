@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millstream.coordinator.assignors.task import Tasks
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.streams.config import StreamsGroupSettings
 from millstream.coordinator.group.streams.member import JOIN_EPOCH
 from millstream.coordinator.group.streams.topology_problem import StatusCode
-from millstream.coordinator.group.turn import Turn
 from millstream.coordinator.result import CoordinatorContext
 from millstream.protocol.generated.streams_group_heartbeat import (
     Status,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from millstream.coordinator.assignors.sticky_task import SubtopologyTasks
+from millstream.coordinator.assignors.sticky_task_assignor import SubtopologyTasks
 from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.streams.partition_counts import (
     PartitionCounts,

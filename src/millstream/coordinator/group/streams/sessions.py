@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
 from millstream.coordinator.group.streams.member import StreamsMember
-from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 
 
 def restart_session(group_id: str, member_id: str, timeout_ms: int, turn: Turn) -> None:

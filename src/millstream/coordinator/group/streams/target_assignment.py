@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from millstream.coordinator.assignors.sticky_task import TaskMember, assign_tasks
+from millstream.coordinator.assignors.sticky_task_assignor import TaskMember, assign_tasks
 from millstream.coordinator.assignors.task import Tasks
+from millstream.coordinator.group.context import Turn
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.config import StreamsGroupSettings
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsMember
-from millstream.coordinator.group.turn import Turn
 from millstream.runtime import Instant
 
 

@@ -1,0 +1,1 @@
+"""Classic groups: one of the members assigns the partitions."""

@@ -1,0 +1,102 @@
+"""SyncGroup: the leader brings the assignment of its generation, everyone is given theirs.
+
+Owns the one write of a rebalance. The assignment is in force once the record that holds it has been replayed; nobody hears
+of it before it is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.state import GroupState
+from millstream.coordinator.group.consumer import classic_member
+from millstream.coordinator.group.consumer.group import ConsumerGroup
+from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.result import CoordinatorContext
+from millstream.errors import (
+    IllegalGeneration,
+    InconsistentGroupProtocol,
+    InvalidGroupId,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+def sync_group(
+    groups: Groups, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+) -> None:
+    """Raises what the request is refused with."""
+    if not request.group_id:
+        raise InvalidGroupId
+    match groups.find(request.group_id):
+        case ClassicGroup() as group:
+            _sync(group, request, context, turn)
+        case ConsumerGroup() as group:
+            classic_member.sync(group, request, context, turn)
+        case _:
+            raise UnknownMemberId
+
+
+def _sync(
+    group: ClassicGroup, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+) -> None:
+    check_may_sync(group, request)
+    group.pending_sync.discard(request.member_id)
+    if not group.pending_sync:
+        turn.cancel_sync_timer(group)
+    if group.state is GroupState.STABLE:
+        assignment = group.assignments.get(request.member_id, b"")
+        turn.restart_session(group, group.members[request.member_id])
+        turn.result.reply(context.token, _response(group, assignment))
+    else:
+        _wait_for_assignment(group, request, context, turn)
+
+
+def check_may_sync(group: ClassicGroup, request: SyncGroupRequest) -> None:
+    group.member(request.member_id, request.group_instance_id)
+    if request.generation_id != group.generation:
+        raise IllegalGeneration
+    if _differs(request.protocol_type, group.protocol_type) or _differs(
+        request.protocol_name, group.protocol
+    ):
+        raise InconsistentGroupProtocol
+    if group.state is GroupState.PREPARING_REBALANCE:
+        raise RebalanceInProgress
+
+
+def _differs(said: str | None, actual: str | None) -> bool:
+    """Versions before 5 say nothing."""
+    return said is not None and said != actual
+
+
+def _wait_for_assignment(
+    group: ClassicGroup, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+) -> None:
+    member = group.members[request.member_id]
+    if (
+        member.syncing is not None
+    ):  # the client has given up on it; its connection may still be there
+        turn.result.fail(member.syncing, RebalanceInProgress())
+    member.syncing = context.token
+    if group.leader == member.member_id:
+        _assign(group, {a.member_id: bytes(a.assignment) for a in request.assignments}, turn)
+
+
+def _assign(group: ClassicGroup, assignments: Mapping[str, bytes], turn: Turn) -> None:
+    turn.result.records.append(group_metadata_record(group, assignments))
+    for member in group.members.values():
+        if member.syncing is not None:
+            assignment = assignments.get(member.member_id, b"")
+            turn.result.reply(member.syncing, _response(group, assignment))
+            member.syncing = None
+            turn.restart_session(group, member)
+
+
+def _response(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment
+    )

@@ -1,0 +1,1 @@
+"""Offsets that groups commit: committing, fetching, deleting and expiring them."""

@@ -1,0 +1,108 @@
+"""OffsetFetch: what a group has committed. Answered from memory; a partition without a commit answers -1, not an error.
+
+Takes and gives the shape of versions 8 on, one group at a time; the handler fits older versions to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.errors import GroupIdNotFound, UnstableOffsetCommit
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.generated.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+
+NO_OFFSET: Final = -1
+
+
+def fetch_offsets(
+    groups: Groups, offsets: OffsetStore, request: OffsetFetchRequestGroup, *, require_stable: bool
+) -> OffsetFetchResponseGroup:
+    """Topics of None asks for all of them. `require_stable`: an offset an open transaction may change is an error instead.
+
+    Raises what the whole group is refused with. A group that does not exist has committed nothing.
+    """
+    response = OffsetFetchResponseGroup(group_id=request.group_id)
+    group_id = request.group_id
+    try:
+        groups.get(group_id).check_may_fetch_offsets(request.member_id, request.member_epoch)
+    except GroupIdNotFound:
+        asked = request.topics or []
+        response.topics = [
+            _topic(t.name, t.topic_id, [_nothing(p) for p in t.partition_indexes]) for t in asked
+        ]
+        return response
+    finder = _Finder(offsets, group_id, require_stable=require_stable)
+    if request.topics is None:
+        response.topics = [
+            _topic(topic, ZERO_UUID, (finder.find(topic, p, ZERO_UUID) for p in sorted(partitions)))
+            for topic, partitions in _all_topics(offsets, group_id).items()
+        ]
+    else:
+        response.topics = [
+            _topic(
+                t.name,
+                t.topic_id,
+                (finder.find(t.name, p, t.topic_id) for p in t.partition_indexes),
+            )
+            for t in request.topics
+        ]
+    return response
+
+
+class _Finder:
+    """Answers for one group."""
+
+    def __init__(self, offsets: OffsetStore, group_id: str, *, require_stable: bool) -> None:
+        self._offsets = offsets
+        self._group_id = group_id
+        self._require_stable = require_stable
+
+    def find(self, topic: str, partition: int, topic_id: Uuid) -> OffsetFetchResponsePartitions:
+        if self._require_stable and self._offsets.is_unstable(self._group_id, topic, partition):
+            answer = _nothing(partition)
+            answer.error_code = UnstableOffsetCommit.code
+            return answer
+        stored = self._offsets.find(self._group_id, topic, partition)
+        if stored is None or _is_of_another_topic(stored.value.topic_id, topic_id):
+            return _nothing(partition)
+        return OffsetFetchResponsePartitions(
+            partition_index=partition,
+            committed_offset=stored.value.offset,
+            committed_leader_epoch=stored.value.leader_epoch,
+            metadata=stored.value.metadata,
+        )
+
+
+def _all_topics(offsets: OffsetStore, group_id: str) -> dict[str, set[int]]:
+    topics = {topic: set(partitions) for topic, partitions in offsets.of_group(group_id).items()}
+    for topic, partition in offsets.open_in_group(group_id):
+        topics.setdefault(topic, set()).add(partition)
+    return topics
+
+
+def _is_of_another_topic(stored: Uuid, asked: Uuid) -> bool:
+    """The topic was deleted and created again under its name: the offset means nothing there."""
+    return ZERO_UUID not in (stored, asked) and stored != asked
+
+
+def _topic(
+    name: str, topic_id: Uuid, partitions: Iterable[OffsetFetchResponsePartitions]
+) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=list(partitions))
+
+
+def _nothing(partition: int) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=partition,
+        committed_offset=NO_OFFSET,
+        committed_leader_epoch=-1,
+        metadata="",
+    )

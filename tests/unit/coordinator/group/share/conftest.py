@@ -1,0 +1,32 @@
+"""Worlds for the tests of share groups. Fixtures build, they assert nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.share.config import ShareGroupConfig
+from millstream.testing.sim_coordinator import SimCoordinator
+from millstream.testing.sim_share_group import SimShareGroup
+
+BuildGroup = Callable[..., SimShareGroup]
+
+
+@pytest.fixture
+def group_with() -> BuildGroup:
+    """A group on the topic `orders` of four partitions that assigns at once; `limits` are those of ShareGroupConfig."""
+
+    def build(sizes: dict[str, int] | None = None, **limits: object) -> SimShareGroup:
+        limits.setdefault("assignment_interval_ms", Limited(0, 0, 15_000))
+        config = GroupCoordinatorConfig(share=ShareGroupConfig(**limits))  # type: ignore[arg-type]  # by name
+        return SimShareGroup(SimCoordinator(config), sizes or {"orders": 4})
+
+    return build
+
+
+@pytest.fixture
+def group(group_with: BuildGroup) -> SimShareGroup:
+    return group_with()
