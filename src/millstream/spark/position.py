@@ -14,7 +14,7 @@ from socket import gethostname
 
 from millstream.errors import MillstreamError
 from millstream.spark.coverage import Coverage
-from millstream.streams.kernel.task import StreamTask
+from millstream.streams.kernel.task.stream_task import StreamTask
 
 
 class StoreOutOfDate(MillstreamError):

@@ -37,10 +37,10 @@ from millstream.spark.position import (
 )
 from millstream.spark.source_options import EARLIEST, LATEST
 from millstream.streams.config import StreamsConfig
-from millstream.streams.kernel.arrow_bytes import ArrowBytes
-from millstream.streams.kernel.batch import RawBatch
-from millstream.streams.kernel.task import PreparedCommit, StreamTask, TaskOutput
-from millstream.streams.state.factory import rocksdb_stores
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
+from millstream.streams.kernel.columns.batch import RawBatch
+from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
+from millstream.streams.state.storage.factory import rocksdb_stores
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ from millstream.streams.state import (
     TimestampedWindowStore,
     VersionedKeyValueStore,
 )
-from millstream.streams.state.join_buffer import JoinBuffer
-from millstream.streams.state.suppression_buffer import SuppressionBuffer
-from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.buffers.join import JoinBuffer
+from millstream.streams.state.buffers.suppression import SuppressionBuffer
+from millstream.streams.state.buffers.unmatched import UnmatchedStore
 from millstream.streams.topology import StoreKind
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 

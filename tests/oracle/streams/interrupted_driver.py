@@ -11,8 +11,8 @@ from typing import Any
 
 from millstream.streams import StreamsConfig, Topology
 from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask
-from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
-from millstream.streams.state.factory import MemoryTaskStores
+from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.storage.factory import MemoryTaskStores
 from millstream.streams.topology import StoreSpec, SubTopology
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 

@@ -9,7 +9,7 @@ from streams.spec_functions import Unsupported, text
 from millstream.streams import PunctuationType, Record
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state import KeyValueStore, ValueTimestampHeaders
-from millstream.streams.state.versioned import NOT_PUT, VALID_TO_UNDEFINED
+from millstream.streams.state.key_value.versioned import NOT_PUT, VALID_TO_UNDEFINED
 from streams import spec_functions as fn
 
 

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.streams.serdes import Windowed, string
-from millstream.streams.state.byte_store import MemoryByteStore
 from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.key_value.versioned import NOT_PUT
 from millstream.streams.state.opening import open_store
-from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.storage.byte_store import MemoryByteStore
+from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import StoreParts
-from millstream.streams.state.transaction import TransactionalRows
-from millstream.streams.state.versioned import NOT_PUT
 from millstream.streams.topology import StoreKind, StoreSpec
 
 KEYS = st.sampled_from(["", "a", "ab", "a\x00", "b", "\uffff"])

@@ -7,8 +7,8 @@ import pytest
 
 from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.kernel import ArrowBytes, RawBatch, StreamTask
-from millstream.streams.kernel.batch import SinkBatch
-from millstream.streams.kernel.columns import Column, source_column, written
+from millstream.streams.kernel.columns.batch import SinkBatch
+from millstream.streams.kernel.columns.column import Column, source_column, written
 from millstream.streams.serdes import (
     Serde,
     bytes_,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.streams import StreamsBuilder
-from millstream.streams.kernel.murmur3 import hash128
+from millstream.streams.kernel.joins.murmur3 import hash128
 from millstream.streams.serdes import long, string
 from millstream.streams.serdes.foreign_key import (
     Instruction,

@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from millstream.streams import Materialized, StreamsBuilder, TimeWindows, Topology
-from millstream.streams.topology.picture.boxes import STORE_GAP, STORE_HEIGHT, scene_of
-from millstream.streams.topology.picture.layers import lay_out
+from millstream.streams.topology.drawing.boxes import STORE_GAP, STORE_HEIGHT, scene_of
+from millstream.streams.topology.drawing.layers import lay_out
 
 ORACLE = Path(__file__).parents[2] / "oracle"
 SPACE = "{http://www.w3.org/2000/svg}"

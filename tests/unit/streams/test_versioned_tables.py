@@ -11,12 +11,12 @@ from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 from millstream.streams.state import MemoryByteStore, TransactionalRows
 from millstream.streams.state.changelog import Changelog
-from millstream.streams.state.store import StoreParts
-from millstream.streams.state.versioned import (
+from millstream.streams.state.key_value.versioned import (
     NOT_PUT,
     VALID_TO_UNDEFINED,
     VersionedKeyValueStore,
 )
+from millstream.streams.state.store import StoreParts
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 

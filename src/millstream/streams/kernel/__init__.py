@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.streams.kernel.arrow_bytes import ArrowBytes
-from millstream.streams.kernel.batch import Batch, Headers, RawBatch, SinkBatch
-from millstream.streams.kernel.task import PreparedCommit, StreamTask, TaskOutput
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
+from millstream.streams.kernel.columns.batch import Batch, Headers, RawBatch, SinkBatch
+from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
 
 __all__ = [
     "ArrowBytes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sized
 from typing import Any, TypeVar
 
-from millstream.streams.kernel.columns import AnyColumn, ArrowColumn, Column, values_of
+from millstream.streams.kernel.columns.column import AnyColumn, ArrowColumn, Column, values_of
 from millstream.streams.topology.operators import UserFunction
 from millstream.streams.vectorised import Vectorised
 

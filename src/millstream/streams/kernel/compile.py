@@ -6,34 +6,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millstream.streams.kernel import (
-    aggregates,
-    foreign_key_joins,
-    joins,
-    processors,
-    self_join,
-    session_aggregates,
-    sliding_aggregates,
-    stateless,
-    stream_joins,
-    suppress,
-    table_aggregates,
-    table_joins,
-    tables,
-    transform_values,
-    window_aggregates,
-    wrapped_operators,
-)
+from millstream.streams.kernel import stateless
+from millstream.streams.kernel.aggregation import session_windows as session_aggregates
+from millstream.streams.kernel.aggregation import sliding_windows as sliding_aggregates
+from millstream.streams.kernel.aggregation import stream as aggregates
+from millstream.streams.kernel.aggregation import table as table_aggregates
+from millstream.streams.kernel.aggregation import time_windows as window_aggregates
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.joins import foreign_key as foreign_key_joins
+from millstream.streams.kernel.joins import self_join
+from millstream.streams.kernel.joins import stream_stream as stream_joins
+from millstream.streams.kernel.joins import stream_table as joins
+from millstream.streams.kernel.joins import table_table as table_joins
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.record_headers import KeepsRecordHeaders
+from millstream.streams.kernel.processors import processor as processors
+from millstream.streams.kernel.processors import wrapped as wrapped_operators
 from millstream.streams.kernel.resolved_serdes import resolve
+from millstream.streams.kernel.tables import operators as tables
+from millstream.streams.kernel.tables import suppress, transform_values
+from millstream.streams.kernel.tables.record_headers import KeepsRecordHeaders
 from millstream.streams.queries.views import read_only
-from millstream.streams.state.join_buffer import JoinBuffer
-from millstream.streams.state.key_value import TimestampedKeyValueStore
-from millstream.streams.state.plain_window import PlainWindowStore
+from millstream.streams.state.buffers.join import JoinBuffer
+from millstream.streams.state.buffers.unmatched import UnmatchedStore
+from millstream.streams.state.key_value.store import TimestampedKeyValueStore
 from millstream.streams.state.store import StateStore
-from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.nodes import ProcessorNode
 

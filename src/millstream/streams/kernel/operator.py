@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.calls import mapped, of_rows
-from millstream.streams.kernel.columns import has_nulls, values_of
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.column import has_nulls, values_of
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.results import check_no_lookalike, no_pair, not_several

@@ -16,12 +16,16 @@ from millstream.streams.queries.query import (
     WindowRangeQuery,
 )
 from millstream.streams.queries.result import FailureReason, QueryResult
-from millstream.streams.state.key_value import KeyValueStore, OrderedRows, TimestampedKeyValueStore
+from millstream.streams.state.key_value.store import (
+    KeyValueStore,
+    OrderedRows,
+    TimestampedKeyValueStore,
+)
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.read_only import Stored, VersionedRecord
-from millstream.streams.state.session import SessionStore
+from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.store import StateStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window_rows import WindowRows
+from millstream.streams.state.window.rows import WindowRows
 
 Ask = Callable[[], object]
 

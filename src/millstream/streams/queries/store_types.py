@@ -12,13 +12,13 @@ from typing import Generic, TypeVar
 from millstream.streams.arguments import check_fields
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.queries.views import KeyValueView, SessionView, VersionedView, WindowView
-from millstream.streams.state.header_rows import AggregationWithHeaders, ValueTimestampHeaders
-from millstream.streams.state.key_value import OrderedRows
+from millstream.streams.state.key_value.store import OrderedRows
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.read_only import Stored
-from millstream.streams.state.session import SessionStore
+from millstream.streams.state.rows.headers import AggregationWithHeaders, ValueTimestampHeaders
+from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.store import StateStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window_rows import WindowRows
+from millstream.streams.state.window.rows import WindowRows
 
 View = TypeVar("View")
 Row = tuple[Stored, int]

@@ -13,7 +13,8 @@ from typing import NoReturn, TypeVar
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed
-from millstream.streams.state.key_value import OrderedRows
+from millstream.streams.state.key_value.store import OrderedRows
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.read_only import (
     ReadOnlyKeyValueStore,
     ReadOnlySessionStore,
@@ -22,10 +23,9 @@ from millstream.streams.state.read_only import (
     Stored,
     VersionedRecord,
 )
-from millstream.streams.state.session import SessionStore
+from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.store import StateStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window_rows import WindowRows
+from millstream.streams.state.window.rows import WindowRows
 
 K = TypeVar("K")
 V = TypeVar("V")

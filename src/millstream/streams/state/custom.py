@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.serdes.serde import Serde
+from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
-from millstream.streams.state.transaction import TransactionalRows
 
 RestoreCallback = Callable[[Sequence[ChangelogRecord]], object]
 """Puts a batch of changelog records back into the store. It must not log them again."""

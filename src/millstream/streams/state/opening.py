@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from millstream.streams.state.buffers.join import JoinBuffer
+from millstream.streams.state.buffers.suppression import SuppressionBuffer
+from millstream.streams.state.buffers.unmatched import UnmatchedStore
 from millstream.streams.state.custom import CustomStore
-from millstream.streams.state.header_rows import adopt_headers
-from millstream.streams.state.join_buffer import JoinBuffer
-from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
-from millstream.streams.state.key_value_headers import TimestampedKeyValueStoreWithHeaders
-from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValueStore
-from millstream.streams.state.plain_window import PlainWindowStore
-from millstream.streams.state.session import SessionStore
-from millstream.streams.state.session_headers import SessionStoreWithHeaders
+from millstream.streams.state.key_value.lru import LruKeyValueStore, LruTimestampedKeyValueStore
+from millstream.streams.state.key_value.store import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
+from millstream.streams.state.key_value.with_headers import TimestampedKeyValueStoreWithHeaders
+from millstream.streams.state.rows.headers import adopt_headers
+from millstream.streams.state.session.store import SessionStore
+from millstream.streams.state.session.with_headers import SessionStoreWithHeaders
 from millstream.streams.state.store import StateStore, StoreParts
-from millstream.streams.state.suppression_buffer import SuppressionBuffer
-from millstream.streams.state.timestamped_window import TimestampedWindowStore
-from millstream.streams.state.timestamped_window_headers import TimestampedWindowStoreWithHeaders
-from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.untimed_tables import UntimedTableStore, UntimedWindowTableStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
+from millstream.streams.state.window.plain import PlainWindowStore
+from millstream.streams.state.window.timestamped import TimestampedWindowStore
+from millstream.streams.state.window.with_headers import TimestampedWindowStoreWithHeaders
 from millstream.streams.topology.stores import StoreKind
 
 _KINDS: Final[Mapping[StoreKind, type[StateStore]]] = {

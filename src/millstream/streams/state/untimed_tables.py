@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.streams.state.changelog import Headers
-from millstream.streams.state.key_value import TimestampedKeyValueStore
-from millstream.streams.state.segmented import pack_time
+from millstream.streams.state.key_value.store import TimestampedKeyValueStore
+from millstream.streams.state.rows.segmented import pack_time
+from millstream.streams.state.rows.timestamped import TimestampedRows
 from millstream.streams.state.store import StoreParts
-from millstream.streams.state.timestamped_rows import TimestampedRows
-from millstream.streams.state.timestamped_window import TimestampedWindowStore
+from millstream.streams.state.window.timestamped import TimestampedWindowStore
 
 _NO_TIMESTAMP: Final = pack_time(-1)
 

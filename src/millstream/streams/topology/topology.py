@@ -95,7 +95,7 @@ class Topology:
 
     def to_svg(self) -> str:
         """A picture of sub-topologies, nodes, stores and topics: the text of an SVG file."""
-        from millstream.streams.topology.picture import to_svg
+        from millstream.streams.topology.drawing import to_svg
 
         return to_svg(self)
 

@@ -16,17 +16,17 @@ from millstream.streams.arguments import check_kind
 from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.processors import check_record
-from millstream.streams.kernel.punctuation import checked_schedule
+from millstream.streams.kernel.processors.processor import check_record
+from millstream.streams.kernel.processors.punctuation import checked_schedule
 from millstream.streams.kernel.resolved_serdes import store_serdes
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import Headers, PunctuationType, Record
 from millstream.streams.serdes import Serde
-from millstream.streams.state.byte_store import MemoryByteStore
 from millstream.streams.state.opening import open_store
+from millstream.streams.state.storage.byte_store import MemoryByteStore
+from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import StateStore, StoreParts
-from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology import StoreSpec
 
 

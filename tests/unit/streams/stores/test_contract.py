@@ -13,14 +13,14 @@ import pytest
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.options import RecordContext
 from millstream.streams.serdes import Windowed, string
-from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.buffers.unmatched import Unmatched
 from millstream.streams.state.cache import CacheRoom, RecordCache
 from millstream.streams.state.changelog import Changelog, Headers
 from millstream.streams.state.opening import open_store
-from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import StateStore, StoreParts
-from millstream.streams.state.transaction import TransactionalRows
-from millstream.streams.state.unmatched import Unmatched
 from millstream.streams.topology import StoreKind, StoreSpec
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from millstream.streams import Materialized, StoreSupplier, StoreType, StreamsBuilder, StreamsConfig
 from millstream.streams.serdes import string
-from millstream.streams.state.byte_store import MemoryByteStore
 from millstream.streams.state.changelog import Changelog
-from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValueStore
+from millstream.streams.state.key_value.lru import LruKeyValueStore, LruTimestampedKeyValueStore
+from millstream.streams.state.storage.byte_store import MemoryByteStore
+from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import StoreParts
-from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 

@@ -14,7 +14,7 @@ from millstream.streams.state import (
     TransactionalRows,
 )
 from millstream.streams.state.changelog import Changelog
-from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.state.store import StoreParts
 from millstream.streams.topology import StoreKind, StoreSpec
 

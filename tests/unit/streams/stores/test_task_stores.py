@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millstream.streams.state import rocksdb_stores
-from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.topology import StoreKind, StoreSpec
 
 

@@ -1,0 +1,1 @@
+"""Operators that fold records or changes into the rows of a store."""

@@ -1,0 +1,296 @@
+"""KStream count, reduce and aggregate: one row of the store per key.
+
+Records with a null key or value are dropped (S19); the row's timestamp is the largest of its records; an
+aggregate of None deletes the row and goes on as a tombstone (S20), logged with the record's own timestamp.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from millstream.streams.aggregates import Aggregate
+from millstream.streams.kernel.calls import check_complete
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.column import Column, Data, any_null, has_nulls, written
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.tables.operators import RowStore, as_versions
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
+from millstream.streams.state.rows.running import (
+    AnyRows,
+    RowKeys,
+    RunningRows,
+    VersionedRows,
+    WriteThroughRows,
+    Written,
+)
+from millstream.streams.state.store import StateStore
+from millstream.streams.topology import operators as ops
+from millstream.streams.topology.operators import UserFunction
+
+Folded = tuple[list[object], list[int], list[object]]
+"""Aggregate and timestamp of each record, and the old aggregates where they are wanted."""
+
+
+class KeyFold(Operator):
+    """What aggregate, count and reduce share: rows are read once a batch and written once, if the store lets them."""
+
+    def __init__(self, context: TaskContext, store: RowStore, *, send_old: bool) -> None:
+        super().__init__(context)
+        self._store = store
+        self._send_old = send_old
+
+    @abstractmethod
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        """Fold records into rows; `keys` are what rows are found by."""
+
+    def process(self, batch: Batch) -> Batch:
+        batch, store = without_nulls(self.context, batch), self._store
+        if isinstance(store, VersionedKeyValueStore):
+            versions = VersionedRows(store)
+            folded = self.fold(batch, batch.keys, versions)
+            return as_versions(self._result(batch, *folded), versions.valid_to)
+        if len(batch) == 1 or not store.takes_columns:
+            folded = self.fold(batch, batch.keys, WriteThroughRows(store.get, store.put))
+            return self._result(batch, *folded)
+        keys = bytes_of_keys(batch, store)
+        rows = store.running_rows()
+        result = self._result(batch, *self.fold(batch, keys, rows))
+        store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
+        return result
+
+    def combined(
+        self,
+        batch: Batch,
+        selected: tuple[RowKeys, Sequence[object]],
+        rows: AnyRows,
+        combine: UserFunction,
+        initializer: UserFunction | None = None,
+    ) -> Folded:
+        """Fold what is selected of records (keys, values) into rows with combine(aggregate, value).
+
+        Without an initializer the first value of a key is taken as it is.
+        """
+        aggregates: list[object] = []
+        timestamps: list[int] = []
+        old: list[object] = []
+        try:
+            for by, value, at in zip(*selected, batch.timestamps, strict=True):
+                before, timestamp = rows[by]
+                if before is None:
+                    timestamp = at
+                    if initializer is None:
+                        aggregate = value
+                    else:
+                        before = initializer()
+                        aggregate = combine(before, value)
+                else:
+                    aggregate = combine(before, value)
+                    if timestamp < at:  # noqa: PLR1730  # a call takes longer
+                        timestamp = at
+                rows[by] = (aggregate, timestamp if aggregate is not None else at)
+                old.append(before)
+                aggregates.append(aggregate)
+                timestamps.append(timestamp)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
+            raise
+        return aggregates, timestamps, old
+
+    def _result(
+        self, batch: Batch, aggregates: list[object], timestamps: list[int], old: list[object]
+    ) -> Batch:
+        values = Column(self._store.value_serde, values=aggregates)
+        result = Batch(batch.key_column, values, timestamps, batch.headers, batch.ordinals)
+        result.old_values = old if self._send_old else None
+        return result
+
+
+def bytes_of_keys(batch: Batch, store: StateStore) -> Data:
+    """The keys as the store writes them. Raises SerializationError that names the store."""
+    try:
+        return written(batch.key_column, store.key_serde)
+    except Exception as error:
+        raise store.unwritable(batch.keys, [None] * len(batch)) from error
+
+
+def bytes_of_values(rows: Batch, store: StateStore) -> Data:
+    """The values as the store writes them. Raises SerializationError that names the store."""
+    try:
+        return written(rows.value_column, store.value_serde)
+    except Exception as error:
+        raise store.unwritable(rows.keys, rows.values) from error
+
+
+def written_steps(
+    given: Sequence[int],
+    keys: RowKeys,
+    result: Batch,
+    store: StateStore,
+) -> Written:
+    """What each row of the result is in the changelog; a tombstone has the timestamp of its own record (S20), `given`."""
+    if store.cache is not None:
+        return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
+    values = bytes_of_values(result, store)
+    if not any_null(values):
+        return Written(keys, values, result.timestamps)
+    rows = zip(values, result.timestamps, given, strict=True)
+    return Written(keys, values, [at if value is None else newest for value, newest, at in rows])
+
+
+class StreamAggregate(KeyFold):
+    """KStreamAggregate. The old value of a new key is what the initializer gave.
+
+    A ready-made aggregation selects what it combines first, for the whole batch.
+    """
+
+    def __init__(self, context: TaskContext, spec: ops.StreamAggregate, store: RowStore) -> None:
+        super().__init__(context, store, send_old=spec.send_old_values)
+        self._initializer = spec.initializer
+        self._aggregator = spec.aggregator
+
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        initializer, aggregator = self._initializer, self._aggregator
+        if isinstance(aggregator, Aggregate):
+            selected = self._selected(aggregator, batch)
+            if None not in selected:
+                chosen = (keys, selected)
+                return self.combined(batch, chosen, rows, aggregator.combine, initializer)
+        aggregates: list[object] = []
+        timestamps: list[int] = []
+        old: list[object] = []
+        records = zip(keys, batch.keys, batch.values, batch.timestamps, strict=True)
+        try:
+            for by, key, value, at in records:
+                before, timestamp = rows[by]
+                if before is None:
+                    before, timestamp = initializer(), at
+                elif timestamp < at:
+                    timestamp = at
+                aggregate = aggregator(key, value, before)
+                rows[by] = (aggregate, timestamp if aggregate is not None else at)
+                old.append(before)
+                aggregates.append(aggregate)
+                timestamps.append(timestamp)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
+            raise
+        return aggregates, timestamps, old
+
+    def _selected(
+        self,
+        aggregate: Aggregate[Any, Any],  # Any: of any type
+        batch: Batch,
+    ) -> Sequence[object]:
+        """What of each record's value is aggregated; records without a value are gone already."""
+        if aggregate.select is None:
+            return batch.values
+        selected: list[object] = []
+        try:
+            selected.extend(map(aggregate.select, batch.values))
+            check_complete(aggregate.select, selected, batch.values)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(selected)]
+            raise
+        return selected
+
+
+class StreamCount(KeyFold):
+    """KStream count: the aggregate that looks at no values and calls nobody."""
+
+    def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
+        super().__init__(context, store, send_old=spec.send_old_values)
+
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        if isinstance(rows, RunningRows):
+            counted = _counted_in_order(keys, batch.timestamps, rows)
+            if counted is not None:
+                return counted, batch.timestamps, self._old(counted)
+        counts: list[object] = []
+        timestamps: list[int] = []
+        for by, at in zip(keys, batch.timestamps, strict=True):
+            before, newest = rows[by]
+            count = 1 if before is None else before + 1
+            if newest < at or before is None:
+                newest = at
+            rows[by] = (count, newest)
+            counts.append(count)
+            timestamps.append(newest)
+        return counts, timestamps, self._old(counts)
+
+    def _old(self, counts: list[object]) -> list[object]:
+        return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
+
+
+class _Counts(dict[bytes, int]):
+    """What rows have counted, read when first asked for, and the newest timestamp among them."""
+
+    __slots__ = ("_rows", "newest")
+
+    def __init__(self, rows: RunningRows) -> None:
+        super().__init__()
+        self._rows = rows
+        self.newest = -1
+
+    def __missing__(self, key: bytes) -> int:
+        count, timestamp = self._rows[key]
+        if count is None:
+            return 0
+        self.newest = max(self.newest, timestamp)
+        known: int = count
+        return known
+
+
+def _counted_in_order(
+    keys: RowKeys, timestamps: list[int], rows: RunningRows
+) -> list[object] | None:
+    """Counts where every record is as new as all before it, as most are: no timestamp needs a look. Otherwise None."""
+    if timestamps != sorted(timestamps):
+        return None
+    running = _Counts(rows)
+    counts: list[object] = []
+    for by in keys:
+        count = running[by] = running[by] + 1
+        counts.append(count)
+    if timestamps and running.newest > timestamps[0]:
+        return None
+    newest = dict(zip(keys, timestamps, strict=True))
+    for by, count in running.items():
+        rows[by] = (count, newest[by])
+    return counts
+
+
+class StreamReduce(KeyFold):
+    """KStreamReduce: the first value is stored as it is."""
+
+    def __init__(self, context: TaskContext, spec: ops.StreamReduce, store: RowStore) -> None:
+        super().__init__(context, store, send_old=spec.send_old_values)
+        self._reducer = spec.reducer
+
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        return self.combined(batch, (keys, batch.values), rows, self._reducer)
+
+
+def without_null_keys(context: TaskContext, batch: Batch) -> Batch:
+    """The rows that have a key; the others are counted as dropped."""
+    if not has_nulls(batch.key_column):
+        return batch
+    kept = batch.where([key is not None for key in batch.keys])
+    context.dropped_records += len(batch) - len(kept)
+    return kept
+
+
+def without_nulls(context: TaskContext, batch: Batch) -> Batch:
+    """The rows that have a key and a value; the others are counted as dropped."""
+    if not has_nulls(batch.key_column) and not has_nulls(batch.value_column):
+        return batch
+    kept = batch.where(
+        [
+            key is not None and value is not None
+            for key, value in zip(batch.keys, batch.values, strict=True)
+        ]
+    )
+    context.dropped_records += len(batch) - len(kept)
+    return kept

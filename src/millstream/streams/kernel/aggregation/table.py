@@ -1,0 +1,148 @@
+"""Aggregations of regrouped tables (S25): an update takes the old row off and then adds the new one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.results import check_no_lookalike, no_pair
+from millstream.streams.kernel.tables.operators import RowStore, as_versions
+from millstream.streams.serdes.change import Change
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
+from millstream.streams.state.rows.running import VersionedRows, WriteThroughRows
+from millstream.streams.topology import operators as ops
+
+
+class TableRegroup(Operator):
+    """KTableRepartitionMap: one change where old and new key are equal, otherwise old first, then new."""
+
+    multiplies = True
+
+    def __init__(self, context: TaskContext, spec: ops.TableRegroup) -> None:
+        super().__init__(context)
+        self._mapper = spec.mapper
+
+    def process(self, batch: Batch) -> Batch:
+        batch = batch.only_newest()
+        old_values = batch.old_values or [None] * len(batch)
+        rows: list[int] = []
+        keys: list[object] = []
+        changes: list[object] = []
+        for row, (key, new, old) in enumerate(
+            zip(batch.keys, batch.values, old_values, strict=True)
+        ):
+            for new_key, change in self._changes(key, new, old):
+                rows.append(row)
+                keys.append(new_key)
+                changes.append(change)
+        return batch.take(rows).with_keys(keys).with_values(changes)
+
+    def _changes(self, key: object, new: object, old: object) -> list[tuple[object, Change]]:
+        if key is None:
+            raise StreamsError("a table that is grouped must not have null keys")
+        new_key, new_value = self._regrouped(key, new)
+        old_key, old_value = self._regrouped(key, old)
+        has_new = new_key is not None and new_value is not None
+        has_old = old_key is not None and old_value is not None
+        if has_new and has_old and new_key == old_key:
+            return [(new_key, Change(new_value, old_value))]
+        changes = [(old_key, Change(None, old_value))] if has_old else []
+        if has_new:
+            changes.append((new_key, Change(new_value, None)))
+        return changes
+
+    def _regrouped(self, key: object, value: object) -> tuple[object, object]:
+        if value is None:
+            return None, None
+        pair = self._mapper(key, value)
+        check_no_lookalike(pair)
+        try:
+            new_key, new_value = pair
+        except (TypeError, ValueError) as error:
+            raise no_pair([pair], error) from None
+        return new_key, new_value
+
+
+class TableAggregation(Operator):
+    """What aggregate and reduce share. The old value is taken off only where there is an aggregate."""
+
+    def __init__(self, context: TaskContext, *, store: RowStore, send_old: bool) -> None:
+        super().__init__(context)
+        self._store = store
+        self._send_old = send_old
+
+    def process(self, batch: Batch) -> Batch:
+        store = self._store
+        rows = (
+            VersionedRows(store)
+            if isinstance(store, VersionedKeyValueStore)
+            else WriteThroughRows(store.get, store.put)
+        )
+        aggregates: list[object] = []
+        timestamps: list[int] = []
+        old: list[object] = []
+        try:
+            for key, change, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+                if key is None:
+                    raise StreamsError("a grouped table must not have null keys")  # noqa: TRY301  # its row is named below
+                assert isinstance(change, Change), "grouped tables are fed with changes"
+                before, known = rows[key]
+                timestamp, aggregate = at, before
+                if change.old is not None and before is not None:
+                    aggregate = self._subtract(key, change.old, before)
+                    timestamp = max(at, known)
+                if change.new is not None:
+                    aggregate = self._add(key, change.new, aggregate)
+                    timestamp = max(at, known)
+                rows[key] = (aggregate, timestamp if aggregate is not None else at)
+                aggregates.append(aggregate)
+                timestamps.append(timestamp)
+                old.append(before)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
+            raise
+        result = batch.with_values(aggregates)
+        result.timestamps = timestamps
+        result.old_values = old if self._send_old else None
+        return as_versions(result, rows.valid_to) if isinstance(rows, VersionedRows) else result
+
+    @abstractmethod
+    def _add(self, key: object, value: object, aggregate: object, /) -> object: ...
+
+    @abstractmethod
+    def _subtract(self, key: object, value: object, aggregate: object, /) -> object: ...
+
+
+class TableAggregate(TableAggregation):
+    """KTableAggregate."""
+
+    def __init__(self, context: TaskContext, spec: ops.TableAggregate, store: RowStore) -> None:
+        super().__init__(context, store=store, send_old=spec.send_old_values)
+        self._initializer = spec.initializer
+        self._adder = spec.adder
+        self._subtractor = spec.subtractor
+
+    def _add(self, key: object, value: object, aggregate: object) -> object:
+        start = self._initializer() if aggregate is None else aggregate
+        return self._adder(key, value, start)
+
+    def _subtract(self, key: object, value: object, aggregate: object) -> object:
+        return self._subtractor(key, value, aggregate)
+
+
+class TableReduce(TableAggregation):
+    """KTableReduce: the first value is taken as it is."""
+
+    def __init__(self, context: TaskContext, spec: ops.TableReduce, store: RowStore) -> None:
+        super().__init__(context, store=store, send_old=spec.send_old_values)
+        self._adder = spec.adder
+        self._subtractor = spec.subtractor
+
+    def _add(self, _key: object, value: object, aggregate: object) -> object:
+        return value if aggregate is None else self._adder(aggregate, value)
+
+    def _subtract(self, _key: object, value: object, aggregate: object) -> object:
+        return self._subtractor(aggregate, value)

@@ -1,0 +1,65 @@
+"""What comes of a batch of records that are folded into windows: rows as columns, with keys that are made late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.column import Column, Data
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.windowed import session_windowed, time_windowed
+from millstream.streams.state.rows.running import RowKeys
+
+
+@dataclass(slots=True, eq=False)
+class Updates:
+    """Columns of equal length, a row for each update of a window."""
+
+    records: list[int] = field(default_factory=list)
+    """Where in the batch the record stands."""
+    names: list[Any] = field(default_factory=list)  # Any: what the operator calls windows
+    aggregates: list[object] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    old: list[object] = field(default_factory=list)
+
+    def rows(
+        self,
+        batch: Batch,
+        keys: Column,
+        value_serde: Serde[Any],  # Any: aggregates of any type
+        *,
+        send_old: bool,
+    ) -> Batch:
+        """The updates as rows of the batch's records."""
+        headers, ordinals = batch.headers, batch.ordinals
+        return Batch(
+            keys,
+            Column(value_serde, values=self.aggregates),
+            self.timestamps,
+            [headers[record] for record in self.records],
+            [ordinals[record] for record in self.records],
+            self.old if send_old else None,
+        )
+
+
+def windowed_keys(
+    serde: Serde[Any],  # Any: keys of any type
+    data: Data,
+    given: tuple[RowKeys, Batch],
+) -> Column:
+    """A column of windowed keys, which are made when somebody looks at them.
+
+    `given`: the keys' bytes and the rows they are from: the windows have the very keys, not what their bytes are read as.
+    """
+
+    def read(rows: Data) -> list[object]:
+        keys = dict(zip(given[0], given[1].keys, strict=True))
+        assert serde.inner is not None, "the serde of a windowed key has one of its key"
+        inner = Serde(serde.inner.name, serde.inner.encode, keys.__getitem__)
+        size_ms = serde.window_size_ms
+        windowed = session_windowed(inner) if size_ms is None else time_windowed(inner, size_ms)
+        made = {row: windowed.decode(row) for row in set(rows) if row is not None}
+        return [None if row is None else made[row] for row in rows]
+
+    return Column(serde, data=data, read=read)

@@ -1,0 +1,1 @@
+"""The data that operators pass on: batches of rows as columns."""

@@ -1,0 +1,255 @@
+"""The columns that operators pass on. One row is one record or one change of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TypeVar
+
+from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
+
+Headers = tuple[tuple[str, bytes | None], ...]
+SequenceT = TypeVar("SequenceT", bound=Sequence[object])
+NO_HEADERS: Headers = ()
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows as columns of equal length.
+
+    `ordinals` names the input row each row comes from, ascending: where paths meet again rows are merged by
+    it. Keys and values are lists, or columns that are read when `keys` or `values` is first asked for. `values` of a
+    table are the new values; `old_values` is a column only where somebody asked for them.
+    """
+
+    key_column: AnyColumn
+    value_column: AnyColumn
+    timestamps: list[int]
+    headers: list[Headers]
+    ordinals: list[int]
+    old_values: list[object] | None = None
+    newest: list[bool] | None = None
+    """Of a versioned table: False where the table knows a newer version of the row. None: every row is the newest."""
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    @property
+    def keys(self) -> list[object]:
+        """The keys as objects; reads them if nobody has yet."""
+        return values_of(self.key_column)
+
+    @property
+    def values(self) -> list[object]:
+        """The values as objects; reads them if nobody has yet."""
+        return values_of(self.value_column)
+
+    def with_values(self, values: AnyColumn) -> Batch:
+        """The same rows with other values, no longer changes of a table."""
+        return Batch(self.key_column, values, self.timestamps, self.headers, self.ordinals)
+
+    def with_changes(self, values: list[object], old_values: list[object] | None = None) -> Batch:
+        """The same changes of a table with other values."""
+        changed = self.with_values(values)
+        changed.old_values, changed.newest = old_values, self.newest
+        return changed
+
+    def only_newest(self) -> Batch:
+        """Without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
+        return self if self.newest is None else self.where(self.newest)
+
+    def without_versions(self) -> Batch:
+        """Every change counts as the newest of its key."""
+        if self.newest is None:
+            return self
+        changed = self.with_changes(self.values, self.old_values)
+        changed.newest = None
+        return changed
+
+    def with_keys(self, keys: AnyColumn) -> Batch:
+        """The same rows with other keys."""
+        return Batch(keys, self.value_column, self.timestamps, self.headers, self.ordinals)
+
+    def where(self, mask: Sequence[object]) -> Batch:
+        """The rows whose mask is true."""
+        old, newest = self.old_values, self.newest
+        return Batch(
+            _where(self.key_column, mask),
+            _where(self.value_column, mask),
+            list(compress(self.timestamps, mask)),
+            list(compress(self.headers, mask)),
+            list(compress(self.ordinals, mask)),
+            None if old is None else list(compress(old, mask)),
+            None if newest is None else list(compress(newest, mask)),
+        )
+
+    def part(self, first: int, end: int) -> Batch:
+        """Rows first to end; shares its lists with the batch where these are all."""
+        keys, values, old, newest = (
+            self.key_column,
+            self.value_column,
+            self.old_values,
+            self.newest,
+        )
+        if end - first == len(self.timestamps):
+            return Batch(keys, values, self.timestamps, self.headers, self.ordinals, old, newest)
+        return Batch(
+            keys[first:end] if isinstance(keys, list) else keys.part(first, end),
+            values[first:end] if isinstance(values, list) else values.part(first, end),
+            self.timestamps[first:end],
+            self.headers[first:end],
+            self.ordinals[first:end],
+            None if old is None else old[first:end],
+            None if newest is None else newest[first:end],
+        )
+
+    def each(self) -> Iterable[Batch]:
+        """Every row as a batch of its own."""
+        if len(self.timestamps) == 1:
+            return (self,)
+        keys, values = self.key_column, self.value_column
+        is_plain = self.old_values is None and self.newest is None
+        if is_plain and isinstance(keys, list) and isinstance(values, list):
+            rows = zip(keys, values, self.timestamps, self.headers, self.ordinals, strict=True)
+            return (Batch([k], [v], [at], [h], [number]) for k, v, at, h, number in rows)
+        return (self.part(row, row + 1) for row in range(len(self)))
+
+    def as_lists(self) -> Batch:
+        """The same rows, all of them read: cheaper where they are going to be taken one by one."""
+        self.key_column, self.value_column = self.keys, self.values
+        return self
+
+    def take(self, rows: Sequence[int]) -> Batch:
+        """The rows at these positions, in their order."""
+        old, newest = self.old_values, self.newest
+        return Batch(
+            _take(self.key_column, rows),
+            _take(self.value_column, rows),
+            [self.timestamps[i] for i in rows],
+            [self.headers[i] for i in rows],
+            [self.ordinals[i] for i in rows],
+            None if old is None else [old[i] for i in rows],
+            None if newest is None else [newest[i] for i in rows],
+        )
+
+
+def rows_of(column: SequenceT, first: int, end: int) -> SequenceT:
+    """Rows first to end; the column itself where these are all."""
+    return column if end - first == len(column) else column[first:end]  # type: ignore[return-value]  # of its own kind
+
+
+def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
+    """Rows of several paths in the order in which record-at-a-time processing would give them:
+    by input row, then by the order of the paths.
+    """
+    if len(batches) == 1:
+        return batches[0]
+    old_values: list[object] | None = None
+    if batches[0].old_values is not None:
+        old_values = []
+        for batch in batches:
+            assert batch.old_values is not None, "all parents of a table send old values, or none"
+            old_values += batch.old_values
+    newest: list[bool] | None = None
+    if any(batch.newest is not None for batch in batches):
+        newest = [each for batch in batches for each in batch.newest or [True] * len(batch)]
+    whole = Batch(
+        [key for batch in batches for key in batch.keys],
+        [value for batch in batches for value in batch.values],
+        [timestamp for batch in batches for timestamp in batch.timestamps],
+        [headers for batch in batches for headers in batch.headers],
+        [ordinal for batch in batches for ordinal in batch.ordinals],
+        old_values,
+        newest,
+    )
+    return whole.take(sorted(range(len(whole)), key=whole.ordinals.__getitem__))
+
+
+def _where(column: AnyColumn, mask: Sequence[object]) -> AnyColumn:
+    return list(compress(column, mask)) if isinstance(column, list) else column.where(mask)
+
+
+def _take(column: AnyColumn, rows: Sequence[int]) -> AnyColumn:
+    return [column[row] for row in rows] if isinstance(column, list) else column.take(rows)
+
+
+@dataclass(slots=True)
+class RawBatch:
+    """Records of one topic partition as bytes, in offset order: lists, or `ArrowBytes` of what came as Arrow.
+
+    `headers` None means that none has any.
+    """
+
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    timestamps: list[int]
+    offsets: Sequence[int]
+    headers: list[Headers] | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(slots=True)
+class SinkBatch:
+    """Records to be written to one topic, in order. Its lists may be those of others: read them, do not change them.
+
+    `partitions`: a number where the topology's own partitioner decided, None where the default partitioner
+    (murmur2) is to decide by `partition_keys`, or by the key itself where that column is None.
+    """
+
+    topic: str
+    keys: Data = field(default_factory=list)
+    values: Data = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    headers: list[Headers] = field(default_factory=list)
+    partitions: list[int | None] | None = None
+    partition_keys: Data | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, rows: Sequence[int]) -> SinkBatch:
+        """The records at these positions, in their order."""
+        partitions, partition_keys = self.partitions, self.partition_keys
+        return SinkBatch(
+            self.topic,
+            [self.keys[i] for i in rows],
+            [self.values[i] for i in rows],
+            [self.timestamps[i] for i in rows],
+            [self.headers[i] for i in rows],
+            None if partitions is None else [partitions[i] for i in rows],
+            None if partition_keys is None else [partition_keys[i] for i in rows],
+        )
+
+
+def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
+    """The records of several batches of one topic, one batch after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    return SinkBatch(
+        batches[0].topic,
+        [key for batch in batches for key in batch.keys],
+        [value for batch in batches for value in batch.values],
+        [timestamp for batch in batches for timestamp in batch.timestamps],
+        [headers for batch in batches for headers in batch.headers],
+        _partitions(batches),
+        _partition_keys(batches),
+    )
+
+
+def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:
+    if all(batch.partitions is None for batch in batches):
+        return None
+    return [each for batch in batches for each in batch.partitions or [None] * len(batch)]
+
+
+def _partition_keys(batches: Sequence[SinkBatch]) -> Data | None:
+    if all(batch.partition_keys is None for batch in batches):
+        return None
+    return [
+        key
+        for batch in batches
+        for key in (batch.keys if batch.partition_keys is None else batch.partition_keys)
+    ]

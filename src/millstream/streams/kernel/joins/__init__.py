@@ -1,0 +1,1 @@
+"""Operators that join streams and tables."""

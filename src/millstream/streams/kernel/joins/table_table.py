@@ -1,0 +1,81 @@
+"""Table-table joins: a change of one side meets the row of the other; the tables of S27 as code."""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.joins.stream_table import Lookup
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.tables.operators import RowStore, stored
+from millstream.streams.topology import operators as ops
+
+_NEVER = -1
+
+
+class TableJoin(Operator):
+    """One side. Inner: no partner, nothing at all. Left and outer: see `_applies`."""
+
+    runs_again = True
+
+    def __init__(self, context: TaskContext, spec: ops.TableJoin, lookup: Lookup) -> None:
+        super().__init__(context)
+        self._lookup = lookup
+        self._joiner = spec.joiner
+        self._is_left = spec.is_left
+        self._keeps_this = spec.keeps_this
+        self._keeps_other = spec.keeps_other
+        self._send_old = spec.send_old_values
+
+    def process(self, batch: Batch) -> Batch:
+        batch = self.context.counted(batch, batch.only_newest())
+        old_values = batch.old_values or [None] * len(batch)
+        rows: list[int] = []
+        joined: list[object] = []
+        joined_old: list[object] = []
+        timestamps: list[int] = []
+        for row, key in enumerate(batch.keys):
+            if key is None:
+                self.context.dropped_records += 1
+                continue
+            other, other_time = self._lookup(key) or (None, _NEVER)
+            new, old = batch.values[row], old_values[row]
+            if not self._applies(new, old, other):
+                continue
+            rows.append(row)
+            timestamps.append(max(batch.timestamps[row], other_time))
+            joined.append(self._join(new, other))
+            joined_old.append(self._join(old, other) if self._send_old else None)
+        result = batch.take(rows).with_values(joined)
+        result.timestamps = timestamps
+        result.old_values = joined_old if self._send_old else None
+        return result
+
+    def _applies(self, new: object, old: object, other: object) -> bool:
+        """Whether the change gives a result at all."""
+        if other is not None:
+            return True
+        return self._keeps_this and not (new is None and old is None)
+
+    def _join(self, value: object, other: object) -> object:
+        """The joined row, or None where one side misses a partner it needs."""
+        if value is None and not (self._keeps_other and other is not None):
+            return None
+        return self._joiner(value, other) if self._is_left else self._joiner(other, value)
+
+
+class TableJoinMerge(Operator):
+    """Where both sides meet; writes the result's store."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        spec: ops.TableJoinMerge,
+        store: RowStore | None,
+    ) -> None:
+        super().__init__(context)
+        self._store = store
+        self._send_old = spec.send_old_values
+
+    def process(self, batch: Batch) -> Batch:
+        old_values = batch.old_values if self._send_old else None
+        return stored(self._store, batch.with_changes(batch.values, old_values))

@@ -1,0 +1,1 @@
+"""Processors of the user: their context, their punctuations, and wrappers around operators."""

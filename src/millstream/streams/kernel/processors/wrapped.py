@@ -1,0 +1,87 @@
+"""Operators of the library that a processor wrapper stands around (KIP-1112): run like processors, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.processors.processor import Process, ProcessorContext
+from millstream.streams.processor import TableChange
+from millstream.streams.topology import operators as ops
+from millstream.streams.topology.wrapping import AnyRecord, Forward
+
+
+class _OperatorContext(ProcessorContext):
+    """Also runs the operator, and turns changes of tables into values of records and back."""
+
+    inner: Operator
+    children: tuple[str, ...] = ()
+    """Where the operator's routes go; empty where all children get the same."""
+    holds_back = False
+    """What the operator makes goes on when the cache of its table is flushed, past the wrapper."""
+
+    def run_operator(self, record: AnyRecord, forward: Forward) -> None:
+        """Give what the operator makes of a record to `forward`."""
+        rows, inner = self.rows_of(record, self.ordinal), self.inner
+        if self.holds_back:
+            self._task.origin = self._task.origin_of(rows)
+            inner.process(rows)
+            return
+        routed = inner.route(rows)
+        if routed is not None:
+            for child, each in zip(self.children, routed, strict=True):
+                if len(each):
+                    forward(self.record_of(each), child)
+            return
+        made = inner.process(rows)
+        try:
+            for row in range(len(made)):
+                inner.forwarding(row)
+                forward(self.record_of(made.take((row,))), None)
+        finally:
+            inner.forwarded()
+
+    def rows_of(self, record: AnyRecord, ordinal: int) -> Batch:
+        change = record.value
+        if not isinstance(change, TableChange):
+            return super().rows_of(record, ordinal)
+        rows = super().rows_of(record.with_value(change.new), ordinal)
+        rows.old_values = [change.old]
+        rows.newest = None if change.is_latest else [False]
+        return rows
+
+    def record_of(self, rows: Batch) -> AnyRecord:
+        record = super().record_of(rows)
+        if rows.old_values is None and rows.newest is None:
+            return record
+        old = None if rows.old_values is None else rows.old_values[0]
+        is_latest = rows.newest is None or rows.newest[0]
+        return record.with_value(TableChange(record.value, old, is_latest))
+
+
+class WrappedOperator(Process):
+    """The wrapper's processor, and the operator that the processor inside it stands for."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        spec: ops.Wrapped,
+        node: str,
+        stores: Mapping[str, Any],  # Any: stores of every kind
+        inner: Operator,
+    ) -> None:
+        own = _OperatorContext(context, node, stores, fixed_key=False)
+        own.inner = inner
+        own.children = tuple(name for _, name in spec.branches or ())
+        super().__init__(context, spec.supplier, own)
+        self._own = own
+
+    def shares_store(self) -> None:
+        self._own.inner.shares_store()
+
+    def hold_back(self) -> None:
+        """The operator's table is cached."""
+        self._own.holds_back = True

@@ -1,0 +1,1 @@
+"""Operators on changes of tables: stored, filtered, mapped, held back."""

@@ -1,0 +1,77 @@
+"""KTable.suppress: changes wait in a buffer until their window closes, a time limit passes, or room is needed.
+
+Only stream time counts, so nothing is given out without new records. A change goes on with the timestamp and
+headers it came with (S26).
+"""
+
+from __future__ import annotations
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.held_rows import HoldsRows
+from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.state.buffers.suppression import SuppressionBuffer
+from millstream.streams.topology import operators as ops
+
+
+class Suppress(HoldsRows):
+    """KTableSuppressProcessor."""
+
+    def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
+        super().__init__(context)
+        self._store = store
+        self._spec = spec
+        self._time = context.node
+
+    def process(self, batch: Batch) -> Batch:
+        store, spec = self._store, self._spec
+        self.origins.clear()
+        old_values = batch.old_values or [None] * len(batch)
+        out = Batch([], [], [], [], [], [] if spec.send_old_values else None)
+        for row, key in enumerate(batch.keys):
+            at = batch.timestamps[row]
+            stream_time = store.times[self._time] = max(store.times.get(self._time, -1), at)
+            context = self.context.record_context(batch.ordinals[row], at, batch.headers[row])
+            time = at
+            if spec.until_window_closes:
+                assert isinstance(key, Windowed), "the DSL found a window above"
+                time = key.end_ms
+            store.put(time, key, (batch.values[row], old_values[row]), context)
+            self._give_out(stream_time, batch.ordinals[row], out)
+        self.context.counts[self._time, "suppression-emit"] += len(out)
+        return out
+
+    def forwarded(self) -> None:
+        super().forwarded()
+        self._store.forget_leaving()
+
+    def _give_out(self, stream_time: int, ordinal: int, out: Batch) -> None:
+        store, spec = self._store, self._spec
+        while (time := store.oldest_time()) is not None and time <= stream_time - spec.wait_ms:
+            self._emit(ordinal, out)
+        while self._is_full():
+            if not spec.emit_early:
+                raise StreamsError(
+                    f"{self._time} buffers {len(store)} rows of {store.bytes_buffered} bytes, more than it may: "
+                    "give it more room, or let it emit early"
+                )
+            self._emit(ordinal, out)
+
+    def _is_full(self) -> bool:
+        spec, store = self._spec, self._store
+        too_many = spec.max_records is not None and len(store) > spec.max_records
+        return too_many or (spec.max_bytes is not None and store.bytes_buffered > spec.max_bytes)
+
+    def _emit(self, ordinal: int, out: Batch) -> None:
+        key, new, old, context = self._store.evict()
+        if new is None and self._spec.until_window_closes:
+            return  # nobody has seen the window yet
+        self.origins.append(context)
+        out.keys.append(key)
+        out.values.append(new)
+        out.timestamps.append(context.timestamp)
+        out.headers.append(context.headers)
+        out.ordinals.append(ordinal)
+        if out.old_values is not None:
+            out.old_values.append(old)

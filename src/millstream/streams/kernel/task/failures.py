@@ -1,0 +1,223 @@
+"""Records that could not be read, processed or written: asks the application's handlers, and does what they say.
+
+Every method returns where the record is to be left out, and raises where the task must stop. What it raises
+`is_final`: no handler further up is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import error as StructError  # noqa: N812 - a class, though struct writes it small
+from typing import NoReturn, TypeVar
+
+from millstream.streams.config import StreamsConfig
+from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
+from millstream.streams.handlers import (
+    Answer,
+    ErrorContext,
+    OnError,
+    OutgoingRecord,
+    Response,
+    SerializationOrigin,
+    dead_letter,
+)
+from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.processor import Record
+
+StreamsErrorT = TypeVar("StreamsErrorT", bound=StreamsError)
+WRONG_TYPE = (TypeError, StructError)
+"""A serde was given a value of another type: a mistake of the program, about which no production handler is asked."""
+
+
+class Failures:
+    """`write` takes a dead letter, with the ordinal of its row, or None where it belongs to no run."""
+
+    def __init__(
+        self, context: TaskContext, write: Callable[[SinkBatch, int | None], None]
+    ) -> None:
+        self._context = context
+        self._config: StreamsConfig = context.config
+        self._write = write
+
+    def unreadable(
+        self, node: str, topic: str, raw: RawBatch, row: int, error: Exception, *, serdes: str
+    ) -> None:
+        """A record whose bytes its serdes, named so, cannot read."""
+        context, config = self._context, self._config
+        key, value, timestamp = raw.keys[row], raw.values[row], raw.timestamps[row]
+        headers = () if raw.headers is None else raw.headers[row]
+        offset = raw.offsets[row]
+        place = ErrorContext(
+            topic, context.partition, offset, headers, node, context.task_id, timestamp, key, value
+        )
+        handler = config.on_deserialization_error
+        if isinstance(handler, OnError):
+            response = self._built_in(handler, place, error)
+        else:
+            record = Record(key, value, timestamp, headers)
+            response = _asked("deserialization", lambda: handler(place, record, error))
+        self._write_letters(response, None)
+        if response.action is not OnError.CONTINUE:
+            raise _final(
+                SerializationError(
+                    f"{topic}-{context.partition} offset {offset} cannot be read with serdes {serdes}: {error}; "
+                    "set on_deserialization_error to skip such records"
+                )
+            ) from error
+        context.dropped_records += 1
+
+    def unprocessed(self, node: str, rows: Batch, error: Exception) -> None:
+        """A processor raised, or a sink below it did."""
+        if isinstance(error, StreamsError) and error.is_final:
+            raise error
+        context, config = self._context, self._config
+        if context.is_global and not config.handle_global_errors:
+            self._stop(node, rows, error)
+        ordinal, timestamp, headers = rows.ordinals[0], rows.timestamps[0], rows.headers[0]
+        place = context.error_context(node, ordinal, timestamp, headers)
+        record = Record(rows.keys[0], rows.values[0], timestamp, headers)
+        response = self._ask_processing(place, record, _raised_by_user(error))
+        if len(rows) == 1:  # of several, nobody knows which it was; built-in FAIL alone gets here
+            self._write_letters(response, ordinal)
+        if response.action is not OnError.CONTINUE:
+            self._stop(node, rows, error)
+        context.dropped_records += len(rows)
+
+    def at_source(self, node: str, rows: Batch, error: Exception) -> NoReturn:
+        """A sink right below a source raised. No processor did, so no handler is asked, as in Kafka Streams."""
+        if isinstance(error, StreamsError) and error.is_final:
+            raise error
+        self._stop(node, rows, error)
+
+    def unpunctuated(self, node: str, time_ms: int, error: Exception) -> None:
+        """A punctuation raised."""
+        if isinstance(error, StreamsError) and error.is_final:
+            raise error
+        place = self._context.error_context(node, 0, time_ms, ())
+        response = self._ask_processing(place, None, _raised_by_user(error))
+        self._write_letters(response, 0)
+        if response.action is not OnError.CONTINUE:
+            raise _final(
+                ProcessingError(f"punctuation of {node} at {time_ms} failed: {error!r}")
+            ) from error
+        self._context.dropped_records += 1
+
+    def unwritable(
+        self, node: str, topic: str, row: Batch, origin: SerializationOrigin, error: Exception
+    ) -> None:
+        """The one row of a sink that a serde cannot write. What is raised goes to the handler of the node above."""
+        given = row.keys[0] if origin is SerializationOrigin.KEY else row.values[0]
+        refused = SerializationError(
+            f"sink {node} cannot write the {origin} to {topic}, which is of type {type(given).__name__}: {error!r}; "
+            "give the sink the right serdes"
+        )
+        if isinstance(error, WRONG_TYPE):
+            raise refused from error
+        timestamp, headers, ordinal = row.timestamps[0], row.headers[0], row.ordinals[0]
+        place = self._context.error_context(node, ordinal, timestamp, headers)
+        record = OutgoingRecord(topic, row.keys[0], row.values[0], timestamp, headers)
+        response = self._ask_production(place, record, error, origin)
+        self._write_letters(response, ordinal)
+        if response.action is not OnError.CONTINUE:
+            raise refused from error
+        self._context.dropped_records += 1
+
+    def unsent(self, record: OutgoingRecord, error: Exception) -> OnError:
+        """A record that the broker refused: CONTINUE or RETRY."""
+        place = ErrorContext(
+            None,
+            -1,
+            -1,
+            record.headers,
+            "",
+            self._context.task_id,
+            record.timestamp,
+            record.key if isinstance(record.key, bytes) else None,
+            record.value if isinstance(record.value, bytes) else None,
+        )
+        response = self._ask_production(place, record, error, None)
+        self._write_letters(response, None)
+        if response.action is OnError.RETRY and getattr(error, "retriable", False):
+            return OnError.RETRY
+        if response.action is not OnError.CONTINUE:
+            raise _final(StreamsError(f"topic {record.topic} refused a record: {error}")) from error
+        self._context.dropped_records += 1
+        return OnError.CONTINUE
+
+    def _ask_processing(
+        self, place: ErrorContext, record: Record[object, object] | None, error: Exception
+    ) -> Response:
+        handler = self._config.on_processing_error
+        if isinstance(handler, OnError):
+            return self._built_in(handler, place, error)
+        return _asked("processing", lambda: handler(place, record, error))
+
+    def _ask_production(
+        self,
+        place: ErrorContext,
+        record: OutgoingRecord,
+        error: Exception,
+        origin: SerializationOrigin | None,
+    ) -> Response:
+        handler = self._config.on_production_error
+        if not isinstance(handler, OnError):
+            return _asked("production", lambda: handler(place, record, error, origin))
+        if handler is OnError.FAIL and origin is None and getattr(error, "retriable", False):
+            return Response(OnError.RETRY)  # Kafka's default handler has patience with brokers
+        return self._built_in(handler, place, error)
+
+    def _built_in(self, action: OnError, place: ErrorContext, error: Exception) -> Response:
+        topic = self._config.dead_letter_topic
+        return Response(action, () if topic is None else (dead_letter(topic, place, error),))
+
+    def _write_letters(self, response: Response, ordinal: int | None) -> None:
+        if self._context.is_global:
+            return  # as in Kafka Streams: who fills global stores writes nothing
+        for letter in response.dead_letters:
+            key, value = letter.key, letter.value
+            if not (isinstance(key, bytes | None) and isinstance(value, bytes | None)):
+                raise _final(
+                    StreamsError(
+                        f"a dead letter for {letter.topic} has key {type(key).__name__} and value "
+                        f"{type(value).__name__}: give bytes or None"
+                    )
+                )
+            self._write(
+                SinkBatch(letter.topic, [key], [value], [letter.timestamp], [letter.headers]),
+                ordinal,
+            )
+
+    def _stop(self, node: str, rows: Batch, error: Exception) -> NoReturn:
+        if isinstance(error, ProcessingError | SerializationError):
+            raise _final(error)  # it names its place already
+        place = self._context.place_of(rows)
+        raise _final(ProcessingError(f"node {node} failed on {place}: {error!r}")) from error
+
+
+def _asked(kind: str, ask: Callable[[], Answer]) -> Response:
+    """The answer of a handler of the application's own."""
+    try:
+        answer = ask()
+    except Exception as error:
+        raise _final(StreamsError(f"the {kind} handler itself failed: {error!r}")) from error
+    if isinstance(answer, OnError):
+        return Response(answer)
+    if not isinstance(answer, Response):
+        raise _final(
+            StreamsError(
+                f"the {kind} handler answered {answer!r}: return OnError.CONTINUE, OnError.FAIL or a Response"
+            )
+        )
+    return answer
+
+
+def _final(error: StreamsErrorT) -> StreamsErrorT:
+    error.is_final = True
+    return error
+
+
+def _raised_by_user(error: Exception) -> Exception:
+    """What a function of the user raised, where a sink has put its own words around it."""
+    cause = error.__cause__
+    return cause if isinstance(error, ProcessingError) and isinstance(cause, Exception) else error

@@ -1,0 +1,67 @@
+"""Which topics a task reads: those that its sources name, and those that their patterns match, whenever they come.
+
+Owns the queue of each; how records get in and out of them is the queues' affair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from millstream.streams.errors import TopologyError
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.resolved_serdes import source_serdes
+from millstream.streams.kernel.task.failures import Failures
+from millstream.streams.kernel.task.queues import PartitionGroup, RecordQueue, SourceReader
+from millstream.streams.topology.nodes import SourceNode
+from millstream.streams.topology.topology import Topology
+
+
+class Inputs:
+    """`sources` are those of the task. Patterns of others are known, too: no topic may belong to two of them."""
+
+    def __init__(
+        self,
+        sources: Iterable[SourceNode],
+        topology: Topology,
+        context: TaskContext,
+        failures: Failures,
+    ) -> None:
+        self._context = context
+        self._failures = failures
+        self._sources = {source.name: source for source in sources}
+        self._patterns = {
+            name: node.pattern
+            for name, node in topology.nodes.items()
+            if isinstance(node, SourceNode) and node.pattern is not None
+        }
+        self.pattern_of_topic: dict[str, str] = {}
+        """The pattern by which a topic is read, for topics that are read by one."""
+        self.group = PartitionGroup({})
+        for source in self._sources.values():
+            for topic in source.topics:
+                self._read(source, topology.decorated(topic, context.config.application_id))
+
+    def maybe_read(self, topic: str) -> bool:
+        """Whether the topic is read, from now on at the latest. Raises TopologyError where two patterns match it."""
+        if topic in self.group.queues:
+            return True
+        matching = [
+            name for name, pattern in self._patterns.items() if re.fullmatch(pattern, topic)
+        ]
+        if len(matching) > 1:
+            first, second = (f"pattern {self._patterns[name]} of {name}" for name in matching[:2])
+            raise TopologyError(f"topic {topic} matches {first} and {second}: narrow one of them")
+        if not matching or matching[0] not in self._sources:
+            return False
+        (name,) = matching
+        self.pattern_of_topic[topic] = self._patterns[name]
+        self._read(self._sources[name], topic)
+        return True
+
+    def _read(self, source: SourceNode, topic: str) -> None:
+        config = self._context.config
+        key, value = source_serdes(source, config)
+        timestamps = source.timestamps or config.default_timestamps
+        reader = SourceReader(source.name, topic, key, value, timestamps)
+        self.group.queues[topic] = RecordQueue(reader, self._context, self._failures)

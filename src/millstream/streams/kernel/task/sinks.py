@@ -1,0 +1,208 @@
+"""Sinks: rows become bytes and wait, by topic, for the runner to take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from millstream.streams.errors import ProcessingError
+from millstream.streams.handlers import SerializationOrigin
+from millstream.streams.kernel.columns.batch import Batch, SinkBatch, concatenate
+from millstream.streams.kernel.columns.column import Data, written
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.task.failures import Failures
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.windowed import Windowed, window_bytes
+from millstream.streams.topology.nodes import SinkNode
+
+
+class SinkRecords:
+    """What a task has written, by topic. Within one run, records of several sinks are merged by ordinal."""
+
+    def __init__(self) -> None:
+        self._ready: dict[str, list[SinkBatch]] = {}
+        self._run: dict[str, list[tuple[list[int], SinkBatch]]] = {}
+
+    def append(self, ordinals: list[int], batch: SinkBatch) -> None:
+        self._run.setdefault(batch.topic, []).append((ordinals, batch))
+
+    def append_ready(self, batch: SinkBatch) -> None:
+        """Records that belong to no run: they stand where the run after them begins."""
+        self.end_run()
+        self.append([0], batch)
+        self.end_run()
+
+    def end_run(self) -> None:
+        """All sinks have given their rows of one run: bring each topic's records into order."""
+        for topic, parts in self._run.items():
+            batch = concatenate([part for _, part in parts])
+            if len(parts) > 1:
+                ordinals = [ordinal for each, _ in parts for ordinal in each]
+                if ordinals != sorted(ordinals):
+                    batch = batch.take(sorted(range(len(ordinals)), key=ordinals.__getitem__))
+            self._ready.setdefault(topic, []).append(batch)
+        self._run = {}
+
+    def discard(self) -> None:
+        """Forget everything that was not taken."""
+        self._ready = {}
+        self._run = {}
+
+    def take(self) -> dict[str, SinkBatch]:
+        """Everything written so far; collecting starts anew."""
+        self.end_run()
+        ready, self._ready = self._ready, {}
+        return {topic: concatenate(batches) for topic, batches in ready.items()}
+
+
+class Sink(Operator):
+    """A sink node. `topic_name` turns the topology's topic into the real one."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        node: SinkNode,
+        serdes: tuple[Serde[Any], Serde[Any]],  # Any: a sink of any type
+        records: SinkRecords,
+        *,
+        topic_name: Callable[[str], str],
+        failures: Failures,
+    ) -> None:
+        super().__init__(context)
+        self._failures = failures
+        self._node = node
+        self._key, self._value = serdes
+        self._records = records
+        self._topic_name = topic_name
+        self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
+        self.asks_origin = self._topic is None
+
+    def process(self, batch: Batch) -> Batch:
+        if not len(batch):
+            return batch
+        if self._topic is not None:
+            self._write(self._topic, batch)
+        else:
+            topics = self._extracted(batch)
+            for topic in dict.fromkeys(topics):
+                self._write(topic, batch.where([each == topic for each in topics]))
+        return Batch([], [], [], [], [])
+
+    def _extracted(self, batch: Batch) -> list[str]:
+        extract = self._node.topic
+        assert not isinstance(extract, str), "a fixed topic is not extracted"
+        context = self.context
+        try:
+            return [
+                _checked_topic(
+                    extract(key, value, context.record_context(ordinal, timestamp, headers))
+                )
+                for key, value, ordinal, timestamp, headers in zip(
+                    batch.keys,
+                    batch.values,
+                    batch.ordinals,
+                    batch.timestamps,
+                    batch.headers,
+                    strict=True,
+                )
+            ]
+        except Exception as error:
+            raise self._failed("topic extractor", batch, error) from error
+
+    def _write(self, topic: str, batch: Batch) -> None:
+        try:
+            keys = written(batch.key_column, self._key)
+            values = written(batch.value_column, self._value)
+        except Exception:  # noqa: BLE001  # some row cannot be written; it is found one by one
+            batch, keys, values = self._writable(topic, batch)
+        records = SinkBatch(topic, keys, values, batch.timestamps, batch.headers)
+        ordinals = batch.ordinals
+        if self._node.partitioner is not None:
+            ordinals, records = self._partitioned(records, batch)
+        elif self._key.inner is not None:
+            records.partition_keys = self._inner_keys(batch, keys)
+        self.context.produced[self._node.name, topic] += len(records)
+        self._records.append(ordinals, records)
+
+    def _writable(
+        self, topic: str, batch: Batch
+    ) -> tuple[Batch, list[bytes | None], list[bytes | None]]:
+        """Row by row: those that the serdes can write, and their bytes."""
+        halves = (
+            (SerializationOrigin.KEY, self._key, batch.keys),
+            (SerializationOrigin.VALUE, self._value, batch.values),
+        )
+        kept: list[int] = []
+        columns: dict[SerializationOrigin, list[bytes | None]] = {each: [] for each, _, _ in halves}
+        for row in range(len(batch)):
+            for origin, serde, column in halves:
+                try:
+                    data = None if column[row] is None else serde.encode(column[row])
+                except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                    one = batch.take((row,))
+                    self._failures.unwritable(self._node.name, topic, one, origin, error)
+                    break
+                columns[origin].append(data)
+            else:
+                kept.append(row)
+            del columns[SerializationOrigin.KEY][len(kept) :]
+        keys, values = columns.values()
+        return batch.take(kept), keys, values
+
+    def _failed(self, what: str, batch: Batch, error: Exception) -> ProcessingError:
+        place = self.context.place_of(batch)
+        return ProcessingError(f"the {what} of sink {self._node.name} failed on {place}: {error!r}")
+
+    def _partitioned(self, records: SinkBatch, batch: Batch) -> tuple[list[int], SinkBatch]:
+        """The records with the partitions that the user's partitioner gives, and the ordinal of each.
+
+        A record that is given several partitions is written to each (KIP-837); one that is given none is dropped.
+        """
+        partitioner, count = self._node.partitioner, self.context.config.partition_count
+        assert partitioner is not None, "asked for only where the sink has a partitioner"
+        number = None if count is None else count(records.topic)
+        rows: list[int] = []
+        partitions: list[int | None] = []
+        try:
+            for row, (key, value) in enumerate(zip(batch.keys, batch.values, strict=True)):
+                given = partitioner(records.topic, key, value, number or 1)
+                several = sorted(given) if isinstance(given, Collection) else (given,)
+                for partition in several:
+                    partitions.append(_checked_partition(partition, number))
+                    rows.append(row)
+                if not several:
+                    self.context.dropped_records += 1
+        except Exception as error:
+            raise self._failed("partitioner", batch, error) from error
+        records = records.take(rows)
+        records.partitions = partitions
+        return [batch.ordinals[row] for row in rows], records
+
+    def _inner_keys(self, batch: Batch, keys: Data) -> Data:
+        """Windowed keys are partitioned by their inner key (S13), which is what their bytes begin with."""
+        inner, layout = self._key.inner, self._key.layout
+        assert inner is not None, "asked for only where the key is windowed"
+        if layout is not None:
+            end = -window_bytes(self._key)
+            return [None if key is None else key[:end] for key in keys]
+        return [inner.encode(key.key) if isinstance(key, Windowed) else None for key in batch.keys]
+
+
+def _checked_topic(topic: object) -> str:
+    if not isinstance(topic, str) or not topic:
+        raise TypeError(f"a topic is a str, not {topic!r}")
+    return topic
+
+
+def _checked_partition(partition: object, number: int | None) -> int | None:
+    """`number`: of the topic's partitions, None where the runner does not tell."""
+    if partition is None:
+        return None
+    if not isinstance(partition, int):
+        raise TypeError(
+            f"a partition is an int, several, or None for the default, not {partition!r}"
+        )
+    if partition < 0 or (number is not None and partition >= number):
+        raise ValueError(f"there is no partition {partition}")
+    return partition

@@ -1,0 +1,165 @@
+"""The stores of one task as one unit: opened, committed, rolled back, restored and closed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+
+from millstream.model import TopicPartition
+from millstream.streams.kernel.columns.batch import NO_HEADERS, RawBatch, SinkBatch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.resolved_serdes import store_serdes
+from millstream.streams.kernel.task.metrics import RESTORE
+from millstream.streams.restore_listener import StateRestoreListener
+from millstream.streams.state.cache import CacheRoom, RecordCache
+from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.opening import open_store
+from millstream.streams.state.storage.factory import TaskStores
+from millstream.streams.state.storage.transaction import TransactionalRows
+from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.topology.stores import StoreSpec
+from millstream.streams.topology.topology import SubTopology, Topology
+
+
+class TaskState:
+    """`stores` by name, in the order of the topology.
+
+    `changelogs`: by store, the topic it is restored from: its own changelog, or the source topic that serves as one.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        group: SubTopology,
+        byte_stores: TaskStores,
+        context: TaskContext,
+        *,
+        listener: StateRestoreListener | None,
+        cache_room: CacheRoom,
+    ) -> None:
+        self._byte_stores = byte_stores
+        self._context = context
+        self._listener = listener
+        self._restored: dict[str, int] = {}
+        config = context.config
+        self._caches = config.cache_max_bytes > 0
+        self._cache_room = cache_room
+        specs = topology.stores_of(group)
+        self.changelogs = {
+            spec.name: topology.changelog_topic(spec.name, config.application_id)
+            for spec in specs
+            if spec.logging or (spec.name in topology.changelog_topics and not group.is_global)
+        }
+        self.stores: dict[str, StateStore] = {}
+        try:
+            for spec in specs:
+                self.stores[spec.name] = self._open(spec)
+        except BaseException:
+            self.close()  # or their lock would outlive a task that nobody has
+            raise
+
+    def commit(
+        self,
+        marker: str | None,
+        changelog_offsets: Mapping[str, int],
+        input_offsets: Mapping[str, int],
+    ) -> None:
+        """Apply the writes of all stores in one write.
+
+        A store whose changelog is a source topic is complete up to what the task has read of it.
+        """
+        offsets = {**input_offsets, **changelog_offsets}
+        with self._byte_stores.together():
+            for name, store in self.stores.items():
+                topic = self.changelogs.get(name)
+                offset = None if topic is None else offsets.get(topic)
+                store.commit(changelog_offset=offset, marker=marker)
+
+    def discard(self) -> None:
+        """Forget what was written since the last commit."""
+        for store in self.stores.values():
+            store.discard()
+
+    def flush(self) -> None:
+        """Have every store write to its changelog what it has held back: Kafka Streams' do with a commit."""
+        for store in self.stores.values():
+            store.flush()
+
+    def take_changelogs(self) -> dict[str, SinkBatch]:
+        """What the stores have written to their changelogs since this was last asked, by topic."""
+        taken = {}
+        for store in self.stores.values():
+            if store.changelog is not None and store.changelog.keys:
+                topic, with_headers = store.changelog.topic, store.changelog.headers
+                keys, values, timestamps = store.changelog.take()
+                headers = [NO_HEADERS] * len(keys)
+                for row, given in with_headers.items():
+                    headers[row] = given
+                taken[topic] = SinkBatch(topic, keys, values, timestamps, headers)
+        return taken
+
+    def restore_positions(self) -> dict[str, int | None]:
+        """By changelog topic, the offset to restore from; None means from the beginning."""
+        return {
+            topic: self.stores[name].rows.metadata.changelog_offset
+            for name, topic in self.changelogs.items()
+        }
+
+    def start_restore(self, topic: str, starting_offset: int, ending_offset: int) -> None:
+        """Say that records of a changelog will come."""
+        self._restored[topic] = 0
+        for listener, changelog, store in self._told(topic):
+            listener.on_restore_start(changelog, store.name, starting_offset, ending_offset)
+
+    def restore(self, topic: str, raw: RawBatch) -> None:
+        """Apply records of a changelog to its store and commit them."""
+        if not len(raw):
+            return
+        last_offset = raw.offsets[-1]
+        for store in self._restored_from(topic):
+            store.restore(raw.keys, raw.values, raw.timestamps, last_offset + 1, raw.headers)
+            self._context.counts["", RESTORE] += len(raw)
+        if topic in self._restored:
+            self._restored[topic] += len(raw)
+            for listener, changelog, store in self._told(topic):
+                listener.on_batch_restored(changelog, store.name, last_offset, len(raw))
+
+    def end_restore(self, topic: str) -> None:
+        """Say that a changelog's records have all been restored."""
+        total = self._restored.pop(topic, 0)
+        for listener, changelog, store in self._told(topic):
+            listener.on_restore_end(changelog, store.name, total)
+
+    def close(self) -> None:
+        """Close the stores; what was not committed is forgotten."""
+        for topic, total in self._restored.items():
+            for listener, changelog, store in self._told(topic):
+                listener.on_restore_suspended(changelog, store.name, total)
+        self._restored = {}
+        with closing(self._byte_stores):
+            for store in self.stores.values():
+                store.close()
+
+    def _open(self, spec: StoreSpec) -> StateStore:
+        context = self._context
+        key, value = store_serdes(spec, context.config)
+        rows = TransactionalRows(self._byte_stores.open(spec))
+        changelog = Changelog(self.changelogs[spec.name]) if spec.logging else None
+        cache = RecordCache(self._cache_room) if self._caches and spec.is_cacheable else None
+        other_value = spec.other_value or context.config.default_value
+        return open_store(
+            StoreParts(spec, rows, key, value, changelog, context, other_value, cache)
+        )
+
+    def _restored_from(self, topic: str) -> Iterator[StateStore]:
+        return (self.stores[name] for name, each in self.changelogs.items() if each == topic)
+
+    def _told(
+        self, topic: str
+    ) -> Iterator[tuple[StateRestoreListener, TopicPartition, StateStore]]:
+        """The listener, if there is one, with each store that is restored from this topic."""
+        if self._listener is None:
+            return
+        changelog = TopicPartition(topic, self._context.partition)
+        for store in self._restored_from(topic):
+            yield self._listener, changelog, store

@@ -1,0 +1,480 @@
+"""StreamTask: one sub-topology on one partition, driven by a runner.
+
+A task knows neither Kafka nor Spark nor a clock. The runner adds records, calls `process`, writes what comes
+out, and commits; see README.md of this package for the order of calls that loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from millstream.streams.config import OnError, StreamsConfig
+from millstream.streams.errors import InvalidStoreError
+from millstream.streams.handlers import OutgoingRecord
+from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.compile import make_operator
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.processors.processor import Process
+from millstream.streams.kernel.resolved_serdes import source_serdes
+from millstream.streams.kernel.stateless import PassThrough
+from millstream.streams.kernel.task.caches import TaskCaches
+from millstream.streams.kernel.task.failures import Failures
+from millstream.streams.kernel.task.idling import Idling, Readiness
+from millstream.streams.kernel.task.inputs import Inputs
+from millstream.streams.kernel.task.metrics import (
+    ENFORCED_PROCESSING,
+    PROCESS,
+    PUNCTUATE,
+    task_metrics,
+)
+from millstream.streams.kernel.task.sinks import Sink, SinkRecords
+from millstream.streams.kernel.task.state import TaskState
+from millstream.streams.kernel.task.traversal import DepthFirst, Plan, PlanNode
+from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
+from millstream.streams.processor import PunctuationType
+from millstream.streams.queries.answers import answer
+from millstream.streams.queries.result import (
+    FailureReason,
+    Position,
+    QueryResult,
+    StateQueryRequest,
+    is_up_to,
+)
+from millstream.streams.restore_listener import StateRestoreListener
+from millstream.streams.state.cache import CacheRoom
+from millstream.streams.state.storage.factory import StoreFactory
+from millstream.streams.state.store import StateStore
+from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
+from millstream.streams.topology.topology import SubTopology, Topology
+
+_ID_WITHOUT_OWNER: Final = "-1_-1"
+"""What Kafka Streams calls a task that fills global stores where processors and metrics see it."""
+
+
+@dataclass(slots=True)
+class TaskOutput:
+    """What a task has produced since it was last asked: records by topic, changelog records by topic."""
+
+    sinks: dict[str, SinkBatch] = field(default_factory=dict)
+    changelogs: dict[str, SinkBatch] = field(default_factory=dict)
+    processed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCommit:
+    """What one commit covers: the next offset to read of each input topic, and output not taken yet.
+
+    `partition_times`: by input topic, the largest timestamp taken so far; `StreamTask.resume` takes them (S14).
+    """
+
+    offsets: Mapping[str, int]
+    output: TaskOutput
+    partition_times: Mapping[str, int]
+
+
+class StreamTask:
+    """One sub-topology on one partition.
+
+    `pattern_topics` are the topics that exist for sources with a pattern; `global_stores` those of the tasks
+    that fill global stores. `cache_room`: shared by the caches of several tasks, as by those of a thread of Kafka
+    Streams. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
+    `wall_clock_ms`: the clock now, from which the punctuations count that processors schedule in `init`. Stores are
+    opened here and stay open until `close`.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        sub_topology: int | SubTopology,
+        partition: int,
+        stores: StoreFactory,
+        config: StreamsConfig,
+        *,
+        pattern_topics: Iterable[str] = (),
+        global_stores: Mapping[str, StateStore] | None = None,
+        restore_listener: StateRestoreListener | None = None,
+        cache_room: CacheRoom | None = None,
+        wall_clock_ms: int = 0,
+    ) -> None:
+        if isinstance(sub_topology, int):
+            sub_topology = topology.sub_topologies[sub_topology]
+        is_global = sub_topology.is_global
+        self.id = f"{sub_topology.id}_{partition}"
+        self.config = config
+        known_as = _ID_WITHOUT_OWNER if is_global else self.id
+        self._context = TaskContext(config, partition, known_as, is_global=is_global)
+        self._context.wall_clock_ms = wall_clock_ms
+        self._global_stores = global_stores or {}
+        self._topology = topology
+        self._records = SinkRecords()
+        self._failures = Failures(self._context, self._write_dead_letter)
+        self._lateness = self._lateness_sensor()
+        byte_stores = stores(self.id)
+        self._context.state_dir = byte_stores.directory
+        self._state = TaskState(
+            topology,
+            sub_topology,
+            byte_stores,
+            self._context,
+            listener=restore_listener,
+            cache_room=cache_room or CacheRoom(config.cache_max_bytes),
+        )
+        self._stores = self._state.stores
+        nodes = self._make_nodes(sub_topology)
+        self._depth_first = DepthFirst(self._context, self._failed)
+        self._nodes = nodes
+        self._caches = TaskCaches(
+            self._stores, nodes, self._context, self._make_plan, self._records.end_run
+        )
+        sources = [each.node for each in nodes.values() if isinstance(each.node, SourceNode)]
+        self._plans = {each.name: self._make_plan(nodes[each.name]) for each in sources}
+        self._inputs = Inputs(sources, topology, self._context, self._failures)
+        for topic in pattern_topics:
+            self._inputs.maybe_read(topic)
+        self._group = self._inputs.group
+        self._idling = Idling(config.max_task_idle_ms)
+        self._has_processors = self._start_processors()
+
+    # What the runner sees.
+
+    @property
+    def source_topics(self) -> tuple[str, ...]:
+        """Topics whose records the task takes."""
+        return tuple(self._group.queues)
+
+    @property
+    def pattern_of_topic(self) -> Mapping[str, str]:
+        """The pattern by which a topic is read, for topics that are read by one."""
+        return self._inputs.pattern_of_topic
+
+    def maybe_read(self, topic: str) -> bool:
+        """Whether `add` takes records of this topic; one that a pattern matches is a source topic from now on.
+
+        Raises TopologyError where patterns of two sources match it.
+        """
+        return self._inputs.maybe_read(topic)
+
+    @property
+    def changelog_topics(self) -> dict[str, str]:
+        """Changelog topic of each store that writes one, by store."""
+        return {
+            name: store.changelog.topic
+            for name, store in self._stores.items()
+            if store.changelog is not None
+        }
+
+    @property
+    def stores(self) -> Mapping[str, StateStore]:
+        """The task's stores by name, for reading."""
+        return self._stores
+
+    @property
+    def dropped_records(self) -> int:
+        """Records left out so far: null keys, late, unreadable, failed."""
+        expired = sum(store.expired_puts for store in self._stores.values())
+        return self._context.dropped_records + expired
+
+    @property
+    def commit_requested(self) -> bool:
+        """A processor has asked for a commit since the last one (S41)."""
+        return self._context.commit_requested
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Totals by Kafka Streams' names, and the metrics that processors have added."""
+        queues = tuple(self._group.queues.values())
+        return task_metrics(self._context, self.dropped_records, queues)
+
+    @property
+    def position(self) -> Position:
+        """By topic and partition, the offset of the last record taken, for all stores of the task alike."""
+        partition = self._context.partition
+        return {
+            topic: {partition: queue.next_offset - 1}
+            for topic, queue in self._group.queues.items()
+            if queue.next_offset is not None
+        }
+
+    def query(self, request: StateQueryRequest) -> QueryResult:
+        """Ask one of the task's stores. Raises InvalidStoreError for a store that is not here."""
+        store = self._stores.get(request.store)
+        if store is None:
+            raise InvalidStoreError(
+                f"there is no store {request.store}; there are {sorted(self._stores)}"
+            )
+        position = self.position
+        if not is_up_to(position, request.position_bound):
+            return QueryResult(
+                failure=FailureReason.NOT_UP_TO_BOUND,
+                message=f"store {request.store} is at {position}, not yet at {request.position_bound}",
+                position=position,
+            )
+        info = (f"task {self.id}: {type(store).__name__}",) if request.execution_info else ()
+        return replace(answer(store, request.query), position=position, execution_info=info)
+
+    @property
+    def stream_time(self) -> int:
+        """The largest timestamp processed so far, -1 at first."""
+        return self._context.stream_time
+
+    def resume(self, partition_times: Mapping[str, int]) -> None:
+        """Go on where an earlier task of the same partition stopped: its stream time, and the times of its topics.
+
+        Call it before `add`. A runner keeps `PreparedCommit.partition_times` with the offsets it commits;
+        `offset_metadata` has Kafka Streams' form of them.
+        """
+        for topic, queue in self._group.queues.items():
+            queue.resume(partition_times.get(topic, -1))
+        self._context.stream_time = self._group.stream_time
+
+    def add(self, topic: str, raw: RawBatch) -> None:
+        """Queue records of one input topic, in offset order."""
+        self._group.add(topic, raw)
+
+    def is_ready(self, lags: Mapping[str, int], wall_clock_ms: int) -> bool:
+        """Whether to process now, or to wait for topics that have nothing queued (`max_task_idle_ms`, S15).
+
+        `lags`: by input topic, how many records lie behind those that were added; leave out what is not known yet.
+        For runners that read several topics side by side; one that adds all there is need not ask.
+        """
+        readiness = self._idling.judge(self._group.queues.values(), lags, wall_clock_ms)
+        if readiness is Readiness.ENFORCED:
+            self._context.counts["", ENFORCED_PROCESSING] += 1
+        return readiness is not Readiness.WAIT
+
+    def process(self, wall_clock_ms: int, records_max: int | None = None) -> TaskOutput:
+        """Process what is queued, at most `records_max` records, and give out everything produced.
+
+        Wall-clock punctuations that are due come first, if time has passed; with a `records_max` of 0 in any case.
+        Raises StreamsError when a record cannot be read or processed; the task must then be rolled back or
+        thrown away.
+        """
+        context = self._context
+        if wall_clock_ms > context.wall_clock_ms or records_max == 0:
+            context.wall_clock_ms = max(wall_clock_ms, context.wall_clock_ms)
+            self._punctuate(PunctuationType.WALL_CLOCK_TIME, context.wall_clock_ms)
+        left = records_max if records_max is not None else -1
+        processed = 0
+        while left:
+            batch_max = 1 if self._has_processors else self.config.batch_records_max
+            run = self._group.take(batch_max if left < 0 else min(batch_max, left))
+            if run is None:
+                break
+            self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values)
+            if self._lateness is not None:
+                self._note_lateness(self._lateness, run.batch.timestamps)
+            self._context.stream_time = max(self._context.stream_time, run.newest)
+            self._plans[run.node].run(run.batch)
+            self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
+            self._records.end_run()
+            processed += len(run.batch)
+            left -= len(run.batch)
+        self._context.counts["", PROCESS] += processed
+        output = self._take_output()
+        output.processed = processed
+        return output
+
+    def production_failed(self, record: OutgoingRecord, error: Exception) -> OnError:
+        """What to do with a record of this task that the broker refused: CONTINUE without it, or RETRY.
+
+        Dead letters of the application's handler are part of the next output. Raises StreamsError where the task
+        must stop. `error` has an attribute `retriable`, as `KafkaError` does, or counts as one that will not pass.
+        """
+        return self._failures.unsent(record, error)
+
+    def prepare_commit(self) -> PreparedCommit:
+        """Everything up to here is one unit: these input offsets, this output, the stores' writes.
+
+        What the caches hold goes on now and is part of the output.
+        """
+        self._caches.flush()
+        self._state.flush()
+        times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
+        known = {topic: time for topic, time in times.items() if time >= 0}
+        return PreparedCommit(self._input_offsets(), self._take_output(), known)
+
+    def commit(
+        self,
+        *,
+        marker: str | None = None,
+        changelog_offsets: Mapping[str, int] | None = None,
+    ) -> None:
+        """Apply the writes of all stores, in one write. Call it after outputs and offsets are safe.
+
+        `changelog_offsets`: by changelog topic, the offset after the last changelog record written.
+        `marker`: kept with the rows, for instance a batch id; `store_marker` gives it back.
+        """
+        self._state.commit(marker, changelog_offsets or {}, self._input_offsets())
+        self._group.commit()
+        self._context.commit_requested = False
+
+    def discard_output(self) -> None:
+        """Forget what was produced and not taken: of a record that failed, say. The stores keep their writes."""
+        self._records.discard()
+        self._state.take_changelogs()
+
+    def rollback(self) -> None:
+        """Forget everything since the last commit: queued records, outputs, the stores' writes.
+
+        The runner then adds records again from the last committed offsets.
+        """
+        self._group.clear()
+        self._context.stream_time = self._group.stream_time
+        self._records.discard()
+        self._state.discard()
+
+    def store_marker(self, store: str) -> str | None:
+        """The marker of the store's last commit."""
+        return self._stores[store].rows.metadata.marker
+
+    def restore_positions(self) -> dict[str, int | None]:
+        """By changelog topic, the offset to restore from; None means from the beginning.
+
+        A topic that is one of `source_topics` too, a table's own, must be restored up to the task's committed
+        offset of it and no further: what comes after is still to be processed.
+        """
+        return self._state.restore_positions()
+
+    def start_restore(self, topic: str, starting_offset: int, ending_offset: int) -> None:
+        """Tell the listener that records of a changelog topic will be restored."""
+        self._state.start_restore(topic, starting_offset, ending_offset)
+
+    def restore(self, topic: str, raw: RawBatch) -> None:
+        """Apply records of a changelog topic to its store and commit them, at once."""
+        self._state.restore(topic, raw)
+
+    def end_restore(self, topic: str) -> None:
+        """Tell the listener that a store is complete."""
+        self._state.end_restore(topic)
+
+    def close(self) -> None:
+        """Close processors and stores; what was not committed is forgotten.
+
+        All of them are closed, also where some fail; the last failure is raised. What a processor raises is a ProcessingError.
+        """
+        operators = (each.operator for each in self._nodes.values())
+        processors = [each.close for each in operators if isinstance(each, Process)]
+        with ExitStack() as last_first:
+            for close in (self._state.close, *reversed([*processors, *self._context.closers])):
+                last_first.callback(close)
+
+    # Construction.
+
+    def _lateness_sensor(self) -> Sensor | None:
+        """Costs a call for each record, so it is there only on request."""
+        is_asked_for = self.config.metrics_recording_level is RecordingLevel.DEBUG
+        if self._context.is_global or not is_asked_for:
+            return None
+        sensor = self._context.metrics.add_sensor("record-lateness")
+        for name, statistic in (("avg", Statistic.AVG), ("max", Statistic.MAX)):
+            tags = {"task-id": self._context.task_id}
+            sensor.add(f"record-lateness-{name}", "stream-task-metrics", statistic, tags)
+        return sensor
+
+    def _make_nodes(self, group: SubTopology) -> dict[str, PlanNode]:
+        topology = self._topology
+        made = {
+            name: PlanNode(name, topology.nodes[name], self._make_operator(name))
+            for name in group.nodes
+        }
+        for each in made.values():
+            each.children = [made[child] for child in topology.children[each.name]]
+            if isinstance(each.node, ProcessorNode):
+                branches = getattr(each.node.operator, "branches", None)
+                if branches is not None:
+                    each.children = [made[name] for _, name in branches]
+        return made
+
+    def _make_plan(self, source: PlanNode) -> Plan:
+        config = self.config
+        single = config.on_processing_error is not OnError.FAIL or config.batch_records_max == 1
+        operators = [each.operator for each in self._nodes.values()]
+        origins_matter = any(each.needs_records or each.asks_origin for each in operators)
+        return Plan(
+            source, self._depth_first, self._failed, single=single, origins_matter=origins_matter
+        )
+
+    def _make_operator(self, name: str) -> Operator:
+        node = self._topology.nodes[name]
+        if isinstance(node, ProcessorNode):
+            return make_operator(node, self._context, self._stores, self._global_stores)
+        if isinstance(node, SinkNode):
+            serdes = source_serdes(node, self.config)
+            return Sink(
+                self._context,
+                node,
+                serdes,
+                self._records,
+                topic_name=self._real_topic,
+                failures=self._failures,
+            )
+        return PassThrough(self._context)
+
+    def _real_topic(self, topic: str) -> str:
+        return self._topology.decorated(topic, self.config.application_id)
+
+    def _start_processors(self) -> bool:
+        """Give every processor its way to forward, then call init in the order of the nodes."""
+        started = [
+            (each, each.operator)
+            for each in self._nodes.values()
+            if isinstance(each.operator, Process)
+        ]
+        for each, operator in started:
+            operator.processor_context.emit = partial(self._emit, each)
+        for _, operator in started:
+            operator.init()
+        return bool(started)
+
+    # Running.
+
+    def _input_offsets(self) -> dict[str, int]:
+        """By topic, the offset after the last record taken."""
+        return {
+            topic: queue.next_offset
+            for topic, queue in self._group.queues.items()
+            if queue.next_offset is not None
+        }
+
+    def _emit(self, each: PlanNode, rows: Batch, child: str | None) -> None:
+        self._depth_first.forward(each, rows, child)
+
+    def _punctuate(self, kind: PunctuationType, time_ms: int) -> None:
+        """Fire what is due; on stream time nothing is before the first record."""
+        queue = self._context.punctuations[kind]
+        while time_ms >= 0 and (due := queue.take_due(time_ms)) is not None:
+            operator = self._nodes[due.node].operator
+            assert isinstance(operator, Process), "only processors schedule punctuations"
+            self._context.begin(None, (-1,))
+            self._context.counts["", PUNCTUATE] += 1
+            try:
+                operator.punctuate(due, time_ms)
+            except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                self._failures.unpunctuated(due.node, time_ms, error)
+            finally:
+                queue.append(due)
+
+    def _take_output(self) -> TaskOutput:
+        return TaskOutput(self._records.take(), self._state.take_changelogs())
+
+    def _note_lateness(self, sensor: Sensor, timestamps: Iterable[int]) -> None:
+        newest = self._context.stream_time
+        for timestamp in timestamps:
+            newest = max(newest, timestamp)
+            sensor.record(newest - timestamp)
+
+    def _failed(self, node: str, rows: Batch, error: Exception) -> None:
+        self._context.failed_ordinal = None
+        if isinstance(self._nodes[node].node, SourceNode):
+            self._failures.at_source(node, rows, error)
+        self._failures.unprocessed(node, rows, error)
+
+    def _write_dead_letter(self, letter: SinkBatch, ordinal: int | None) -> None:
+        if ordinal is None:
+            self._records.append_ready(letter)
+        else:
+            self._records.append([ordinal], letter)

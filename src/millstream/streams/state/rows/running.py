@@ -1,0 +1,112 @@
+"""Rows of a store while a batch of records is folded into them.
+
+A fold reads `rows[key]` and sets it, record by record. Where a store takes whole columns, rows are kept by the bytes of
+their keys and written once, when the batch is through; otherwise every access goes to the store. An absent row is
+`ABSENT`, and a row whose value is None is one to be deleted. Knows neither operators nor how rows are laid out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
+
+Row = tuple[Any, int]  # Any: values of any type
+"""Value and timestamp."""
+ABSENT: Final[Row] = (None, -1)
+
+KeyT_contra = TypeVar("KeyT_contra", contravariant=True)
+
+
+class Rows(Protocol[KeyT_contra]):
+    """What a fold sees of a store."""
+
+    def __getitem__(self, key: KeyT_contra, /) -> Row: ...
+
+    def __setitem__(self, key: KeyT_contra, row: Row, /) -> None: ...
+
+
+AnyRows = Rows[Any]  # Any: found by keys, or by their bytes
+RowKeys = Sequence[Any]  # Any: keys, or their bytes: what rows are found by
+
+
+class RunningRows(dict[bytes, Row]):
+    """Rows by the bytes of their keys, read when they are first asked for; the store writes them in the end."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, read: Callable[[bytes], Row | None]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, key: bytes) -> Row:
+        row = self[key] = self._read(key) or ABSENT
+        return row
+
+
+class WriteThroughRows:
+    """Rows by their keys, read from and written to the store one by one."""
+
+    __slots__ = ("_get", "_put")
+
+    def __init__(
+        self,
+        get: Callable[[Any], Row | None],  # Any: keys of any type
+        put: Callable[[Any, Any, int], object],  # Any: keys and values of any type
+    ) -> None:
+        self._get, self._put = get, put
+
+    def __getitem__(self, key: object) -> Row:
+        return self._get(key) or ABSENT
+
+    def __setitem__(self, key: object, row: Row) -> None:
+        self._put(key, *row)
+
+
+class VersionedRows:
+    """The newest versions of rows by their keys; notes what came of each write.
+
+    A row is read before it is set. Its deletion is never older than the version that it ends, as other rows' are.
+    """
+
+    __slots__ = ("_known_time", "_store", "valid_to")
+
+    def __init__(self, store: VersionedKeyValueStore) -> None:
+        self._store = store
+        self._known_time = ABSENT[1]
+        self.valid_to: list[int] = []
+        """What the store answered to each write."""
+
+    def __getitem__(self, key: object) -> Row:
+        found = self._store.get(key)
+        row = ABSENT if found is None else found[:2]
+        self._known_time = row[1]
+        return row
+
+    def __setitem__(self, key: object, row: Row) -> None:
+        value, timestamp = row
+        if value is None:
+            timestamp = max(timestamp, self._known_time)
+        self.valid_to.append(self._store.put(key, value, timestamp))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a fold has written, record by record: columns of equal length, as the changelog has them.
+
+    Of a store with a cache the keys alone.
+    """
+
+    keys: Sequence[bytes]
+    values: Sequence[bytes | None]
+    timestamps: Sequence[int]
+
+    def latest_keys(self) -> Iterable[bytes]:
+        """Every key once, in the order of their latest steps."""
+        return reversed(dict.fromkeys(reversed(self.keys)))
+
+
+NOTHING_WRITTEN: Final = Written((), (), ())

@@ -1,0 +1,73 @@
+"""What timestamped stores have in common: rows of (value, timestamp), which stay decoded between reads.
+
+A row is timestamp (8 bytes) ++ value, and its changelog record is the value alone with the timestamp as the record's
+own: Kafka Streams' formats. Where a row lies is the business of the key-value and window stores.
+"""
+
+from __future__ import annotations
+
+from millstream.streams.state.changelog import Headers
+from millstream.streams.state.read_only import Stored
+from millstream.streams.state.rows.segmented import pack_time, unpack_time
+from millstream.streams.state.store import DECODED_ROWS_MAX, StateStore, StoreParts
+
+Row = tuple[Stored, int]
+
+
+class TimestampedRows(StateStore):
+    """Values stay decoded only where their serde says that they are immutable."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._keeps = parts.value.immutable
+        self._decoded: dict[bytes, Row] = {}
+        """Rows as they are read: those of the cache, where it has them, or else of the store."""
+        self._pack_row_start = pack_time
+        """Of a timestamp: what a row begins with that an operator writes."""
+
+    @property
+    def takes_columns(self) -> bool:
+        return self._keeps and not self.spec.log_headers
+
+    def decode_row(self, stored: bytes) -> Row:
+        return self._decode_value(stored[8:]), unpack_time(stored)[0]
+
+    def logged_value(self, stored: bytes) -> bytes:
+        return stored[8:]
+
+    def row_bytes(self, value: bytes, timestamp: int, _headers: Headers) -> bytes:
+        """The stored form of a value."""
+        return pack_time(timestamp) + value
+
+    def decoded_row(self, row_key: bytes, stored: bytes) -> Row:
+        """A row that was found to be stored so."""
+        row = self._decoded.get(row_key)
+        if row is None:
+            row = self.decode_row(stored)
+            if self._keeps:
+                self._decoded[row_key] = row
+        return row
+
+    def note_row(self, row_key: bytes, row: Row | None) -> None:
+        """Remember what was written; None: a deletion."""
+        if row is None:
+            self._decoded.pop(row_key, None)
+        elif self._keeps:
+            self._decoded[row_key] = row
+
+    def forget(self, row_key: bytes) -> None:
+        """The store has let a row go."""
+        self._decoded.pop(row_key, None)
+
+    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
+        super().commit(changelog_offset=changelog_offset, marker=marker)
+        if len(self._decoded) > DECODED_ROWS_MAX:
+            self._decoded.clear()
+
+    def discard(self) -> None:
+        super().discard()
+        self._decoded.clear()
+
+    def close(self) -> None:
+        super().close()
+        self._decoded.clear()

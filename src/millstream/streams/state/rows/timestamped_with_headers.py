@@ -1,0 +1,41 @@
+"""What timestamped stores with headers have in common: rows are ValueTimestampHeaders (KIP-1271).
+
+A changelog record of a row has the row's headers; that of a deletion has those of the record being processed.
+"""
+
+from __future__ import annotations
+
+from millstream.streams.state.changelog import Headers
+from millstream.streams.state.rows.headers import (
+    ValueTimestampHeaders,
+    pack_time_without_headers,
+    split_headers,
+    with_headers,
+    without_headers,
+)
+from millstream.streams.state.rows.segmented import pack_time, unpack_time
+from millstream.streams.state.rows.timestamped import TimestampedRows
+from millstream.streams.state.store import StoreParts
+
+
+class TimestampedRowsWithHeaders(TimestampedRows):
+    """Operators of the DSL put their rows without headers (KIP-1285)."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._pack_row_start = pack_time_without_headers
+
+    @property
+    def takes_columns(self) -> bool:
+        """Not of records with headers: each logs deletions with its own."""
+        return super().takes_columns and not self.record_headers()
+
+    def decode_row(self, stored: bytes) -> ValueTimestampHeaders:
+        headers, row = split_headers(stored)
+        return ValueTimestampHeaders(self._decode_value(row[8:]), unpack_time(row)[0], headers)
+
+    def logged_value(self, stored: bytes) -> bytes:
+        return without_headers(stored)[8:]
+
+    def row_bytes(self, value: bytes, timestamp: int, headers: Headers) -> bytes:
+        return with_headers(pack_time(timestamp) + value, headers)

@@ -1,0 +1,1 @@
+"""Session stores: plain and with headers."""

@@ -1,0 +1,111 @@
+"""Opens the byte stores of a task: all in memory, or in one RocksDB database below a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.topology.stores import StoreSpec
+
+if TYPE_CHECKING:
+    from rocksdict import Options
+
+    from millstream.streams.state.storage.rocksdb import RocksDatabase
+
+    ConfigureRocksDB = Callable[[Options], object]
+
+
+class TaskStores(Protocol):
+    """Where the stores of one task live."""
+
+    def open(self, spec: StoreSpec) -> ByteStore: ...
+
+    def directory(self) -> str | None:
+        """The task's directory, which is there from now on; None where everything is in memory."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is written to any of the stores inside becomes permanent at the end, all of it or nothing."""
+        ...
+
+    def close(self) -> None: ...
+
+
+StoreFactory = Callable[[str], TaskStores]
+"""Task id → its stores. A task id is `<sub-topology>_<partition>`."""
+
+
+class MemoryTaskStores:
+    """Every store in memory: gone when the process is."""
+
+    def open(self, spec: StoreSpec) -> ByteStore:  # noqa: ARG002 - every kind of store is kept alike
+        return MemoryByteStore()
+
+    def directory(self) -> str | None:
+        return None
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class RocksTaskStores:
+    """One database for the task, opened with its first persistent store.
+
+    Stores declared in memory stay there unless `persist_all`: a runner whose processes come and go keeps them too.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        persist_all: bool = False,
+        configure: ConfigureRocksDB | None = None,
+    ) -> None:
+        self._directory = directory
+        self._persist_all = persist_all
+        self._configure = configure
+        self._database: RocksDatabase | None = None
+
+    def open(self, spec: StoreSpec) -> ByteStore:
+        if not (spec.persistent or self._persist_all):
+            return MemoryByteStore()
+        from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
+
+        if self._database is None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._database = RocksDatabase(str(self._directory), self._configure)
+        return RocksByteStore(self._database, spec.name)
+
+    def directory(self) -> str | None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        return str(self._directory)
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._database is None else self._database.together()
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+def in_memory_stores() -> StoreFactory:
+    """Every store in memory, for tests and for state that may be rebuilt from changelogs."""
+    return lambda _task_id: MemoryTaskStores()
+
+
+def rocksdb_stores(
+    directory: Path, *, persist_all: bool = False, configure: ConfigureRocksDB | None = None
+) -> StoreFactory:
+    """The persistent stores of a task in one database, `directory/<task id>`; see RocksTaskStores.
+
+    `configure` changes the options of each database before it is opened, as Kafka Streams' RocksDBConfigSetter.
+    """
+    return lambda task_id: RocksTaskStores(
+        directory / task_id, persist_all=persist_all, configure=configure
+    )

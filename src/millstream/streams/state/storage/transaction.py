@@ -1,0 +1,149 @@
+"""Transactional rows: what the running batch has written lies over the stored rows until it is committed.
+
+Reads see the overlay first. `commit` applies it in one write together with the changelog offset it belongs
+to; `discard` forgets it. A crash before a commit leaves the rows as they were, a crash after it leaves rows
+that are a few changelog records behind and catch up by restoring.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import NoReturn
+
+from millstream.streams.errors import InvalidStoreError
+from millstream.streams.state.storage.byte_store import ByteStore
+
+_FEW_KEYS = 8
+"""So many new keys are put in order one by one."""
+_ABSENT = b"\x00absent"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMetadata:
+    """What is kept with the rows.
+
+    `changelog_offset`: the next changelog record to restore; None where nothing was logged or restored yet.
+    `marker`: whatever the runner gave at the commit, for instance a batch id.
+    `times`: what the operators of the store remember across restarts, by name: the largest timestamp each
+    has seen, the last close time it has emitted.
+    `with_headers`: rows have headers in front (header_rows.py).
+    """
+
+    changelog_offset: int | None = None
+    marker: str | None = None
+    times: dict[str, int] = field(default_factory=dict)
+    with_headers: bool = False
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> StoreMetadata:
+        return cls() if data is None else cls(**json.loads(data))
+
+
+def overlaid(
+    stored: Iterator[tuple[bytes, bytes]],
+    written: Iterator[tuple[bytes, bytes | None]],
+    *,
+    reverse: bool = False,
+) -> Iterator[tuple[bytes, bytes]]:
+    """Rows as they are with what was written over them (None: deleted), step by step the smaller key first."""
+    ours = next(written, None)
+    for key, value in stored:
+        while ours is not None and (ours[0] > key if reverse else ours[0] < key):
+            if ours[1] is not None:
+                yield ours[0], ours[1]
+            ours = next(written, None)
+        if ours is not None and ours[0] == key:
+            if ours[1] is not None:
+                yield key, ours[1]
+            ours = next(written, None)
+        else:
+            yield key, value
+    while ours is not None:
+        if ours[1] is not None:
+            yield ours[0], ours[1]
+        ours = next(written, None)
+
+
+class TransactionalRows:
+    """The rows of one store as the running batch sees them."""
+
+    __slots__ = ("_get", "_order", "_rows", "metadata", "pending")
+
+    def __init__(self, rows: ByteStore) -> None:
+        self._rows = rows
+        self._get = rows.get
+        self.pending: dict[bytes, bytes | None] = {}
+        self._order: list[bytes] = []
+        self.metadata = StoreMetadata.decode(rows.metadata())
+
+    def get(self, key: bytes) -> bytes | None:
+        value = self.pending.get(key, _ABSENT)
+        return self._get(key) if value is _ABSENT else value
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set a row; None deletes it."""
+        self.pending[key] = value
+
+    def scan(
+        self, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Rows in [low, high) in key order, the overlay's over the stored ones."""
+        pending, order = self.pending, self._ordered()
+        end = len(order) if high is None else bisect_left(order, high)
+        ours = order[bisect_left(order, low) : end]
+        if reverse:
+            ours.reverse()
+        rows = self._rows.scan(low, high, reverse=reverse)
+        written = ((key, pending[key]) for key in ours)
+        return overlaid(rows, written, reverse=reverse) if ours else rows
+
+    def commit(self, metadata: StoreMetadata) -> None:
+        """Apply what was written and the metadata in one write."""
+        if self.pending or metadata != self.metadata:
+            self._rows.write(self.pending, metadata.encode())
+            self.discard()
+            self.metadata = metadata
+
+    def discard(self) -> None:
+        """Forget what was written since the last commit."""
+        self.pending, self._order = {}, []
+
+    def _ordered(self) -> list[bytes]:
+        """The overlay's keys in order. None of them ever goes, so what is new stands at the end of the overlay."""
+        order = self._order
+        newest_first = reversed(self.pending)
+        added = list(islice(newest_first, len(self.pending) - len(order)))
+        if len(added) > _FEW_KEYS:
+            order += added
+            order.sort()
+        else:
+            for key in added:
+                insort(order, key)
+        return order
+
+    def close(self, store: str) -> None:
+        """From now on every access raises InvalidStoreError, naming the store."""
+        self._rows.close()
+        self.pending, self._order = _ClosedOverlay(store), []
+
+
+class _ClosedOverlay(dict[bytes, bytes | None]):
+    """Every read and write of rows looks here first, so that open stores need no check."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__()
+        self._store = store
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise InvalidStoreError(
+            f"store {self._store} is closed: its task has ended, or its partition has moved away"
+        )
+
+    get = __setitem__ = __iter__ = __reversed__ = _refuse

@@ -1,0 +1,1 @@
+"""Window stores: plain, timestamped, with headers."""

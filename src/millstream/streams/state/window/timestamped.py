@@ -1,0 +1,111 @@
+"""Window stores with timestamps and without duplicates: the stores of windowed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.changelog import Headers
+from millstream.streams.state.rows.running import RunningRows, Written
+from millstream.streams.state.rows.segmented import pack_time, unpack_time
+from millstream.streams.state.rows.timestamped import Row, TimestampedRows
+from millstream.streams.state.store import Change
+from millstream.streams.state.window.rows import WindowRows
+
+
+class TimestampedWindowStore(TimestampedRows, WindowRows):
+    """One (value, timestamp) per key and window start."""
+
+    def row_at(self, key: object, start: int) -> Row | None:
+        return self._row(self.key_bytes(key), start)
+
+    def _row(self, data: bytes, start: int) -> Row | None:
+        row_key = self.row_key(data, start)
+        entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
+        if entry is not None:
+            stored = entry.stored
+        elif start < self.oldest_visible():
+            return None
+        elif (row := self._decoded.get(row_key)) is not None:
+            return row
+        else:
+            stored = self.rows.get(row_key)
+        return None if stored is None else self.decoded_row(row_key, stored)
+
+    def put(self, key: object, value: object, start: int, timestamp: int) -> None:
+        """Set the row of a key and window start; a None value deletes it."""
+        data, written = self.encoded(key, value)
+        row = None if written is None else (value, timestamp)
+        stored = None if written is None else pack_time(timestamp) + written
+        self._put(data, start, row, stored, timestamp)
+
+    def _put(
+        self, data: bytes, start: int, row: Row | None, stored: bytes | None, timestamp: int
+    ) -> None:
+        row_key = self.row_key(data, start)
+        self.note_row(row_key, row)
+        self.put_row(row_key, stored, timestamp)
+
+    def keeps_open_windows(self, stream_time: int, open_ms: int) -> bool:
+        """Whether no window that starts within this time before stream time has expired, or can expire now."""
+        return self._retention_ms >= open_ms and stream_time >= self._newest
+
+    def running_rows(self, start: int) -> RunningRows:
+        """The rows of a window as they are, by key; to be given back to `write_windows`."""
+        return RunningRows(lambda data: self._row(data, start))
+
+    def write_windows(self, rows: Iterable[tuple[bytes, int, Row]], written: Written) -> None:
+        """Set rows, by key's bytes and start, as a batch has left them; those that are too old by now are forgotten.
+
+        `written` is every single step on the way, for the changelog.
+        """
+        if self.cache is not None:
+            by_place = {(data, start): row for data, start, row in rows}
+            self._write_to_cache(by_place, written)
+            return
+        decoded, pending = self._decoded, self.rows.pending
+        pack, encode = self._pack_row_start, self._encode_value
+        for data, start, row in rows:
+            self.advance(start)
+            if start < self._deleted_before:
+                continue
+            value, timestamp = row
+            row_key = self.row_key(data, start)
+            if value is None:
+                pending[row_key] = None
+                decoded.pop(row_key, None)
+            else:
+                pending[row_key] = pack(timestamp) + encode(value)
+                decoded[row_key] = row
+        if self.changelog is not None:
+            self.changelog.extend(written.keys, written.values, written.timestamps)
+
+    def _write_to_cache(self, rows: Mapping[tuple[bytes, int], Row], written: Written) -> None:
+        """Row by row, for any may have to make room for the next."""
+        pack, encode = self._pack_row_start, self._encode_value
+        for log_key in written.latest_keys():
+            data, start = log_key[:-12], unpack_time(log_key, len(log_key) - 12)[0]
+            value, timestamp = row = rows[data, start]
+            if value is None:
+                self._put(data, start, None, None, timestamp)
+            else:
+                self._put(data, start, row, pack(timestamp) + encode(value), timestamp)
+
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+        data, start = self.split(entry.row_key)
+        new, old = (
+            None if stored is None else self.decode_row(stored)[0]
+            for stored in (entry.stored, before)
+        )
+        return Change(self.window(data, start), new, old, entry.timestamp, entry.origin)
+
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        start = unpack_time(key, len(key) - 12)[0]
+        self.advance(start)
+        if not self.is_expired(start):
+            row_key = self.row_key(key[:-12], start)
+            self.forget(row_key)
+            row = None if value is None else self.row_bytes(value, timestamp, headers)
+            self.rows.put(row_key, row)

@@ -1,0 +1,5 @@
+"""A topology as a picture (SVG)."""
+
+from millstream.streams.topology.drawing.svg import to_svg
+
+__all__ = ["to_svg"]
