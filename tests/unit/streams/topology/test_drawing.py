@@ -16,7 +16,7 @@ from millstream.streams import Materialized, StreamsBuilder, TimeWindows, Topolo
 from millstream.streams.topology.drawing.boxes import STORE_GAP, STORE_HEIGHT, scene_of
 from millstream.streams.topology.drawing.layers import lay_out
 
-ORACLE = Path(__file__).parents[2] / "oracle"
+ORACLE = Path(__file__).parents[3] / "oracle"
 SPACE = "{http://www.w3.org/2000/svg}"
 
 

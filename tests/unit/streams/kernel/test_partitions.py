@@ -9,7 +9,7 @@ import pytest
 
 from millstream.streams import Materialized, StreamsBuilder, TimeWindows
 from millstream.streams.serdes import string, time_windowed
-from tests.unit.streams.partitioned_world import PartitionedRun
+from tests.unit.streams.kernel.partitioned_world import PartitionedRun
 from tests.unit.streams.rules.rule_world import TEXT, before_dot, ms, pair
 
 Make = Callable[[StreamsBuilder], None]
