@@ -1,21 +1,12 @@
-"""Worlds for the tests of share state and share groups. Fixtures build, they assert nothing."""
+"""A world for the tests of share state. Fixtures build, they assert nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.dynamic_config import Limited
-from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.metadata.image import MetadataImage
-from tests.support.coordinators.coordinator import SimCoordinator
-from tests.support.coordinators.share_group import SimShareGroup
 from tests.support.coordinators.share_state import SimShareState
 from tests.support.coordinators.streams_group import topics_image
-
-BuildGroup = Callable[..., SimShareGroup]
 
 
 @pytest.fixture
@@ -23,20 +14,3 @@ def world() -> SimShareState:
     """The share state of the topic `orders` with two partitions; every third write of a partition is a snapshot."""
     image = MetadataImage(topics=topics_image({"orders": 2}))
     return SimShareState(image, snapshot_update_records_per_snapshot=2)
-
-
-@pytest.fixture
-def group_with() -> BuildGroup:
-    """A group on the topic `orders` of four partitions that assigns at once; `limits` are those of ShareGroupConfig."""
-
-    def build(sizes: dict[str, int] | None = None, **limits: object) -> SimShareGroup:
-        limits.setdefault("assignment_interval_ms", Limited(0, 0, 15_000))
-        config = GroupCoordinatorConfig(share=ShareGroupConfig(**limits))  # type: ignore[arg-type]  # by name
-        return SimShareGroup(SimCoordinator(config), sizes or {"orders": 4})
-
-    return build
-
-
-@pytest.fixture
-def group(group_with: BuildGroup) -> SimShareGroup:
-    return group_with()

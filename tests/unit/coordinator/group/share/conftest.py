@@ -9,8 +9,8 @@ import pytest
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.share.config import ShareGroupConfig
-from millstream.testing.sim_coordinator import SimCoordinator
-from millstream.testing.sim_share_group import SimShareGroup
+from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.share_group import SimShareGroup
 
 BuildGroup = Callable[..., SimShareGroup]
 
