@@ -13,7 +13,7 @@ from millstream.broker.coordination.internal_topic_creation import ensure_intern
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.transaction_errors import error_code
+from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError

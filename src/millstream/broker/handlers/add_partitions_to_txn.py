@@ -9,13 +9,13 @@ INVALID_PRODUCER_EPOCH.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.transaction_errors import error_code, partitions_of
 from millstream.broker.requests.turns import in_turns
+from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidRequest,
@@ -30,6 +30,7 @@ from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
@@ -55,13 +56,32 @@ async def handle(
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
 
 
+def failed(
+    request: AddPartitionsToTxnRequest, version: int, error: KafkaError
+) -> AddPartitionsToTxnResponse:
+    if version >= _BATCHED_VERSION:
+        return AddPartitionsToTxnResponse(error_code=error.code)
+    return AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=[
+            AddPartitionsToTxnTopicResult(
+                topic.name,
+                [
+                    AddPartitionsToTxnPartitionResult(number, error.code)
+                    for number in topic.partitions
+                ],
+            )
+            for topic in request.v3_and_below_topics
+        ]
+    )
+
+
 async def _add(
     asked: AddPartitionsToTxnTransaction, context: RequestContext
 ) -> AddPartitionsToTxnResult:
     image = context.node.metadata.image
     unknown = {
         each
-        async for each in in_turns(partitions_of(asked.topics))
+        async for each in in_turns(_partitions_of(asked.topics))
         if image.partition(*each) is None
     }
     if unknown:
@@ -102,3 +122,10 @@ async def _refused(
         async for topic in in_turns(asked.topics)
     ]
     return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=results)
+
+
+def _partitions_of(
+    topics: Iterable[AddPartitionsToTxnTopic],
+) -> Iterator[TopicPartition]:
+    """One after another, as there may be very many."""
+    return (TopicPartition(topic.name, number) for topic in topics for number in topic.partitions)

@@ -12,10 +12,12 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
+    AlterClientQuotasResponseEntryData,
 )
 
 API = ApiSpec(ApiKey.ALTER_CLIENT_QUOTAS, versions=range(2))
@@ -25,3 +27,16 @@ def handle(
     request: AlterClientQuotasRequest, context: RequestContext
 ) -> Awaitable[AlterClientQuotasResponse]:
     return context.node.controller.submit(Controller.handle_alter_client_quotas, request)
+
+
+def failed(
+    request: AlterClientQuotasRequest, _version: int, error: KafkaError
+) -> AlterClientQuotasResponse:
+    return AlterClientQuotasResponse(
+        entries=[
+            AlterClientQuotasResponseEntryData(
+                error_code=error.code, error_message=str(error), entity=entry.entity
+            )
+            for entry in request.entries
+        ]
+    )

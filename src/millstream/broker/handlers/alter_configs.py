@@ -13,8 +13,13 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from millstream.protocol.generated.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
 
 API = ApiSpec(ApiKey.ALTER_CONFIGS, versions=range(3))
 
@@ -23,3 +28,17 @@ def handle(
     request: AlterConfigsRequest, context: RequestContext
 ) -> Awaitable[AlterConfigsResponse]:
     return context.node.controller.submit(Controller.handle_alter_configs, request)
+
+
+def failed(request: AlterConfigsRequest, _version: int, error: KafkaError) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=error.code,
+                error_message=str(error),
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )

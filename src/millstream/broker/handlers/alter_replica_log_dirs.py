@@ -43,6 +43,24 @@ def handle(
     )
 
 
+def failed(
+    request: AlterReplicaLogDirsRequest, _version: int, error: KafkaError
+) -> AlterReplicaLogDirsResponse:
+    results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
+    for directory in request.dirs:
+        for topic in directory.topics:
+            results.setdefault(topic.name, []).extend(
+                AlterReplicaLogDirPartitionResult(partition_index=number, error_code=error.code)
+                for number in topic.partitions
+            )
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(topic_name=name, partitions=partitions)
+            for name, partitions in results.items()
+        ]
+    )
+
+
 def _move(path: str, topic: str, number: int, context: RequestContext) -> int:
     try:
         target = _directory(path, context)

@@ -13,10 +13,12 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
 )
 
 API = ApiSpec(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=range(1))
@@ -26,3 +28,18 @@ def handle(
     request: AlterUserScramCredentialsRequest, context: RequestContext
 ) -> Awaitable[AlterUserScramCredentialsResponse]:
     return context.node.controller.submit(Controller.handle_alter_user_scram_credentials, request)
+
+
+def failed(
+    request: AlterUserScramCredentialsRequest, _version: int, error: KafkaError
+) -> AlterUserScramCredentialsResponse:
+    deleted = [each.name for each in request.deletions]
+    users = dict.fromkeys(deleted + [each.name for each in request.upsertions])
+    return AlterUserScramCredentialsResponse(
+        results=[
+            AlterUserScramCredentialsResult(
+                user=user, error_code=error.code, error_message=str(error)
+            )
+            for user in users
+        ]
+    )

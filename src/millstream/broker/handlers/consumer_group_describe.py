@@ -33,6 +33,17 @@ async def handle(
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
+def failed(
+    request: ConsumerGroupDescribeRequest, _version: int, error: KafkaError
+) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(
+        groups=[
+            DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))
+            for group_id in request.group_ids
+        ]
+    )
+
+
 async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     request = ConsumerGroupDescribeRequest(group_ids=[group_id])
     try:

@@ -12,9 +12,13 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
-from millstream.errors import SecurityDisabled
+from millstream.errors import KafkaError, SecurityDisabled
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.create_acls import CreateAclsRequest, CreateAclsResponse
+from millstream.protocol.generated.create_acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
 
 API = ApiSpec(ApiKey.CREATE_ACLS, versions=range(1, 4))
 
@@ -24,3 +28,9 @@ def handle(request: CreateAclsRequest, context: RequestContext) -> Awaitable[Cre
     if not context.node.config.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
     return context.node.controller.submit(Controller.handle_create_acls, request)
+
+
+def failed(request: CreateAclsRequest, _version: int, error: KafkaError) -> CreateAclsResponse:
+    return CreateAclsResponse(
+        results=[AclCreationResult(error.code, str(error)) for _ in request.creations]
+    )

@@ -13,10 +13,12 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
 )
 
 API = ApiSpec(ApiKey.CREATE_PARTITIONS, versions=range(4))
@@ -26,3 +28,16 @@ def handle(
     request: CreatePartitionsRequest, context: RequestContext
 ) -> Awaitable[CreatePartitionsResponse]:
     return context.node.controller.submit(Controller.handle_create_partitions, request)
+
+
+def failed(
+    request: CreatePartitionsRequest, _version: int, error: KafkaError
+) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(
+                name=topic.name, error_code=error.code, error_message=str(error)
+            )
+            for topic in request.topics
+        ]
+    )

@@ -14,8 +14,13 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from millstream.protocol.generated.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 
 API = ApiSpec(ApiKey.CREATE_TOPICS, versions=range(2, 8))
 
@@ -24,3 +29,12 @@ def handle(
     request: CreateTopicsRequest, context: RequestContext
 ) -> Awaitable[CreateTopicsResponse]:
     return context.node.controller.submit(Controller.handle_create_topics, request)
+
+
+def failed(request: CreateTopicsRequest, _version: int, error: KafkaError) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(name=topic.name, error_code=error.code, error_message=str(error))
+            for topic in request.topics
+        ]
+    )

@@ -11,9 +11,13 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
-from millstream.errors import SecurityDisabled
+from millstream.errors import KafkaError, SecurityDisabled
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.delete_acls import DeleteAclsRequest, DeleteAclsResponse
+from millstream.protocol.generated.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
 
 API = ApiSpec(ApiKey.DELETE_ACLS, versions=range(1, 4))
 
@@ -23,3 +27,9 @@ def handle(request: DeleteAclsRequest, context: RequestContext) -> Awaitable[Del
     if not context.node.config.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
     return context.node.controller.submit(Controller.handle_delete_acls, request)
+
+
+def failed(request: DeleteAclsRequest, _version: int, error: KafkaError) -> DeleteAclsResponse:
+    return DeleteAclsResponse(
+        filter_results=[DeleteAclsFilterResult(error.code, str(error)) for _ in request.filters]
+    )

@@ -25,6 +25,15 @@ async def handle(request: DeleteGroupsRequest, context: RequestContext) -> Delet
     return DeleteGroupsResponse(results=[await _delete(name, context) for name in names])
 
 
+def failed(request: DeleteGroupsRequest, _version: int, error: KafkaError) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(
+        results=[
+            DeletableGroupResult(group_id=group, error_code=error.code)
+            for group in request.groups_names
+        ]
+    )
+
+
 async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
     request = DeleteGroupsRequest(groups_names=[group_id])
     try:

@@ -44,6 +44,27 @@ def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteReco
     )
 
 
+def failed(
+    request: DeleteRecordsRequest, _version: int, error: KafkaError
+) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[
+                    DeleteRecordsPartitionResult(
+                        partition_index=asked.partition_index,
+                        low_watermark=_UNKNOWN_LOW_WATERMARK,
+                        error_code=error.code,
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _delete(
     topic: str, number: int, offset: int, context: RequestContext
 ) -> DeleteRecordsPartitionResult:

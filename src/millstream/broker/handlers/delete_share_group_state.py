@@ -37,6 +37,25 @@ async def handle(
     return response
 
 
+def failed(
+    request: DeleteShareGroupStateRequest, _version: int, error: KafkaError
+) -> DeleteShareGroupStateResponse:
+    return DeleteShareGroupStateResponse(
+        results=[
+            DeleteStateResult(
+                topic_id=topic.topic_id,
+                partitions=[
+                    PartitionResult(
+                        partition=asked.partition, error_code=error.code, error_message=str(error)
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 async def _delete(key: SharePartitionKey, context: RequestContext) -> PartitionResult:
     try:
         await context.node.share_groups.state.ask(

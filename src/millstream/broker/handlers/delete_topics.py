@@ -12,9 +12,14 @@ from typing import Final
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
-from millstream.errors import InvalidRequest, TopicDeletionDisabled
+from millstream.errors import InvalidRequest, KafkaError, TopicDeletionDisabled
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from millstream.protocol.generated.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
 
 API = ApiSpec(ApiKey.DELETE_TOPICS, versions=range(1, 7))
 
@@ -28,3 +33,18 @@ async def handle(request: DeleteTopicsRequest, context: RequestContext) -> Delet
             if result.error_code == TopicDeletionDisabled.code:
                 result.error_code = InvalidRequest.code
     return response
+
+
+def failed(request: DeleteTopicsRequest, version: int, error: KafkaError) -> DeleteTopicsResponse:
+    named = [DeleteTopicState(name=name) for name in request.topic_names]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                error_code=error.code,
+                error_message=str(error),
+            )
+            for topic in (request.topics if version >= 6 else named)
+        ]
+    )

@@ -13,7 +13,7 @@ from enum import IntEnum
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.client_quotas import ENTITY_TYPES, IP
-from millstream.errors import InvalidRequest, UnsupportedVersion
+from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
 from millstream.metadata.stored_security import QuotaEntity
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_client_quotas import (
@@ -50,6 +50,14 @@ def handle(
             for entity, limits in context.node.metadata.image.client_quotas.items()
             if _is_asked_for(entity, conditions, strict=request.strict)
         ]
+    )
+
+
+def failed(
+    _request: DescribeClientQuotasRequest, _version: int, error: KafkaError
+) -> DescribeClientQuotasResponse:
+    return DescribeClientQuotasResponse(
+        error_code=error.code, error_message=str(error), entries=None
     )
 
 

@@ -49,6 +49,22 @@ def handle(request: DescribeConfigsRequest, context: RequestContext) -> Describe
     )
 
 
+def failed(
+    request: DescribeConfigsRequest, _version: int, error: KafkaError
+) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(
+                error_code=error.code,
+                error_message=str(error),
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
 def _describe(
     resource: DescribeConfigsResource, request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResult:

@@ -36,6 +36,18 @@ async def handle(request: DescribeGroupsRequest, context: RequestContext) -> Des
     return DescribeGroupsResponse(groups=groups)
 
 
+def failed(
+    request: DescribeGroupsRequest, version: int, error: KafkaError
+) -> DescribeGroupsResponse:
+    message = str(error) if version >= 6 else None
+    return DescribeGroupsResponse(
+        groups=[
+            DescribedGroup(error_code=error.code, error_message=message, group_id=group)
+            for group in request.groups
+        ]
+    )
+
+
 async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     request = DescribeGroupsRequest(groups=[group_id])
     try:

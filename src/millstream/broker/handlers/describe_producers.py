@@ -33,6 +33,23 @@ def handle(request: DescribeProducersRequest, context: RequestContext) -> Descri
     )
 
 
+def failed(
+    request: DescribeProducersRequest, _version: int, error: KafkaError
+) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                topic.name,
+                [
+                    PartitionResponse(number, error.code, str(error))
+                    for number in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _describe(topic: str, number: int, context: RequestContext) -> PartitionResponse:
     try:
         check_topic_name(topic)

@@ -42,6 +42,19 @@ async def handle(
     )
 
 
+def failed(
+    request: DescribeShareGroupOffsetsRequest, _version: int, error: KafkaError
+) -> DescribeShareGroupOffsetsResponse:
+    return DescribeShareGroupOffsetsResponse(
+        groups=[
+            DescribeShareGroupOffsetsResponseGroup(
+                group_id=group.group_id, error_code=error.code, error_message=str(error)
+            )
+            for group in request.groups
+        ]
+    )
+
+
 async def _describe(
     group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseGroup:

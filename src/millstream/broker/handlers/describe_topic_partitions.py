@@ -62,6 +62,17 @@ async def handle(
     return response
 
 
+def failed(
+    request: DescribeTopicPartitionsRequest, _version: int, error: KafkaError
+) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            DescribeTopicPartitionsResponseTopic(error_code=error.code, name=topic.name)
+            for topic in request.topics
+        ]
+    )
+
+
 def _check_cursor(cursor: Cursor, request: DescribeTopicPartitionsRequest) -> None:
     if request.topics and all(topic.name != cursor.topic_name for topic in request.topics):
         raise InvalidRequest(

@@ -26,6 +26,17 @@ async def handle(
     return DescribeTransactionsResponse(transaction_states=described)
 
 
+def failed(
+    request: DescribeTransactionsRequest, _version: int, error: KafkaError
+) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(
+        transaction_states=[
+            TransactionState(error_code=error.code, transactional_id=transactional_id)
+            for transactional_id in request.transactional_ids
+        ]
+    )
+
+
 async def _describe(transactional_id: str, context: RequestContext) -> TransactionState:
     try:
         if not transactional_id:

@@ -12,8 +12,14 @@ from collections.abc import Awaitable
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from millstream.protocol.generated.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
 
 API = ApiSpec(ApiKey.ELECT_LEADERS, versions=range(3))
 
@@ -22,3 +28,22 @@ def handle(
     request: ElectLeadersRequest, context: RequestContext
 ) -> Awaitable[ElectLeadersResponse]:
     return context.node.controller.submit(Controller.handle_elect_leaders, request)
+
+
+def failed(request: ElectLeadersRequest, version: int, error: KafkaError) -> ElectLeadersResponse:
+    """From version 1 on at the top too."""
+    return ElectLeadersResponse(
+        error_code=error.code if version >= 1 else 0,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=asked.topic,
+                partition_result=[
+                    PartitionResult(
+                        partition_id=partition, error_code=error.code, error_message=str(error)
+                    )
+                    for partition in asked.partitions
+                ],
+            )
+            for asked in request.topic_partitions or ()
+        ],
+    )

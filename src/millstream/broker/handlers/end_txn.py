@@ -13,7 +13,7 @@ from typing import Final
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.transaction_errors import error_code
+from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey

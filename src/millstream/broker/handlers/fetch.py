@@ -94,6 +94,27 @@ def handle(
     return _wait_and_answer(waiting, session, limits, context)
 
 
+def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
+    """From version 7 on the top-level error says it all."""
+    if version >= 7:
+        return FetchResponse(error_code=error.code)
+    return FetchResponse(
+        responses=[
+            FetchableTopicResponse(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                partitions=[
+                    PartitionData(
+                        partition_index=asked.partition, error_code=error.code, high_watermark=-1
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 async def _handle_in_turns(
     asked: Sequence[Asked], session: FetchContext, limits: _Limits, context: RequestContext
 ) -> FetchResponse:

@@ -72,6 +72,23 @@ async def handle(
     )
 
 
+def failed(
+    request: FindCoordinatorRequest, version: int, error: KafkaError
+) -> FindCoordinatorResponse:
+    if version < 4:
+        return FindCoordinatorResponse(
+            error_code=error.code, error_message=str(error), node_id=-1, port=-1
+        )
+    return FindCoordinatorResponse(
+        coordinators=[
+            Coordinator(
+                key=key, node_id=-1, port=-1, error_code=error.code, error_message=str(error)
+            )
+            for key in request.coordinator_keys
+        ]
+    )
+
+
 async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     try:
         topic = check_key_type(key_type, context.version)

@@ -47,6 +47,22 @@ async def handle(
     return there
 
 
+def failed(
+    request: IncrementalAlterConfigsRequest, _version: int, error: KafkaError
+) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=error.code,
+                error_message=str(error),
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
 def _is_logger(resource: AlterConfigsResource) -> bool:
     return resource.resource_type == ConfigResourceType.BROKER_LOGGER
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.transaction_errors import error_code
+from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.model import NO_PRODUCER_ID
@@ -52,3 +52,9 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
             producer_id=NO_PRODUCER_ID,
             producer_epoch=_NO_EPOCH,
         )
+
+
+def failed(
+    _request: InitProducerIdRequest, _version: int, error: KafkaError
+) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error.code, producer_id=-1, producer_epoch=-1)

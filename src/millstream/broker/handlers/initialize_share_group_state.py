@@ -38,6 +38,25 @@ async def handle(
     return response
 
 
+def failed(
+    request: InitializeShareGroupStateRequest, _version: int, error: KafkaError
+) -> InitializeShareGroupStateResponse:
+    return InitializeShareGroupStateResponse(
+        results=[
+            InitializeStateResult(
+                topic_id=topic.topic_id,
+                partitions=[
+                    PartitionResult(
+                        partition=asked.partition, error_code=error.code, error_message=str(error)
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 async def _initialize(
     key: SharePartitionKey, asked: PartitionData, context: RequestContext
 ) -> PartitionResult:

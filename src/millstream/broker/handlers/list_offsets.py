@@ -73,6 +73,23 @@ async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOf
     )
 
 
+def failed(request: ListOffsetsRequest, _version: int, error: KafkaError) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(
+                        partition_index=asked.partition_index, error_code=error.code
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 async def _answer(
     topic: str,
     asked: ListOffsetsPartition,

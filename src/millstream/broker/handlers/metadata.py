@@ -24,6 +24,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     InvalidRequest,
     InvalidTopic,
+    KafkaError,
     LeaderNotAvailable,
     ListenerNotFound,
     ReplicaNotAvailable,
@@ -60,6 +61,20 @@ def handle(
     missing = _to_create(request, context)
     return (
         _answer_after_creation(request, missing, context) if missing else _answer(request, context)
+    )
+
+
+def failed(request: MetadataRequest, version: int, error: KafkaError) -> MetadataResponse:
+    return MetadataResponse(
+        error_code=error.code,
+        topics=[
+            MetadataResponseTopic(
+                error_code=error.code,
+                name=topic.name if version >= 12 else topic.name or "",
+                topic_id=topic.topic_id,
+            )
+            for topic in request.topics or ()
+        ],
     )
 
 

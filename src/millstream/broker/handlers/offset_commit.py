@@ -59,6 +59,24 @@ async def handle(request: OffsetCommitRequest, context: RequestContext) -> Offse
     )
 
 
+def failed(request: OffsetCommitRequest, _version: int, error: KafkaError) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(
+                        partition_index=asked.partition_index, error_code=error.code
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _resolve(
     image: MetadataImage, topic: OffsetCommitRequestTopic, version: int
 ) -> TopicImage | None:

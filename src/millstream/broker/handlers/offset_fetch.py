@@ -45,6 +45,35 @@ async def handle(request: OffsetFetchRequest, context: RequestContext) -> Offset
     )
 
 
+def failed(request: OffsetFetchRequest, version: int, error: KafkaError) -> OffsetFetchResponse:
+    if version >= 8:
+        return OffsetFetchResponse(
+            groups=[
+                OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
+                for group in request.groups
+            ]
+        )
+    if version >= 2:
+        return OffsetFetchResponse(error_code=error.code)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=index,
+                        committed_offset=-1,
+                        metadata="",
+                        error_code=error.code,
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ]
+    )
+
+
 async def _handle_one_group(
     request: OffsetFetchRequest, context: RequestContext
 ) -> OffsetFetchResponse:

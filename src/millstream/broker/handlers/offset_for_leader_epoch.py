@@ -37,6 +37,23 @@ def handle(
     )
 
 
+def failed(
+    request: OffsetForLeaderEpochRequest, _version: int, error: KafkaError
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[
+                    EpochEndOffset(error_code=error.code, partition=asked.partition)
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _answer(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
     try:
         partition = context.node.partitions.get(topic, asked.partition)

@@ -28,7 +28,7 @@ from typing import Final, Self
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node.node import Node
 from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.error_responses import NoAnswer
+from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.flush_policy import must_sync
 from millstream.broker.transactions.transactional_produce import (
@@ -188,6 +188,29 @@ def handle(
         return _answer(appending)
     append = partial(_append_transactional, appending, transactional)
     return _answer_later(appending, appends.run(sender, append))
+
+
+def failed(request: ProduceRequest, _version: int, error: KafkaError) -> ProduceResponse:
+    if request.acks == 0:
+        raise NoAnswer(f"a produce with acks=0 failed: {error}")
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(
+                        index=data.index,
+                        error_code=error.code,
+                        base_offset=-1,
+                        error_message=error.detail,
+                    )
+                    for data in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
 
 
 async def _answer_later(

@@ -39,6 +39,25 @@ async def handle(
     return response
 
 
+def failed(
+    request: ReadShareGroupStateSummaryRequest, _version: int, error: KafkaError
+) -> ReadShareGroupStateSummaryResponse:
+    return ReadShareGroupStateSummaryResponse(
+        results=[
+            ReadStateSummaryResult(
+                topic_id=topic.topic_id,
+                partitions=[
+                    PartitionResult(
+                        partition=asked.partition, error_code=error.code, error_message=str(error)
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 async def _read(
     key: SharePartitionKey, asked: PartitionData, context: RequestContext
 ) -> PartitionResult:

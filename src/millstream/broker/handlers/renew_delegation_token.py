@@ -13,6 +13,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.controller.controller import Controller
 from millstream.controller.delegation_tokens import RequestOf
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenRequest,
@@ -29,3 +30,9 @@ def handle(
     check_may_ask_for_tokens(context)
     asked = RequestOf(context.connection.principal, request)
     return context.node.controller.submit(Controller.handle_renew_delegation_token, asked)
+
+
+def failed(
+    _request: RenewDelegationTokenRequest, _version: int, error: KafkaError
+) -> RenewDelegationTokenResponse:
+    return RenewDelegationTokenResponse(error_code=error.code, expiry_timestamp_ms=-1)

@@ -32,6 +32,17 @@ async def handle(
     return ShareGroupDescribeResponse(groups=groups)
 
 
+def failed(
+    request: ShareGroupDescribeRequest, _version: int, error: KafkaError
+) -> ShareGroupDescribeResponse:
+    return ShareGroupDescribeResponse(
+        groups=[
+            DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))
+            for group_id in request.group_ids
+        ]
+    )
+
+
 async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     try:
         if not group_id:

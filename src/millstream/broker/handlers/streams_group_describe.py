@@ -33,6 +33,16 @@ async def handle(
     return StreamsGroupDescribeResponse(groups=groups)
 
 
+def failed(
+    request: StreamsGroupDescribeRequest, _version: int, error: KafkaError
+) -> StreamsGroupDescribeResponse:
+    return StreamsGroupDescribeResponse(
+        groups=[
+            DescribedGroup(error_code=error.code, group_id=group) for group in request.group_ids
+        ]
+    )
+
+
 async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     request = StreamsGroupDescribeRequest(group_ids=[group_id])
     try:

@@ -68,6 +68,23 @@ async def handle(
     )
 
 
+def failed(
+    request: TxnOffsetCommitRequest, _version: int, error: KafkaError
+) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                [
+                    TxnOffsetCommitResponsePartition(partition.partition_index, error.code)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _known_part(
     topic: TxnOffsetCommitRequestTopic, image: MetadataImage
 ) -> TxnOffsetCommitRequestTopic:

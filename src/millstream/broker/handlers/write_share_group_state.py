@@ -40,6 +40,25 @@ async def handle(
     return response
 
 
+def failed(
+    request: WriteShareGroupStateRequest, _version: int, error: KafkaError
+) -> WriteShareGroupStateResponse:
+    return WriteShareGroupStateResponse(
+        results=[
+            WriteStateResult(
+                topic_id=topic.topic_id,
+                partitions=[
+                    PartitionResult(
+                        partition=asked.partition, error_code=error.code, error_message=str(error)
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 async def _write(
     key: SharePartitionKey, asked: PartitionData, context: RequestContext
 ) -> PartitionResult:

@@ -35,6 +35,29 @@ async def handle(
     return WriteTxnMarkersResponse(markers=results)
 
 
+def failed(
+    request: WriteTxnMarkersRequest, _version: int, error: KafkaError
+) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                marker.producer_id,
+                [
+                    WritableTxnMarkerTopicResult(
+                        topic.name,
+                        [
+                            WritableTxnMarkerPartitionResult(number, error.code)
+                            for number in topic.partition_indexes
+                        ],
+                    )
+                    for topic in marker.topics
+                ],
+            )
+            for marker in request.markers
+        ]
+    )
+
+
 async def _write(asked: WritableTxnMarker, markers: TransactionMarkers) -> WritableTxnMarkerResult:
     """To all partitions at once, so that they share what they wait for."""
     marker = TransactionMarker(

@@ -36,7 +36,7 @@ from millstream.broker.node.node import Node, NodeIdentity
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.purgatory import Purgatory
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.requests.token_requests import remove_expired_tokens
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.background import BackgroundWork
@@ -279,7 +279,7 @@ class NodeParts:
         producer_ids = ProducerIds(self._controller, self._identity.node_id)
         markers = TransactionMarkers(self._partitions, groups, services)
         return Node(
-            apis=tuple(handler.api for handler in HANDLERS.values()),
+            apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
             identity=self._identity,
             life=self._life,
             client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),

@@ -22,7 +22,7 @@ from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.requests.dispatch import Dispatcher
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError
@@ -147,7 +147,8 @@ class NodeProcess:
             await self._start(parts, advertised)
             tasks.start(
                 self._server.serve(
-                    Dispatcher(parts.node, HANDLERS), parts.node.share_groups.connection_closed
+                    Dispatcher(parts.node, BROKER_HANDLERS),
+                    parts.node.share_groups.connection_closed,
                 ),
                 "connections",
             )

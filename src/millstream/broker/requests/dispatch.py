@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, cast
 from millstream.broker.metrics.request_metrics import ApiMetrics, RequestMetrics
 from millstream.broker.node.node import Node
 from millstream.broker.produce.request_width import has_many_partitions
-from millstream.broker.requests.error_responses import NoAnswer, error_response
+from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
@@ -44,6 +44,7 @@ class _Route:
 
     __slots__ = (
         "decode",
+        "failed",
         "handle",
         "has_error_code",
         "highest",
@@ -63,6 +64,7 @@ class _Route:
         self.handle: Callable[[Message, RequestContext], Message | Awaitable[Message] | None] = (
             handler.handle
         )
+        self.failed = handler.failed
         self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
             handler.api.key
         ).decode
@@ -131,7 +133,7 @@ class Dispatcher:
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
-            response = _encode_error(header, message, _told_error(route, header, error))
+            response = _encode_error(route, header, message, _told_error(route, header, error))
         route.metrics.answered_at_once(version, begin_ns, self._now_ns())
         return response
 
@@ -179,7 +181,7 @@ class Dispatcher:
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - see `handle`
-            tell = partial(_encode_error, header, message, _told_error(route, header, error))
+            tell = partial(_encode_error, route, header, message, _told_error(route, header, error))
             response = await self._in_thread(tell) if in_thread else tell()
         route.metrics.answered_later(version, *times, self._now_ns())
         return response
@@ -226,11 +228,13 @@ def _told_error(route: _Route, header: RequestHeader, error: Exception) -> Kafka
     return error
 
 
-def _encode_error(header: RequestHeader, message: Message, error: KafkaError) -> Response:
+def _encode_error(
+    route: _Route, header: RequestHeader, message: Message, error: KafkaError
+) -> Response:
     """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
-    key, version = ApiKey(header.request_api_key), header.request_api_version
+    key, version = route.key, header.request_api_version
     try:
-        response = error_response(key, version, message, error)
+        response = route.failed(message, version, error)
         return encode_response(key, version, header.correlation_id, response)
     except NoAnswer:
         raise

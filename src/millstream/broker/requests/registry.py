@@ -1,197 +1,70 @@
-"""The APIs this broker serves: one line per handler module. ApiVersions, dispatch and the compatibility page read it."""
+"""The APIs that a node serves, found from the modules of `broker.handlers`, and what each listener serves of them.
+
+ApiVersions, dispatch and the compatibility page read it. Owns no policy: a handler module says everything about its API.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import pkgutil
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from millstream.broker.handlers import (
-    add_offsets_to_txn,
-    add_partitions_to_txn,
-    add_raft_voter,
-    alter_client_quotas,
-    alter_configs,
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    alter_share_group_offsets,
-    alter_user_scram_credentials,
-    api_versions,
-    consumer_group_describe,
-    consumer_group_heartbeat,
-    create_acls,
-    create_delegation_token,
-    create_partitions,
-    create_topics,
-    delete_acls,
-    delete_groups,
-    delete_records,
-    delete_share_group_offsets,
-    delete_share_group_state,
-    delete_topics,
-    describe_acls,
-    describe_client_quotas,
-    describe_cluster,
-    describe_configs,
-    describe_delegation_token,
-    describe_groups,
-    describe_log_dirs,
-    describe_producers,
-    describe_quorum,
-    describe_share_group_offsets,
-    describe_topic_partitions,
-    describe_transactions,
-    describe_user_scram_credentials,
-    elect_leaders,
-    end_txn,
-    expire_delegation_token,
-    fetch,
-    find_coordinator,
-    get_telemetry_subscriptions,
-    heartbeat,
-    incremental_alter_configs,
-    init_producer_id,
-    initialize_share_group_state,
-    join_group,
-    leave_group,
-    list_config_resources,
-    list_groups,
-    list_offsets,
-    list_partition_reassignments,
-    list_transactions,
-    metadata,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    offset_for_leader_epoch,
-    produce,
-    push_telemetry,
-    read_share_group_state,
-    read_share_group_state_summary,
-    remove_raft_voter,
-    renew_delegation_token,
-    sasl_authenticate,
-    sasl_handshake,
-    share_acknowledge,
-    share_fetch,
-    share_group_describe,
-    share_group_heartbeat,
-    streams_group_describe,
-    streams_group_heartbeat,
-    sync_group,
-    txn_offset_commit,
-    unregister_broker,
-    update_features,
-    write_share_group_state,
-    write_txn_markers,
-)
+from millstream.broker import handlers
 from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.failure import Failed, error_at_the_top
 from millstream.broker.requests.request_context import RequestContext
-from millstream.protocol.api import ApiKey
+from millstream.errors import KafkaError
+from millstream.protocol.api import BROKER_APIS, CONTROLLER_APIS, ApiKey, Message
 
-Message = Any  # Any: the generated classes of the handler's own API key; no type joins a key to its classes
-HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
-
-_MODULES: Final[tuple[ModuleType, ...]] = (
-    add_offsets_to_txn,
-    add_partitions_to_txn,
-    add_raft_voter,
-    alter_client_quotas,
-    alter_configs,
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    alter_share_group_offsets,
-    alter_user_scram_credentials,
-    api_versions,
-    consumer_group_describe,
-    consumer_group_heartbeat,
-    create_acls,
-    create_delegation_token,
-    create_partitions,
-    create_topics,
-    delete_acls,
-    delete_groups,
-    delete_records,
-    delete_share_group_offsets,
-    delete_share_group_state,
-    delete_topics,
-    describe_acls,
-    describe_client_quotas,
-    describe_cluster,
-    describe_configs,
-    describe_delegation_token,
-    describe_groups,
-    describe_log_dirs,
-    describe_producers,
-    describe_quorum,
-    describe_share_group_offsets,
-    describe_topic_partitions,
-    describe_transactions,
-    describe_user_scram_credentials,
-    elect_leaders,
-    end_txn,
-    expire_delegation_token,
-    fetch,
-    find_coordinator,
-    get_telemetry_subscriptions,
-    heartbeat,
-    incremental_alter_configs,
-    init_producer_id,
-    initialize_share_group_state,
-    join_group,
-    leave_group,
-    list_config_resources,
-    list_groups,
-    list_offsets,
-    list_partition_reassignments,
-    list_transactions,
-    metadata,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    offset_for_leader_epoch,
-    produce,
-    push_telemetry,
-    read_share_group_state,
-    read_share_group_state_summary,
-    remove_raft_voter,
-    renew_delegation_token,
-    sasl_authenticate,
-    sasl_handshake,
-    share_acknowledge,
-    share_fetch,
-    share_group_describe,
-    share_group_heartbeat,
-    streams_group_describe,
-    streams_group_heartbeat,
-    sync_group,
-    txn_offset_commit,
-    unregister_broker,
-    update_features,
-    write_share_group_state,
-    write_txn_markers,
-)
+HandleFunction = Callable[[Any, RequestContext], "Message | Awaitable[Message] | None"]
+"""Any: the generated class of the handler's own API key; no type joins a key to its classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """An API and the function that serves it.
+    """An API, the function that serves it, and the function that says that a whole request failed.
 
     `handle` gives the response at once when nothing must wait (the fast path), an awaitable when something must,
     and None when the client wants no answer (acks=0). The awaitable is cancelled when the connection closes: what mutates
     state goes through its owner (a partition, a coordinator, the controller), never through the waiting handler.
-    A KafkaError it raises becomes the API's top-level error.
+    A KafkaError it raises is answered by `failed`, which raises NoAnswer when the client wants none.
     """
 
     api: ApiSpec
     handle: HandleFunction
+    failed: Failed
 
 
-def _registered(modules: tuple[ModuleType, ...]) -> Mapping[ApiKey, Handler]:
-    handlers = {module.API.key: Handler(module.API, module.handle) for module in modules}
-    assert len(handlers) == len(modules), "two handler modules declare the same API key"
-    return MappingProxyType(handlers)
+def _handler(module: ModuleType) -> Handler:
+    api: ApiSpec = module.API
+    return Handler(api, module.handle, getattr(module, "failed", error_at_the_top(api.key)))
 
 
-HANDLERS: Final[Mapping[ApiKey, Handler]] = _registered(_MODULES)
+def _found() -> Mapping[ApiKey, Handler]:
+    names = [found.name for found in pkgutil.iter_modules(handlers.__path__)]
+    served = [_handler(import_module(f"{handlers.__name__}.{name}")) for name in names]
+    by_key = {handler.api.key: handler for handler in served}
+    assert len(by_key) == len(served), "two handler modules declare the same API key"
+    return MappingProxyType(by_key)
+
+
+def _on(listener_apis: Iterable[ApiKey]) -> Mapping[ApiKey, Handler]:
+    of_listener = frozenset(listener_apis)
+    return MappingProxyType({k: handler for k, handler in HANDLERS.items() if k in of_listener})
+
+
+HANDLERS: Final[Mapping[ApiKey, Handler]] = _found()
+BROKER_HANDLERS: Final = _on(BROKER_APIS)
+"""What clients and other brokers are served on the listeners of a broker."""
+CONTROLLER_HANDLERS: Final = _on(CONTROLLER_APIS)
+"""What brokers and administrators are served on the listener of a controller."""
+
+
+def error_response(key: ApiKey, version: int, request: Message, error: KafkaError) -> Message:
+    """The response of API `key` that says that all of `request` failed with `error`. Raises NoAnswer."""
+    handler = HANDLERS.get(key)
+    failed = error_at_the_top(key) if handler is None else handler.failed
+    return failed(request, version, error)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, Protocol, cast
 
-from millstream.broker.requests.error_responses import NoAnswer, error_response
+from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.registry import error_response
 from millstream.errors import ProtocolError, error_for
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey, Message

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from millstream.broker.handlers import produce
-from millstream.broker.requests.error_responses import NoAnswer
+from millstream.broker.requests.failure import NoAnswer
 from millstream.errors import (
     CorruptMessage,
     InvalidProducerIdMapping,

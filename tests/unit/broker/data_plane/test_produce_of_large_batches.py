@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from millstream.broker.handlers import produce
-from millstream.broker.requests.error_responses import NoAnswer
+from millstream.broker.requests.failure import NoAnswer
 from millstream.errors import InvalidRecord
 from millstream.log.append_check import AT_ONCE_BYTES, PART_COST_BYTES
 from millstream.metadata.topic_config import LogConfig

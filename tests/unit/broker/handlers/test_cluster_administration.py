@@ -14,7 +14,7 @@ from millstream.broker.handlers import (
     unregister_broker,
     update_features,
 )
-from millstream.broker.requests.error_responses import error_response
+from millstream.broker.requests.registry import error_response
 from millstream.errors import (
     DuplicateVoter,
     InconsistentClusterId,

@@ -19,7 +19,7 @@ from millstream.broker.handlers import (
     sasl_authenticate,
     sasl_handshake,
 )
-from millstream.broker.requests.error_responses import error_response
+from millstream.broker.requests.registry import error_response
 from millstream.errors import (
     DelegationTokenRequestNotAllowed,
     IllegalSaslState,

@@ -11,7 +11,7 @@ from millstream.broker.handlers import api_versions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.dispatch import Dispatcher
-from millstream.broker.requests.error_responses import NoAnswer
+from millstream.broker.requests.failure import NoAnswer, error_at_the_top
 from millstream.broker.requests.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage
@@ -33,8 +33,14 @@ class StillClock:
 
 def dispatcher(heartbeat: Any = lambda request, context: HeartbeatResponse()) -> Dispatcher:
     handlers = {
-        ApiKey.API_VERSIONS: Handler(api_versions.API, api_versions.handle),
-        ApiKey.HEARTBEAT: Handler(ApiSpec(ApiKey.HEARTBEAT, versions=range(1, 5)), heartbeat),
+        ApiKey.API_VERSIONS: Handler(
+            api_versions.API, api_versions.handle, error_at_the_top(ApiKey.API_VERSIONS)
+        ),
+        ApiKey.HEARTBEAT: Handler(
+            ApiSpec(ApiKey.HEARTBEAT, versions=range(1, 5)),
+            heartbeat,
+            error_at_the_top(ApiKey.HEARTBEAT),
+        ),
     }
     node: Any = SimpleNamespace(
         clock=StillClock(),

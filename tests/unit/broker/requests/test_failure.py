@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.requests.error_responses import NoAnswer, error_response
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.registry import HANDLERS, error_response
 from millstream.errors import ClusterAuthorizationFailed, InvalidTopic
 from millstream.protocol.api import ApiKey, request_class, response_class
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest

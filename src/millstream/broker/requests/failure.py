@@ -1,0 +1,32 @@
+"""Answers to requests that failed as a whole, for APIs whose response has an error at its top.
+
+The other APIs say the error in every item that they were asked for: their handler module has a function `failed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millstream.errors import KafkaError, ProtocolError
+from millstream.protocol.api import ApiKey, Message, response_class
+
+Failed = Callable[[Any, int, KafkaError], Message]
+"""From a request, its version and the error. Any: the generated class of one API key; no type joins a key to its classes."""
+
+
+class NoAnswer(ProtocolError):
+    """The request failed and its client wants no answer: it hears of it by its connection being closed."""
+
+
+def error_at_the_top(key: ApiKey) -> Failed:
+    """Builds the response of API `key` that has nothing but `error_code` and, where there is one, `error_message`."""
+
+    def failed(_request: Message, _version: int, error: KafkaError) -> Message:
+        response: Any = response_class(key)()  # Any: every class that comes here has an error_code
+        response.error_code = error.code
+        if hasattr(response, "error_message"):
+            response.error_message = str(error)
+        return response  # type: ignore[no-any-return]  # it is an instance of response_class(key)
+
+    return failed
