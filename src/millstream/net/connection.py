@@ -172,7 +172,8 @@ class Connection:
             self._stop_reading()
             return
         try:
-            self._read_requests(self._owner.turns.now_s() + TURN_S)
+            turns = self._owner.turns
+            self._read_requests(turns.now_s() + turns.turn_s)
         except ProtocolError as error:
             self._refuse(error)
         if not self.is_closed:
@@ -210,7 +211,14 @@ class Connection:
 
     def take_turn(self) -> None:
         """Starts what may be started, for the time of one turn."""
-        end_s = self._owner.turns.now_s() + TURN_S
+        self._start_until(self._owner.turns.now_s() + TURN_S)
+
+    def _go_on(self) -> None:
+        """The same without having asked: shorter while others wait for their turn."""
+        turns = self._owner.turns
+        self._start_until(turns.now_s() + turns.turn_s)
+
+    def _start_until(self, end_s: float) -> None:
         try:
             self._start_requests(end_s)
             if self._hung_up and self._wants_bytes():
@@ -335,7 +343,7 @@ class Connection:
             if self._next is None and self._receiver.needs_bytes:
                 self._end_turn()
             else:
-                self.take_turn()
+                self._go_on()
             if self.is_idle:
                 self._owner.became_idle()
 
@@ -387,7 +395,7 @@ class Connection:
     def _on_writable(self) -> None:
         self._send()
         if not (self.is_closed or self._writing):
-            self.take_turn()
+            self._go_on()
 
     # End
 

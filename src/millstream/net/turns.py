@@ -1,7 +1,7 @@
 """Gives turns to connections that have more requests than one turn lets them start.
 
 Each gets its turn before one gets a second, and all of them together get so much time before the loop looks at its sockets again,
-however much a few of them have sent.
+however much a few of them have sent, and however many have sent much.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class Turns:
         self, now_s: Callable[[], float], call_soon: Callable[[Callable[[], None]], object]
     ) -> None:
         self.now_s = now_s
+        self.turn_s = TURN_S
+        """How long a connection goes on that begins without having asked. While others wait for theirs: one request."""
         self._call_soon = call_soon
         self._waiting: OrderedDict[Waiting, None] = OrderedDict()
         self._is_called = False
@@ -36,6 +38,7 @@ class Turns:
     def ask(self, asking: Waiting) -> None:
         """`asking` gets a turn, behind all who wait already."""
         self._waiting[asking] = None
+        self.turn_s = 0.0
         self._call()
 
     def forget(self, gone: Waiting) -> None:
@@ -55,3 +58,5 @@ class Turns:
                 break
         if self._waiting:
             self._call()
+        else:
+            self.turn_s = TURN_S

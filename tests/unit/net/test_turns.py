@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from millstream.net.turns import ROUND_S, Turns
+from millstream.net.turns import ROUND_S, TURN_S, Turns
 
 
 @dataclass
@@ -85,3 +85,15 @@ def test_who_asks_twice_has_one_turn_and_who_is_gone_has_none() -> None:
     loop.run_once()
     assert loop.started == ["twice"]
     assert not loop.called, "nobody waits, so nothing runs"
+
+
+def test_who_begins_while_others_wait_has_one_request_and_queues_behind_them() -> None:
+    loop = Loop()
+    turns = loop.turns()
+    assert turns.turn_s == TURN_S
+    turns.ask(Client("busy", loop, turns, left=2, takes_s=ROUND_S))
+    assert turns.turn_s == 0
+    loop.run_once()
+    assert turns.turn_s == 0, "it asked again"
+    loop.run_once()
+    assert turns.turn_s == TURN_S
