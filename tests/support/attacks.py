@@ -4,7 +4,7 @@
         with node.attack():
             ...                     # whatever a client can send to node.bootstrap
 
-`attack` fails when, because of what was done inside it: one callback held the loop for longer than HELD_MS_MAX milliseconds
+`attack` fails when, because of what was done inside it: one round of the loop took longer than HELD_MS_MAX milliseconds
 of CPU, the bystander was not answered, an acknowledged record is missing, memory did not come back, or the log has a traceback.
 With MILLSTREAM_ATTACKS_P99=1 (`make attacks`) it also compares the bystander's 99th percentile, in wall-clock time, with
 that of the time before: only on a machine that has nothing else to do.
@@ -34,7 +34,7 @@ from tests.support.bystander import TOPIC
 from tests.support.clients.raw_client import RawClient
 
 HELD_MS_MAX = 40.0
-"""Of CPU, by one callback. The broker promises 20; a machine shared with others counts some of their time as ours."""
+"""Of CPU, in one round of the loop. The broker promises 20; a machine shared with others counts some of their time as ours."""
 MEMORY_BYTES_MAX = 50 * 1024 * 1024
 """More than before the attack, once it is over."""
 P99_MS_ALLOWED = 50.0
@@ -111,7 +111,7 @@ class AttackedNode:
         self._bystander: _Answering
         self.bootstrap = ""
         self.held_ms = 0.0
-        """By the longest callback of the last attack."""
+        """By the longest round of the last attack."""
         self.latencies: dict[str, Any] = {}
         """Of the bystander during the last attack."""
 
@@ -166,7 +166,7 @@ class AttackedNode:
         hold = self._node.ask()
         self.held_ms = hold["held_ms"]
         assert self.held_ms <= held_ms_max, (
-            f"the loop was held for {self.held_ms:.0f} ms of CPU by {hold['callback']}"
+            f"the loop was held for {self.held_ms:.0f} ms of CPU by {hold['callbacks']}"
         )
         assert "Traceback" not in self.log, self.log
         if _COMPARES_LATENCY:

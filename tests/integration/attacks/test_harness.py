@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+from asyncio.base_events import BaseEventLoop
+from asyncio.events import Handle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from tests.support.attacks import AttackedNode
+from tests.support.watched_node import LoopWatch
 
 
 @pytest.fixture
@@ -31,6 +35,32 @@ def test_ordinary_requests_are_no_attack(node: AttackedNode) -> None:
 def test_a_loop_that_is_held_is_seen(node: AttackedNode) -> None:
     with pytest.raises(AssertionError, match="the loop was held for"), node.attack(held_ms_max=0):
         pass
+
+
+def test_many_short_callbacks_of_one_round_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = LoopWatch()
+
+    async def wake_many_at_once() -> None:
+        woken = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(1_000):
+                tasks.create_task(_work_once(woken))
+            await asyncio.sleep(0)
+            woken.set()
+
+    with monkeypatch.context() as patched:  # what `begin` replaces comes back
+        patched.setattr(Handle, "_run", Handle._run)
+        patched.setattr(BaseEventLoop, "_run_once", BaseEventLoop._run_once)  # type: ignore[attr-defined]  # typeshed leaves it out
+        watch.begin()
+        asyncio.run(wake_many_at_once())
+    longest = watch.take()
+    assert longest["held_ms"] > 0
+    assert "1,000 times Task _work_once" in longest["callbacks"], longest
+
+
+async def _work_once(woken: asyncio.Event) -> None:
+    await woken.wait()
+    sum(range(10_000))
 
 
 def test_a_bystander_that_is_not_answered_is_seen(
