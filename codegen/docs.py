@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from codegen import broker_configs, client_configs, compatibility, guide_pages
-from millstream.cli.flights.topology import flights_topology
+from millstream.cli.demo.topology import flights_topology
 
 ROOT = Path(__file__).resolve().parent.parent
 

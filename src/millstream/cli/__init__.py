@@ -1,1 +1,1 @@
-"""The command line: one module per verb, listed in `millstream.cli.main`."""
+"""The command line: one module or folder per verb, listed in `millstream.cli.main`."""

@@ -36,7 +36,7 @@ def config() -> None:
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Check whether a node would start with FILE, and list settings that have no effect."""
     from millstream.broker.config.broker_config import broker_config, reason_without_effect
-    from millstream.cli.node_settings import read_settings
+    from millstream.cli.server.settings import read_settings
     from millstream.errors import ConfigError
 
     try:
@@ -65,7 +65,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str) -> None:
     """Show the value of KEY, where it comes from and what it does. FILE is a server.properties."""
     from millstream.broker.config.explanation import explanation
-    from millstream.cli.node_settings import read_settings
+    from millstream.cli.server.settings import read_settings
     from millstream.errors import ConfigError
 
     try:

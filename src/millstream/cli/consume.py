@@ -21,7 +21,7 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import INTERRUPTED, ClientCommand
-from millstream.cli.value_formats import FORMATS, format_of
+from millstream.cli.records.value_formats import FORMATS, format_of
 
 if TYPE_CHECKING:
     from millstream.cli.records.offset_choice import Bounds
@@ -309,7 +309,7 @@ def _array(write: Write) -> Write:
 def _shower(options: _Options) -> Callable[[ConsumerRecord], Shown]:
     """Deserializes."""
     from millstream.cli.records.text import Shown
-    from millstream.cli.value_formats import reader
+    from millstream.cli.records.value_formats import reader
 
     registry = options.schema_registry
     read_key = reader(options.key_format, registry, is_key=True)

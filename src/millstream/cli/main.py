@@ -26,13 +26,13 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
         "console": Verb("millstream.cli.console", "console", "Serve the web console."),
-        "demo": Verb("millstream.cli.demo", "demo", "Run an example from end to end."),
+        "demo": Verb("millstream.cli.demo.command", "demo", "Run an example from end to end."),
         "groups": Verb(
-            "millstream.cli.groups", "groups", "List, describe, reset and delete groups."
+            "millstream.cli.groups.command", "groups", "List, describe, reset and delete groups."
         ),
         "perf": Verb("millstream.cli.perf.command", "perf", "Measure a cluster."),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
-        "server": Verb("millstream.cli.server", "server", "Start a node."),
+        "server": Verb("millstream.cli.server.command", "server", "Start a node."),
         "streams": Verb("millstream.cli.streams", "streams", "Describe and draw topologies."),
         "topics": Verb(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."

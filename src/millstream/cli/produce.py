@@ -19,8 +19,8 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import ClientCommand
+from millstream.cli.records.value_formats import FORMATS, format_of
 from millstream.cli.terminal import counted, printable
-from millstream.cli.value_formats import FORMATS, format_of
 
 if TYPE_CHECKING:
     from millstream.cli.records.lines import Headers, Line, Parse
@@ -255,7 +255,7 @@ def _converter(options: _Options) -> Convert | None:
     """Typed text to bytes; None where both are text already."""
     if options.key_format == options.value_format == "string":
         return None
-    from millstream.cli.value_formats import writer
+    from millstream.cli.records.value_formats import writer
 
     registry = options.schema_registry
     write_key = writer(options.key_format, options.key_schema, registry, is_key=True)

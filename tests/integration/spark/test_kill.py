@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from millstream.cli.flights.data import load_flights, load_side_table
-from millstream.cli.flights.pipeline import _create_topics, _produce
-from millstream.cli.flights.results import read_results
-from millstream.cli.flights.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY
-from millstream.cli.flights.verification import expected
+from millstream.cli.demo.data import load_flights, load_side_table
+from millstream.cli.demo.pipeline import _create_topics, _produce
+from millstream.cli.demo.results import read_results
+from millstream.cli.demo.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY
+from millstream.cli.demo.verification import expected
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_S
 
@@ -32,7 +32,7 @@ KILLS = int(os.environ.get("MILLSTREAM_KILLS", "3"))
 
 _APPLICATION = """
 import sys
-from millstream.cli.flights.topology import APPLICATION_ID, flights_topology
+from millstream.cli.demo.topology import APPLICATION_ID, flights_topology
 from millstream.spark import MicroBatchRunner, RunnerOptions, SparkOptions, configure
 from millstream.streams.config import StreamsConfig
 bootstrap, directory, limit = sys.argv[1:]

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from millstream.cli.flights import topology as flights
-from millstream.cli.flights.data import load_flights, load_side_table
-from millstream.cli.flights.verification import compare, expected
+from millstream.cli.demo import topology as flights
+from millstream.cli.demo.data import load_flights, load_side_table
+from millstream.cli.demo.verification import compare, expected
 from millstream.errors import ConfigError
 from millstream.spark import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
 from millstream.streams import JoinWindows, OffsetReset, StreamsBuilder
@@ -200,8 +200,8 @@ def test_a_query_whose_python_process_was_late_is_started_again(
 def test_the_demo_equals_its_expectation_and_nothing_is_done_twice(
     spark: Any, topics: Any, tmp_path: Path
 ) -> None:
-    from millstream.cli.flights.pipeline import _create_topics, _produce
-    from millstream.cli.flights.results import read_results
+    from millstream.cli.demo.pipeline import _create_topics, _produce
+    from millstream.cli.demo.results import read_results
 
     table, airlines = load_flights(20_000), load_side_table("airlines")
     with Broker(in_process=False) as broker:

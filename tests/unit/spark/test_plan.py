@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from millstream.cli.flights.topology import flights_topology
+from millstream.cli.demo.topology import flights_topology
 from millstream.errors import ConfigError
 from millstream.spark.plan import plan_topology
 from millstream.streams import OffsetReset, StreamsBuilder

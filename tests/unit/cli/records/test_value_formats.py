@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from millstream.cli.value_formats import format_of, reader, writer
+from millstream.cli.records.value_formats import format_of, reader, writer
 from millstream.clients.core.serialization import SerializationError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from millstream.cli.log_output import JsonFormat, PlainFormat, write_log
+from millstream.cli.server.log_output import JsonFormat, PlainFormat, write_log
 from millstream.errors import ConfigError
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from millstream.cli.group_reset import (
+from millstream.cli.groups.reset import (
     Known,
     Reset,
     new_offsets,

@@ -22,7 +22,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from millstream.cli.flights.verification import OriginDelay, Results
+from millstream.cli.demo.verification import OriginDelay, Results
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ import dataclasses
 import pyarrow as pa
 import pytest
 
-from millstream.cli.flights.data import FLIGHTS_TOTAL, as_records, load_flights, load_side_table
-from millstream.cli.flights.verification import (
+from millstream.cli.demo.data import FLIGHTS_TOTAL, as_records, load_flights, load_side_table
+from millstream.cli.demo.verification import (
     AirlineDelay,
     OriginDay,
     OriginDelay,

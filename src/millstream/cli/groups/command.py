@@ -1,4 +1,4 @@
-"""`millstream groups`: list, describe with lag, delete. Offsets are moved in `group_offsets`."""
+"""`millstream groups`: list, describe with lag, delete. Offsets are moved in `offsets`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
-from millstream.cli.group_kinds import current_offsets, described_groups, is_share_group
-from millstream.cli.group_offsets import delete_offsets, reset_offsets
-from millstream.cli.group_options import (
+from millstream.cli.groups.kinds import current_offsets, described_groups, is_share_group
+from millstream.cli.groups.offsets import delete_offsets, reset_offsets
+from millstream.cli.groups.options import (
     all_groups_option,
     group_argument,
     group_option,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from statistics import fmean
 from typing import Final
 
-from millstream.cli.flights.verification import OriginDay, OriginDelay
+from millstream.cli.demo.verification import OriginDay, OriginDelay
 
 _AIRPORTS: Final = {
     "EWR": ("Newark", "#c2410c"),

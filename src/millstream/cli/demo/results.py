@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from millstream.cli.flights.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, DAY, SET_ASIDE
-from millstream.cli.flights.verification import AirlineDelay, OriginDay, OriginDelay, Results
+from millstream.cli.demo.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, DAY, SET_ASIDE
+from millstream.cli.demo.verification import AirlineDelay, OriginDay, OriginDelay, Results
 from millstream.clients import RangeReader
 from millstream.clients.admin import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from millstream.streams.serdes import string, time_windowed

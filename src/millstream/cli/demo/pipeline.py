@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from millstream.cli.flights import topology as topics
-from millstream.cli.flights.broker_process import BrokerProcess
-from millstream.cli.flights.data import SIDE_TABLES, as_records, load_flights, load_side_table
-from millstream.cli.flights.display import Display, Step
-from millstream.cli.flights.picture import draw
-from millstream.cli.flights.results import read_results
-from millstream.cli.flights.verification import Results, Verdict, compare, expected
+from millstream.cli.demo import topology as topics
+from millstream.cli.demo.broker_process import BrokerProcess
+from millstream.cli.demo.data import SIDE_TABLES, as_records, load_flights, load_side_table
+from millstream.cli.demo.display import Display, Step
+from millstream.cli.demo.picture import draw
+from millstream.cli.demo.results import read_results
+from millstream.cli.demo.verification import Results, Verdict, compare, expected
 from millstream.clients import Producer
 from millstream.clients.admin import Admin, NewTopic
 from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions

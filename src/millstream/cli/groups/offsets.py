@@ -9,14 +9,14 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientCommand
-from millstream.cli.group_kinds import (
+from millstream.cli.groups.kinds import (
     current_offsets,
     described_groups,
     forget_offsets,
     is_share_group,
     move_offsets,
 )
-from millstream.cli.group_options import (
+from millstream.cli.groups.options import (
     all_groups_option,
     group_argument,
     group_option,
@@ -27,7 +27,7 @@ from millstream.cli.terminal import counted
 from millstream.errors import KafkaError
 
 if TYPE_CHECKING:
-    from millstream.cli.group_reset import Known, Reset
+    from millstream.cli.groups.reset import Known, Reset
     from millstream.clients.admin import GroupDescription
     from millstream.clients.blocking import Admin
     from millstream.model import TopicPartition
@@ -111,7 +111,7 @@ def reset_offsets(
     **given: Given,
 ) -> None:
     """Change the committed offsets of groups that have no members. Only shows the new offsets unless --execute is given."""
-    from millstream.cli.group_reset import plan_text
+    from millstream.cli.groups.reset import plan_text
 
     if execute and dry_run:
         raise click.UsageError("--execute or --dry-run, not both")
@@ -148,7 +148,7 @@ def reset_offsets(
 
 def _reset(options: _Where) -> Reset | None:
     """None for a plan from a file."""
-    from millstream.cli.group_reset import Reset
+    from millstream.cli.groups.reset import Reset
     from millstream.cli.records.offset_choice import duration_ms, timestamp_ms
     from millstream.runtime.system import SystemClock
 
@@ -202,7 +202,7 @@ def _plan(
     *,
     shared: bool,
 ) -> dict[TopicPartition, int]:
-    from millstream.cli.group_reset import new_offsets, parse_plan
+    from millstream.cli.groups.reset import new_offsets, parse_plan
 
     if reset is None:
         assert options.from_file is not None, "nothing else leaves the reset open"
@@ -219,7 +219,7 @@ def _plan(
 
 
 def _targets(topics: tuple[str, ...], otherwise: str = "") -> dict[str, set[int] | None]:
-    from millstream.cli.group_reset import parse_targets
+    from millstream.cli.groups.reset import parse_targets
 
     targets = parse_targets(topics)
     if not targets:
@@ -244,7 +244,7 @@ def _partitions(admin: Admin, targets: dict[str, set[int] | None]) -> list[Topic
 def _known(
     admin: Admin, partitions: list[TopicPartition], committed: dict[TopicPartition, int]
 ) -> Known:
-    from millstream.cli.group_reset import Known
+    from millstream.cli.groups.reset import Known
     from millstream.clients.admin import OffsetSpec
 
     def offsets(timestamp: int) -> dict[TopicPartition, int]:

@@ -1,0 +1,1 @@
+"""`millstream groups`: lists and describes groups, moves their offsets, deletes them."""

@@ -1,0 +1,1 @@
+"""`millstream server`: a node in this process."""
