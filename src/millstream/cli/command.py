@@ -7,14 +7,16 @@ went away (`| head`) is no failure. What is not a failure on purpose keeps its t
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 import click
 
 from millstream.cli.arguments import refuse_bytes
-from millstream.cli.client_log import client_log_on_terminal
 from millstream.cli.suggestions import SuggestingGroup
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError, KafkaError, MillstreamError
@@ -25,6 +27,8 @@ NOT_FOUND: Final = 3
 NOT_AUTHORIZED: Final = 4
 TIMED_OUT: Final = 5
 INTERRUPTED: Final = 130
+
+_CLIENTS: Final = "millstream.clients"
 
 _NOT_FOUND: Final = frozenset(
     {
@@ -39,7 +43,7 @@ _TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQ
 
 
 class ClientCommand(click.Command):
-    """A command whose failures are told in one line."""
+    """A command that writes its failures, and what the clients log meanwhile, in one line each to standard error."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
@@ -102,5 +106,25 @@ def exit_code(error: Exception) -> int:
 
 
 def _forget_standard_output() -> None:
-    """Whoever read it is gone; the interpreter must not complain about it when it exits."""
+    """Its reader is gone; the interpreter must not complain about that when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def client_log_on_terminal() -> Iterator[None]:
+    """Write what the clients log as `warning: ...`, and as `note: ...` for less, where Python would print warnings only."""
+    logger = logging.getLogger(_CLIENTS)
+    handler, level = _TerminalHandler(logging.INFO), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+class _TerminalHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        word = "warning" if record.levelno >= logging.WARNING else "note"
+        click.echo(f"{word}: {printable(record.getMessage())}", err=True)

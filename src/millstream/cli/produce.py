@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import select
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
@@ -23,10 +25,14 @@ from millstream.cli.records.value_formats import FORMATS, format_of
 from millstream.cli.terminal import counted, printable
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
     from millstream.cli.records.lines import Headers, Line, Parse
     from millstream.clients.blocking import Producer
 
 _READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
+_SIGNAL_CHECK_S: Final = 0.2
+_BUFFER_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +213,6 @@ def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str
 def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Line]:
     from millstream.cli.records.lines import split
     from millstream.cli.records.text import unescaped
-    from millstream.cli.records.waiting_input import hearing_signals
 
     end = unescaped(delimiter)
     if not end:
@@ -215,7 +220,7 @@ def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Lin
     for name in files or ("-",):
         source: IO[bytes]
         with click.open_file(name, "rb") as source:
-            yield from map(parse, split(hearing_signals(source), end))
+            yield from map(parse, split(polled_input(source), end))
 
 
 def _parser(options: _Options, reader: dict[str, str]) -> Parse:
@@ -322,3 +327,28 @@ class _Writing:
         if self._waits:
             delivery.result()
         self.count += 1
+
+
+def polled_input(source: IO[bytes]) -> IO[bytes]:
+    """The same bytes, from a terminal or a pipe whose reads a signal ends. Other sources are given back as they are.
+
+    Python handles a signal between two instructions. One that arrives when a read is about to wait, or in another thread,
+    is noted but does not end the wait: Ctrl-C would take effect with the next input only. So the wait ends now and then.
+    """
+    raw = getattr(source, "raw", None)
+    if not isinstance(raw, io.FileIO):
+        return source
+    return io.BufferedReader(_PolledInput(raw), _BUFFER_BYTES)
+
+
+class _PolledInput(io.RawIOBase):
+    def __init__(self, source: io.FileIO) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        while not select.select([self._source], [], [], _SIGNAL_CHECK_S)[0]:
+            pass
+        return self._source.readinto(buffer)

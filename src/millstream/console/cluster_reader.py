@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from millstream.clients import Admin, RangeReader
 from millstream.clients.admin import (
@@ -21,7 +21,6 @@ from millstream.clients.admin import (
     GroupDescription,
     TopicDescription,
 )
-from millstream.console.together import together
 from millstream.console.views.groups import (
     GroupsView,
     GroupView,
@@ -54,6 +53,8 @@ DEFAULT_TIMEOUT_MS: Final = 5_000
 
 _CLIENT_ID = "millstream-console"
 _FETCH_BYTES = 1024 * 1024
+
+_Result = TypeVar("_Result")
 
 
 class ClusterReader:
@@ -224,3 +225,13 @@ def _partition_to_show(
             f"{topic.name} has no partition {partition}: it has 0 to {len(every) - 1}."
         )
     return chosen
+
+
+async def together(calls: Iterable[Coroutine[object, object, _Result]]) -> list[_Result]:
+    """The results of several calls that run at the same time, in order. The first that fails ends the others; its error is raised as it is, not as a group."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call) for call in calls]
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from errors
+    return [task.result() for task in tasks]

@@ -25,10 +25,15 @@ from millstream.spark.coverage import announced
 from millstream.spark.failures import cause, is_worth_another_start
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.origin import Origin
-from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
+from millstream.spark.plan import (
+    InternalTopic,
+    SubTopologyPlan,
+    TopologyPlan,
+    plan_topology,
+    require_supported,
+)
 from millstream.spark.source import FORMAT, register
 from millstream.spark.source_options import EARLIEST, LATEST
-from millstream.spark.support import require_supported
 from millstream.spark.task import TaskReport, TaskSpec, open_run
 from millstream.streams.config import StreamsConfig
 from millstream.streams.options import OffsetReset

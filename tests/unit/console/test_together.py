@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from millstream.console.together import together
+from millstream.console.cluster_reader import together
 from millstream.errors import RequestTimedOut
 
 

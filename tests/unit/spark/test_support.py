@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from millstream.errors import ConfigError
-from millstream.spark.support import require_supported
+from millstream.spark.plan import require_supported
 from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.serdes import string

@@ -9,7 +9,7 @@ from types import FrameType
 
 import pytest
 
-from millstream.cli.records.waiting_input import hearing_signals
+from millstream.cli.produce import polled_input
 
 
 class Interrupted(Exception):
@@ -41,13 +41,13 @@ def signal_for_another_thread() -> Iterator[None]:
 def test_a_signal_that_does_not_end_the_wait_is_heard_all_the_same() -> None:
     reading, writing = os.pipe()
     with open(reading, "rb") as source, open(writing, "wb"), pytest.raises(Interrupted):
-        hearing_signals(source).readline()
+        polled_input(source).readline()
 
 
 def test_lines_come_as_they_are_written_and_the_end_is_told() -> None:
     reading, writing = os.pipe()
     with open(reading, "rb") as source:
-        lines = hearing_signals(source)
+        lines = polled_input(source)
         with open(writing, "wb", buffering=0) as sender:
             sender.write(b"one\ntw")
             assert lines.readline() == b"one\n"
@@ -57,4 +57,4 @@ def test_lines_come_as_they_are_written_and_the_end_is_told() -> None:
 
 def test_what_never_waits_is_read_as_it_is() -> None:
     given = io.BytesIO(b"a\nb\n")
-    assert hearing_signals(given) is given
+    assert polled_input(given) is given
