@@ -23,7 +23,7 @@ TimerKey = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorContext:
+class Caller:
     """What a shard may know of a request besides its body."""
 
     token: Token

@@ -13,7 +13,7 @@ from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
+from millstream.coordinator.result import Caller, CoordinatorResult, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation
 from millstream.errors import KafkaError
 from millstream.metadata.client_pattern import ClientPattern
@@ -27,7 +27,7 @@ from millstream.runtime import Instant
 from millstream.testing.sim_random import SimRandom
 
 RequestT = TypeVar("RequestT")
-Handle = Callable[[GroupShard, RequestT, CoordinatorContext, Instant], CoordinatorResult]
+Handle = Callable[[GroupShard, RequestT, Caller, Instant], CoordinatorResult]
 
 START_WALL_MS = 1_700_000_000_000
 COMMIT_TIMEOUT_MS = 5_000
@@ -91,7 +91,7 @@ class SimCoordinator:
         """Hands a request over without letting the shard run."""
         self._last_token += 1
         token = Token(self._last_token)
-        context = CoordinatorContext(token, version, client_id, "/127.0.0.1")
+        context = Caller(token, version, client_id, "/127.0.0.1")
         operation = Operation[GroupShard](
             type(request).__name__, token, lambda shard, now: handle(shard, request, context, now)
         )

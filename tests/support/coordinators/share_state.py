@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
+from millstream.coordinator.result import Caller, CoordinatorResult, Token
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
@@ -34,11 +34,11 @@ class SimShareState:
 
     def ask(
         self,
-        handle: Callable[[ShareShard, Request, CoordinatorContext, Instant], CoordinatorResult],
+        handle: Callable[[ShareShard, Request, Caller, Instant], CoordinatorResult],
         request: Request,
     ) -> object:
         """The answer, after what it changes is in the log. Raises what the request is refused with."""
-        context = CoordinatorContext(Token(1), 0, "broker", "/127.0.0.1")
+        context = Caller(Token(1), 0, "broker", "/127.0.0.1")
         result = handle(self.shard, request, context, self.now)
         self.write(result)
         (reply,) = result.replies

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
+from millstream.coordinator.result import Caller, CoordinatorResult, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.context import PreparedTransaction
@@ -34,7 +34,7 @@ from millstream.protocol.record_frames import (
 from millstream.runtime import Instant
 
 RequestT = TypeVar("RequestT")
-Handle = Callable[[TransactionShard, RequestT, CoordinatorContext, Instant], CoordinatorResult]
+Handle = Callable[[TransactionShard, RequestT, Caller, Instant], CoordinatorResult]
 
 START_WALL_MS = 1_700_000_000_000
 COMMIT_TIMEOUT_MS = 5_000
@@ -162,7 +162,7 @@ class SimTransactions:
     def submit(self, handle: Handle[RequestT], request: RequestT, *, version: int) -> Token:
         self._last_token += 1
         token = Token(self._last_token)
-        context = CoordinatorContext(token, version, "client", "/127.0.0.1")
+        context = Caller(token, version, "client", "/127.0.0.1")
         operation = Operation[TransactionShard](
             type(request).__name__, token, lambda shard, now: handle(shard, request, context, now)
         )

@@ -17,7 +17,7 @@ from millstream.broker.node.services import LogFlusher
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.durability import is_safe, wait_until_safe
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Reply, Token
+from millstream.coordinator.result import Caller, CoordinatorResult, Reply, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Shard
 from millstream.errors import (
     EncodeError,
@@ -106,8 +106,8 @@ class CoordinatorPartition(Generic[ShardT]):
     def submit(
         self,
         name: str,
-        handle: Callable[[ShardT, CoordinatorContext, Instant], CoordinatorResult],
-        caller: CoordinatorContext,
+        handle: Callable[[ShardT, Caller, Instant], CoordinatorResult],
+        caller: Caller,
     ) -> asyncio.Future[object]:
         """Hands a request to the shard. The future ends with the response, or with the KafkaError as its *result*.
 
@@ -116,9 +116,7 @@ class CoordinatorPartition(Generic[ShardT]):
         """
         self._last_token += 1
         token = Token(self._last_token)
-        context = CoordinatorContext(
-            token, caller.api_version, caller.client_id, caller.client_host
-        )
+        context = Caller(token, caller.api_version, caller.client_id, caller.client_host)
         operation = Operation[ShardT](name, token, lambda shard, now: handle(shard, context, now))
         self._runtime.submit(operation, self._services.clock.now())
         future: asyncio.Future[object] = asyncio.get_running_loop().create_future()

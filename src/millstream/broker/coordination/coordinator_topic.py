@@ -18,7 +18,7 @@ from millstream.broker.coordination.coordinator_partition import (
 )
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import NO_TOKEN, CoordinatorContext, CoordinatorResult
+from millstream.coordinator.result import NO_TOKEN, Caller, CoordinatorResult
 from millstream.coordinator.runtime import Shard
 from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
 from millstream.metadata.image import MetadataImage, TopicImage
@@ -28,9 +28,9 @@ from millstream.runtime import Instant
 ShardT = TypeVar("ShardT", bound=Shard)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-Handle = Callable[[ShardT, RequestT, CoordinatorContext, Instant], CoordinatorResult]
+Handle = Callable[[ShardT, RequestT, Caller, Instant], CoordinatorResult]
 
-NODE_ITSELF: Final = CoordinatorContext(NO_TOKEN, 0)
+NODE_ITSELF: Final = Caller(NO_TOKEN, 0)
 """The caller of what the node asks of its own shards."""
 
 
@@ -137,7 +137,7 @@ class CoordinatorTopic(Generic[ShardT]):
         handle: Handle[ShardT, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        caller: CoordinatorContext,
+        caller: Caller,
     ) -> ResponseT:
         """The response of the shard of `key`. Raises what the shard refuses with.
 
@@ -150,7 +150,7 @@ class CoordinatorTopic(Generic[ShardT]):
         handle: Handle[ShardT, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        caller: CoordinatorContext,
+        caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """What the shards of this node say, and the error of one that could not."""
         answers: list[ResponseT] = []
@@ -170,7 +170,7 @@ async def ask_shard(
     handle: Handle[ShardT, RequestT],
     request: RequestT,
     expected: type[ResponseT],
-    caller: CoordinatorContext,
+    caller: Caller,
 ) -> ResponseT:
     """Raises what the shard refuses with, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable."""
     outcome = await shard.submit(

@@ -27,7 +27,7 @@ from millstream.broker.requests.pattern_matching import MatchingThread, matching
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -157,7 +157,7 @@ class GroupCoordination:
         handle: Handle[GroupShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        caller: CoordinatorContext,
+        caller: Caller,
     ) -> ResponseT:
         """The response of the group's shard. Raises what the shard refuses with.
 
@@ -170,7 +170,7 @@ class GroupCoordination:
         handle: Handle[GroupShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        caller: CoordinatorContext,
+        caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """What the shards of this node say, and the error of one that could not."""
         return await self.shards.ask_all(handle, request, expected, caller)

@@ -22,7 +22,7 @@ from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.producer_ids import ProducerIds
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.context import PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -96,7 +96,7 @@ class TransactionCoordination:
         handle: Handle[TransactionShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        caller: CoordinatorContext,
+        caller: Caller,
     ) -> ResponseT:
         """The response of the shard. Raises what it refuses with.
 

@@ -16,7 +16,7 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult
+from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -116,7 +116,7 @@ async def _commit_in_transaction(
     marker_offset = await _join_transaction(request, partition, context)
 
     def commit(
-        shard: GroupShard, asked: TxnOffsetCommitRequest, caller: CoordinatorContext, now: Instant
+        shard: GroupShard, asked: TxnOffsetCommitRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """Checked right before the append, which follows without a pause."""
         producers = partition.log.producers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
+from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.net.client_connection import ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.runtime import Instant
@@ -46,6 +46,6 @@ class RequestContext:
         return self.connection.connection_id
 
     @property
-    def caller(self) -> CoordinatorContext:
+    def caller(self) -> Caller:
         """Who asks, as the shard of a coordinator records it."""
-        return CoordinatorContext(NO_TOKEN, self.version, self.client_id, f"/{self.client_host}")
+        return Caller(NO_TOKEN, self.version, self.client_id, f"/{self.client_host}")

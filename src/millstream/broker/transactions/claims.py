@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
+from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidProducerEpoch,
@@ -31,7 +31,7 @@ from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
-_BROKER: Final = CoordinatorContext(NO_TOKEN, api_version=5)
+_BROKER: Final = Caller(NO_TOKEN, api_version=5)
 """A broker that asks, in the version of AddPartitionsToTxn that brokers speak."""
 
 

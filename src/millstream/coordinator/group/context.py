@@ -43,7 +43,7 @@ class GroupTimer(NamedTuple):
 
 
 @dataclass(slots=True)
-class Turn:
+class OperationContext:
     """What one operation knows of the world, and the result it fills."""
 
     now: Instant

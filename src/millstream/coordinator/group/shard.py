@@ -21,7 +21,7 @@ from millstream.coordinator.group.consumer import heartbeat, removal
 from millstream.coordinator.group.consumer import replay as consumer_replay
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsToMatch, take_matches
-from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets import commit as offset_commit
 from millstream.coordinator.group.offsets import delete
@@ -37,7 +37,7 @@ from millstream.coordinator.group.streams import replay as streams_replay
 from millstream.coordinator.group.streams.describe import describe_group as describe_streams_group
 from millstream.coordinator.group.streams.operations import StreamsGroupCoordinator
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
+from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.consumer_group_describe import (
@@ -131,238 +131,238 @@ class GroupShard:
     # Membership
 
     def handle_join_group(
-        self, request: JoinGroupRequest, context: CoordinatorContext, now: Instant
+        self, request: JoinGroupRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        join.join_group(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        join.join_group(self._groups, request, caller, context)
+        return context.result
 
     def handle_sync_group(
-        self, request: SyncGroupRequest, context: CoordinatorContext, now: Instant
+        self, request: SyncGroupRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        sync.sync_group(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        sync.sync_group(self._groups, request, caller, context)
+        return context.result
 
     def handle_heartbeat(
-        self, request: HeartbeatRequest, context: CoordinatorContext, now: Instant
+        self, request: HeartbeatRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        session.heartbeat(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        session.heartbeat(self._groups, request, caller, context)
+        return context.result
 
     def handle_leave_group(
-        self, request: LeaveGroupRequest, context: CoordinatorContext, now: Instant
+        self, request: LeaveGroupRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        leave.leave_group(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        leave.leave_group(self._groups, request, caller, context)
+        return context.result
 
     def handle_consumer_group_heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest, context: CoordinatorContext, now: Instant
+        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        heartbeat.heartbeat(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        heartbeat.heartbeat(self._groups, request, caller, context)
+        return context.result
 
     def handle_matches(
         self,
         asked: TopicsToMatch,
         matches: Mapping[str, frozenset[str]],
-        context: CoordinatorContext,
+        caller: Caller,
         now: Instant,
     ) -> CoordinatorResult:
         """What the edge has found; nobody but the edge waits for the answer."""
-        turn = self._turn(now)
+        context = self._context(now)
         group = self._groups.find(asked.group_id)
         if isinstance(group, ConsumerGroup):
-            take_matches(group, asked, matches, turn)
-        turn.result.reply(context.token, None)
-        return turn.result
+            take_matches(group, asked, matches, context)
+        context.result.reply(caller.token, None)
+        return context.result
 
     def handle_share_group_request(
         self,
         request: share_requests.ShareGroupRequest,
-        context: CoordinatorContext,
+        caller: Caller,
         now: Instant,
     ) -> CoordinatorResult:
         """Whatever concerns share groups alone; what the answer is, the request says."""
-        turn = self._turn(now)
-        share_requests.handle(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        share_requests.handle(self._groups, request, caller, context)
+        return context.result
 
     # Offsets
 
     def handle_offset_commit(
-        self, request: OffsetCommitRequest, context: CoordinatorContext, now: Instant
+        self, request: OffsetCommitRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        offset_commit.commit_offsets(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        offset_commit.commit_offsets(self._groups, request, caller, context)
+        return context.result
 
     def handle_txn_offset_commit(
-        self, request: TxnOffsetCommitRequest, context: CoordinatorContext, now: Instant
+        self, request: TxnOffsetCommitRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """The caller has made sure that the transaction is open and knows of this partition."""
-        turn = self._turn(now)
-        transactional_offsets.commit_transactional_offsets(self._groups, request, context, turn)
-        return turn.result
+        context = self._context(now)
+        transactional_offsets.commit_transactional_offsets(self._groups, request, caller, context)
+        return context.result
 
     def handle_offset_fetch(
-        self, request: OffsetFetchRequest, context: CoordinatorContext, now: Instant
+        self, request: OffsetFetchRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """Every group of the request that belongs to this shard, in the shape of versions 8 on."""
-        turn = self._turn(now)
+        context = self._context(now)
         answers = [
             offset_fetch.fetch_offsets(
                 self._groups, self._offsets, group, require_stable=request.require_stable
             )
             for group in request.groups
         ]
-        turn.result.reply(context.token, OffsetFetchResponse(groups=answers))
-        return turn.result
+        context.result.reply(caller.token, OffsetFetchResponse(groups=answers))
+        return context.result
 
     def handle_offset_delete(
-        self, request: OffsetDeleteRequest, context: CoordinatorContext, now: Instant
+        self, request: OffsetDeleteRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        response = delete.delete_offsets(self._groups, self._offsets, request, turn)
-        turn.result.reply(context.token, response)
-        return turn.result
+        context = self._context(now)
+        response = delete.delete_offsets(self._groups, self._offsets, request, context)
+        context.result.reply(caller.token, response)
+        return context.result
 
-    def handle_new_image(self, context: CoordinatorContext, now: Instant) -> CoordinatorResult:
+    def handle_new_image(self, caller: Caller, now: Instant) -> CoordinatorResult:
         """Topics have come, gone or grown since the last call; nobody but the edge waits for the answer."""
-        turn = self._turn(now)
-        share_requests.forget_deleted_topics(self._groups, turn)
-        turn.result.reply(context.token, None)
-        return turn.result
+        context = self._context(now)
+        share_requests.forget_deleted_topics(self._groups, context)
+        context.result.reply(caller.token, None)
+        return context.result
 
     def handle_topics_deleted(
-        self, topics: Collection[str], context: CoordinatorContext, now: Instant
+        self, topics: Collection[str], caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        delete.forget_topics(self._offsets, topics, turn)
-        turn.result.reply(context.token, None)
-        return turn.result
+        context = self._context(now)
+        delete.forget_topics(self._offsets, topics, context)
+        context.result.reply(caller.token, None)
+        return context.result
 
     # Administration
 
     def handle_describe_groups(
-        self, request: DescribeGroupsRequest, context: CoordinatorContext, now: Instant
+        self, request: DescribeGroupsRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
+        context = self._context(now)
         described = [
-            describe.describe_group(self._groups, group_id, context.api_version)
+            describe.describe_group(self._groups, group_id, caller.api_version)
             for group_id in request.groups
         ]
-        turn.result.reply(context.token, DescribeGroupsResponse(groups=described))
-        return turn.result
+        context.result.reply(caller.token, DescribeGroupsResponse(groups=described))
+        return context.result
 
     def handle_consumer_group_describe(
-        self, request: ConsumerGroupDescribeRequest, context: CoordinatorContext, now: Instant
+        self, request: ConsumerGroupDescribeRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
+        context = self._context(now)
         described = [
-            consumer_describe.describe_group(self._groups, group_id, context.api_version, turn)
+            consumer_describe.describe_group(self._groups, group_id, caller.api_version, context)
             for group_id in request.group_ids
         ]
-        turn.result.reply(context.token, ConsumerGroupDescribeResponse(groups=described))
-        return turn.result
+        context.result.reply(caller.token, ConsumerGroupDescribeResponse(groups=described))
+        return context.result
 
     def handle_list_groups(
-        self, request: ListGroupsRequest, context: CoordinatorContext, now: Instant
+        self, request: ListGroupsRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
+        context = self._context(now)
         listed = describe.list_groups(self._groups, request.states_filter, request.types_filter)
-        turn.result.reply(context.token, ListGroupsResponse(groups=listed))
-        return turn.result
+        context.result.reply(caller.token, ListGroupsResponse(groups=listed))
+        return context.result
 
     def handle_delete_groups(
-        self, request: DeleteGroupsRequest, context: CoordinatorContext, now: Instant
+        self, request: DeleteGroupsRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        results = delete.delete_groups(self._groups, self._offsets, request.groups_names, turn)
-        turn.result.reply(context.token, DeleteGroupsResponse(results=results))
-        return turn.result
+        context = self._context(now)
+        results = delete.delete_groups(self._groups, self._offsets, request.groups_names, context)
+        context.result.reply(caller.token, DeleteGroupsResponse(results=results))
+        return context.result
 
     # Streams groups
 
     def handle_streams_group_heartbeat(
-        self, request: StreamsGroupHeartbeatRequest, context: CoordinatorContext, now: Instant
+        self, request: StreamsGroupHeartbeatRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """Replies with a StreamsHeartbeat. `streams.request_check` has seen the request before."""
-        turn = self._turn(now)
-        self._streams.handle_heartbeat(request, context, turn)
-        return turn.result
+        context = self._context(now)
+        self._streams.handle_heartbeat(request, caller, context)
+        return context.result
 
     def handle_streams_group_describe(
-        self, request: StreamsGroupDescribeRequest, context: CoordinatorContext, now: Instant
+        self, request: StreamsGroupDescribeRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
+        context = self._context(now)
         described = [
             describe_streams_group(self._groups, group_id) for group_id in request.group_ids
         ]
-        turn.result.reply(context.token, StreamsGroupDescribeResponse(groups=described))
-        return turn.result
+        context.result.reply(caller.token, StreamsGroupDescribeResponse(groups=described))
+        return context.result
 
     # What the runtime asks for
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
         """A stored group is taken as alive: each member has a whole session to show itself."""
         self._is_loaded = True
-        turn = self._turn(now)
+        context = self._context(now)
         for group in self._groups.of_kind(ClassicGroup):
             for member in group.members.values():
-                turn.restart_session(group, member)
+                context.restart_session(group, member)
             if len(group.members) > self._config.group_max_size:
-                rebalance.prepare_rebalance(group, turn, "it has more members than are allowed")
+                rebalance.prepare_rebalance(group, context, "it has more members than are allowed")
         for consumers in self._groups.of_kind(ConsumerGroup):
-            removal.resume(consumers, turn)
-        share_requests.begin_sessions(self._groups, turn)
-        self._streams.resume(turn)
-        self._start_expiry_timer(turn, self._config.offsets_retention_check_interval_ms)
-        return turn.result
+            removal.resume(consumers, context)
+        share_requests.begin_sessions(self._groups, context)
+        self._streams.resume(context)
+        self._start_expiry_timer(context, self._config.offsets_retention_check_interval_ms)
+        return context.result
 
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
         assert isinstance(key, GroupTimer), "a timer of another shard"
-        turn = self._turn(now)
+        context = self._context(now)
         if key.kind is TimerKind.OFFSET_EXPIRY:
-            is_done = offset_expiry.expire_offsets(self._groups, self._offsets, turn)
+            is_done = offset_expiry.expire_offsets(self._groups, self._offsets, context)
             interval_ms = self._config.offsets_retention_check_interval_ms
-            self._start_expiry_timer(turn, interval_ms if is_done else _EXPIRY_PAUSE_MS)
-            return turn.result
+            self._start_expiry_timer(context, interval_ms if is_done else _EXPIRY_PAUSE_MS)
+            return context.result
         match self._groups.find(key.group_id):
             case ClassicGroup() as group:
-                session.expire(group, key, turn)
+                session.expire(group, key, context)
             case ConsumerGroup() as group:
-                removal.expire(group, key, turn)
+                removal.expire(group, key, context)
             case ShareGroup() as group:
-                share_removal.expire(group, key, turn)
+                share_removal.expire(group, key, context)
             case _:
-                self._streams.expire(key, turn)
-        return turn.result
+                self._streams.expire(key, context)
+        return context.result
 
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant
     ) -> CoordinatorResult:
         """A generation whose assignment or membership could not be stored is tried again with the next one."""
-        turn = self._turn(now)
+        context = self._context(now)
         for record in records:
             if isinstance(record.key, GroupMetadataKey):
-                self._rebalance_unstored(record.key.group, turn)
+                self._rebalance_unstored(record.key.group, context)
             elif isinstance(
                 record.key, ConsumerGroupMetadataKey | ConsumerGroupCurrentMemberAssignmentKey
             ):
-                removal.resume_unstored(self._groups, record, turn)
-        return turn.result
+                removal.resume_unstored(self._groups, record, context)
+        return context.result
 
-    def _rebalance_unstored(self, group_id: str, turn: Turn) -> None:
+    def _rebalance_unstored(self, group_id: str, context: OperationContext) -> None:
         group = self._groups.find(group_id)
         if isinstance(group, ClassicGroup) and group.state in (
             GroupState.COMPLETING_REBALANCE,
             GroupState.STABLE,
         ):
-            rebalance.prepare_rebalance(group, turn, "its metadata could not be stored")
+            rebalance.prepare_rebalance(group, context, "its metadata could not be stored")
 
     # Hard state
 
@@ -414,9 +414,9 @@ class GroupShard:
             assert value.generation == group.generation, "an assignment of another generation"
             group.transition_to(GroupState.STABLE, group.state_timestamp_ms)
 
-    def _start_expiry_timer(self, turn: Turn, delay_ms: int) -> None:
+    def _start_expiry_timer(self, context: OperationContext, delay_ms: int) -> None:
         timer = GroupTimer(TimerKind.OFFSET_EXPIRY)
-        turn.result.start_timer(timer, turn.now.monotonic_ms + delay_ms)
+        context.result.start_timer(timer, context.now.monotonic_ms + delay_ms)
 
-    def _turn(self, now: Instant) -> Turn:
-        return Turn(now, self._config, self._image, self._random, self._topics_version)
+    def _context(self, now: Instant) -> OperationContext:
+        return OperationContext(now, self._config, self._image, self._random, self._topics_version)

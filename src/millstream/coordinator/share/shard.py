@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
+from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.redundant_offsets import RedundantOffsets
 from millstream.coordinator.share.state import (
@@ -111,7 +111,7 @@ class ShareShard:
     # --- requests
 
     def handle_initialize(
-        self, request: InitializeState, context: CoordinatorContext, now: Instant
+        self, request: InitializeState, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """A share group starts to read a partition, or starts again from another offset: whatever was known is replaced."""
         self._check_partition_number(request.key)
@@ -130,12 +130,10 @@ class ShareShard:
             written_ms=now.wall_ms,
         )
         result = CoordinatorResult([snapshot_record(request.key, state)])
-        result.reply(context.token, None)
+        result.reply(caller.token, None)
         return result
 
-    def handle_read(
-        self, request: ReadState, context: CoordinatorContext, now: Instant
-    ) -> CoordinatorResult:
+    def handle_read(self, request: ReadState, caller: Caller, now: Instant) -> CoordinatorResult:
         """The state, for the leader of the partition. A leader of a new epoch fences those before it."""
         self._check_partition_number(request.key)
         state = self._states.get(request.key)
@@ -149,12 +147,10 @@ class ShareShard:
                 request.leader_epoch, state.start_offset, state.delivery_complete_count
             )
             result.records.append(self._change_record(request.key, state, change, now))
-        result.reply(context.token, state)
+        result.reply(caller.token, state)
         return result
 
-    def handle_write(
-        self, request: WriteState, context: CoordinatorContext, now: Instant
-    ) -> CoordinatorResult:
+    def handle_write(self, request: WriteState, caller: Caller, now: Instant) -> CoordinatorResult:
         self._check_partition_number(request.key)
         state = self._states.get(request.key)
         if state is None:
@@ -164,11 +160,11 @@ class ShareShard:
         self._check_exists(request.key)
         change = replace(request.change, leader_epoch=state.leader_epoch)
         result = CoordinatorResult([self._change_record(request.key, state, change, now)])
-        result.reply(context.token, None)
+        result.reply(caller.token, None)
         return result
 
     def handle_delete(
-        self, request: DeleteState, context: CoordinatorContext, now: Instant
+        self, request: DeleteState, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """What is not there is deleted already."""
         del now
@@ -177,28 +173,28 @@ class ShareShard:
         result = CoordinatorResult()
         if request.key in self._states:
             result.records.append(tombstone_record(request.key))
-        result.reply(context.token, None)
+        result.reply(caller.token, None)
         return result
 
     def handle_read_summary(
-        self, request: ReadState, context: CoordinatorContext, now: Instant
+        self, request: ReadState, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """Where the group stands, for administrators."""
         del now
         self._check_partition_number(request.key)
         self._check_exists(request.key)
         result = CoordinatorResult()
-        result.reply(context.token, self._states.get(request.key, UNINITIALIZED))
+        result.reply(caller.token, self._states.get(request.key, UNINITIALIZED))
         return result
 
     def handle_topics_deleted(
-        self, topic_ids: Collection[Uuid], context: CoordinatorContext, now: Instant
+        self, topic_ids: Collection[Uuid], caller: Caller, now: Instant
     ) -> CoordinatorResult:
         del now
         result = CoordinatorResult(
             [tombstone_record(key) for key in self._states if key.topic_id in topic_ids]
         )
-        result.reply(context.token, None)
+        result.reply(caller.token, None)
         return result
 
     # --- what the runtime asks for

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.coordinator.result import Token
-from millstream.coordinator.transaction.context import Turn
+from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
@@ -35,7 +35,7 @@ def add_partitions(
     request: AddPartitionsToTxnTransaction,
     client_version: TransactionVersion,
     token: Token,
-    turn: Turn,
+    context: TransactionContext,
 ) -> None:
     """Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions: for all partitions alike."""
     known = _transaction_of(transactions, request)
@@ -43,21 +43,24 @@ def add_partitions(
     _check_producer(known, request)
     wanted = frozenset(_partitions(request))
     if known.state is not TransactionState.ONGOING or not wanted <= known.partitions:
-        ongoing = known.with_partitions(wanted, client_version, turn.now.wall_ms)
-        turn.write(ongoing)
+        ongoing = known.with_partitions(wanted, client_version, context.now.wall_ms)
+        context.write(ongoing)
         if known.state is not TransactionState.ONGOING:
-            turn.start_timeout(ongoing)
-    turn.result.reply(token, _result(request, lambda _partition: 0))
+            context.start_timeout(ongoing)
+    context.result.reply(token, _result(request, lambda _partition: 0))
 
 
 def verify_partitions(
-    transactions: Transactions, request: AddPartitionsToTxnTransaction, token: Token, turn: Turn
+    transactions: Transactions,
+    request: AddPartitionsToTxnTransaction,
+    token: Token,
+    context: TransactionContext,
 ) -> None:
     """Changes nothing. A partition that was not added is answered with TRANSACTION_ABORTABLE. Raises as `add_partitions`."""
     known = _transaction_of(transactions, request)
     _check_producer(known, request)
     _check_not_prepared(known)
-    turn.result.reply(
+    context.result.reply(
         token,
         _result(
             request,

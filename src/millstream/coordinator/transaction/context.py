@@ -40,7 +40,7 @@ class PreparedTransaction:
 
 
 @dataclass(slots=True)
-class Turn:
+class TransactionContext:
     """One operation. `level` is the finalized transaction.version."""
 
     now: Instant

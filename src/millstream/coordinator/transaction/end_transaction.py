@@ -9,7 +9,7 @@ touch another transaction.
 from __future__ import annotations
 
 from millstream.coordinator.result import Token
-from millstream.coordinator.transaction.context import Turn
+from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
@@ -30,7 +30,7 @@ def end_transaction(
     request: EndTxnRequest,
     client_version: TransactionVersion,
     token: Token,
-    turn: Turn,
+    context: TransactionContext,
 ) -> None:
     """Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions, InvalidTxnState."""
     if not request.transactional_id:
@@ -41,19 +41,21 @@ def end_transaction(
     else:
         is_done = _check_keeping(known, request)
     if is_done:
-        turn.result.reply(token, _response(known, client_version))
+        context.result.reply(token, _response(known, client_version))
         return
     state = TransactionState.PREPARE_COMMIT if request.committed else TransactionState.PREPARE_ABORT
-    prepared = _prepare(transactions, known, state, client_version, turn)
-    turn.result.reply(token, _response(prepared.completed(turn.now.wall_ms), client_version))
+    prepared = _prepare(transactions, known, state, client_version, context)
+    context.result.reply(token, _response(prepared.completed(context.now.wall_ms), client_version))
 
 
-def abort_for_good(transactions: Transactions, known: Transaction, turn: Turn) -> None:
+def abort_for_good(
+    transactions: Transactions, known: Transaction, context: TransactionContext
+) -> None:
     """The coordinator ends an open transaction itself: it timed out, or somebody else takes its id. Its producer is fenced."""
-    if not turn.level.raises_epoch:
+    if not context.level.raises_epoch:
         known = known.fenced()
         transactions.remember_last_epoch(known.transactional_id, NO_EPOCH)
-    _prepare(transactions, known, TransactionState.PREPARE_ABORT, turn.level, turn)
+    _prepare(transactions, known, TransactionState.PREPARE_ABORT, context.level, context)
 
 
 def _prepare(
@@ -61,20 +63,20 @@ def _prepare(
     known: Transaction,
     state: TransactionState,
     version: TransactionVersion,
-    turn: Turn,
+    context: TransactionContext,
 ) -> Transaction:
     next_producer_id = NO_PRODUCER_ID
     if version.raises_epoch:
         if known.is_epoch_exhausted:
-            next_producer_id = turn.take_producer_id()
+            next_producer_id = context.take_producer_id()
         transactions.remember_last_epoch(known.transactional_id, known.producer_epoch)
     prepared = known.prepared(
         state,
         version if version.raises_epoch else TransactionVersion.TV_0,
         next_producer_id,
-        turn.now.wall_ms,
+        context.now.wall_ms,
     )
-    turn.write(prepared)
+    context.write(prepared)
     return prepared
 
 

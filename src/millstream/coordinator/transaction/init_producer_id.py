@@ -7,7 +7,7 @@ of its own, and the caller asks again. A producer that names the id and epoch it
 from __future__ import annotations
 
 from millstream.coordinator.result import Token
-from millstream.coordinator.transaction.context import Turn
+from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import (
@@ -30,14 +30,17 @@ from millstream.protocol.generated.init_producer_id import (
 
 
 def init_producer_id(
-    transactions: Transactions, request: InitProducerIdRequest, token: Token, turn: Turn
+    transactions: Transactions,
+    request: InitProducerIdRequest,
+    token: Token,
+    context: TransactionContext,
 ) -> None:
     """Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress."""
     if not request.transactional_id:
         raise InvalidRequest(
             "a transactional id must not be empty; leave it out for an idempotent producer"
         )
-    longest_ms = turn.config.transaction_max_timeout_ms
+    longest_ms = context.config.transaction_max_timeout_ms
     if not 0 < request.transaction_timeout_ms <= longest_ms:
         raise InvalidTransactionTimeout(
             f"a transaction timeout of {request.transaction_timeout_ms} ms is not between 1 and "
@@ -45,24 +48,24 @@ def init_producer_id(
         )
     known = transactions.find(request.transactional_id)
     if known is None:
-        known = _unknown_so_far(request.transactional_id, turn)
+        known = _unknown_so_far(request.transactional_id, context)
     elif known.state.is_prepared:
         raise ConcurrentTransactions(
             f"the previous transaction of {known.transactional_id} is still being completed"
         )
     _check_is_newest(known, request)
     if known.state is TransactionState.ONGOING:
-        abort_for_good(transactions, known, turn)
-        turn.result.fail(
+        abort_for_good(transactions, known, context)
+        context.result.fail(
             token,
             ConcurrentTransactions(
                 f"the open transaction of {known.transactional_id} is being aborted"
             ),
         )
         return
-    let_in = _let_in(transactions, known, request, turn)
-    turn.write(let_in)
-    turn.result.reply(
+    let_in = _let_in(transactions, known, request, context)
+    context.write(let_in)
+    context.result.reply(
         token,
         InitProducerIdResponse(
             producer_id=let_in.producer_id, producer_epoch=let_in.producer_epoch
@@ -70,8 +73,8 @@ def init_producer_id(
     )
 
 
-def _unknown_so_far(transactional_id: str, turn: Turn) -> Transaction:
-    return Transaction(transactional_id, turn.take_producer_id(), NO_EPOCH, timeout_ms=0)
+def _unknown_so_far(transactional_id: str, context: TransactionContext) -> Transaction:
+    return Transaction(transactional_id, context.take_producer_id(), NO_EPOCH, timeout_ms=0)
 
 
 def _names_itself(request: InitProducerIdRequest) -> bool:
@@ -92,7 +95,10 @@ def _check_is_newest(known: Transaction, request: InitProducerIdRequest) -> None
 
 
 def _let_in(
-    transactions: Transactions, known: Transaction, request: InitProducerIdRequest, turn: Turn
+    transactions: Transactions,
+    known: Transaction,
+    request: InitProducerIdRequest,
+    context: TransactionContext,
 ) -> Transaction:
     """The id under its next epoch; under the present one when the request is a retry."""
     producer_id, epoch = known.producer_id, known.producer_epoch
@@ -101,7 +107,7 @@ def _let_in(
         not _names_itself(request) or request.producer_epoch == known.producer_epoch
     ):
         last_epoch = epoch if _names_itself(request) else NO_EPOCH
-        producer_id, epoch = turn.take_producer_id(), 0
+        producer_id, epoch = context.take_producer_id(), 0
     elif not _names_itself(request) or epoch == NO_EPOCH:
         last_epoch, epoch = NO_EPOCH, epoch + 1
     elif request.producer_epoch == epoch:
@@ -113,5 +119,5 @@ def _let_in(
         )
     transactions.remember_last_epoch(known.transactional_id, last_epoch)
     return known.reinitialized(
-        ProducerId(producer_id), epoch, request.transaction_timeout_ms, turn.now.wall_ms
+        ProducerId(producer_id), epoch, request.transaction_timeout_ms, context.now.wall_ms
     )

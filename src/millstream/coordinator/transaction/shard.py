@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
+from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
 from millstream.coordinator.transaction import (
     add_partitions,
     describe,
@@ -23,8 +23,8 @@ from millstream.coordinator.transaction.context import (
     PreparedTransaction,
     TakeProducerId,
     TimerKind,
+    TransactionContext,
     TransactionTimer,
-    Turn,
 )
 from millstream.coordinator.transaction.records import transaction_from_value
 from millstream.coordinator.transaction.state import TransactionState
@@ -69,93 +69,97 @@ class TransactionShard:
     # Producers
 
     def handle_init_producer_id(
-        self, request: InitProducerIdRequest, context: CoordinatorContext, now: Instant
+        self, request: InitProducerIdRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        init_producer_id.init_producer_id(self._transactions, request, context.token, turn)
-        return turn.result
+        context = self._context(now)
+        init_producer_id.init_producer_id(self._transactions, request, caller.token, context)
+        return context.result
 
     def handle_add_partitions(
-        self, request: AddPartitionsToTxnTransaction, context: CoordinatorContext, now: Instant
+        self, request: AddPartitionsToTxnTransaction, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        """Adds or, when the request says so, only verifies. `context.api_version` is that of AddPartitionsToTxn."""
-        turn = self._turn(now)
+        """Adds or, when the request says so, only verifies. `caller.api_version` is that of AddPartitionsToTxn."""
+        context = self._context(now)
         if request.verify_only:
-            add_partitions.verify_partitions(self._transactions, request, context.token, turn)
+            add_partitions.verify_partitions(self._transactions, request, caller.token, context)
         else:
-            version = of_add_partitions(context.api_version)
-            add_partitions.add_partitions(self._transactions, request, version, context.token, turn)
-        return turn.result
+            version = of_add_partitions(caller.api_version)
+            add_partitions.add_partitions(
+                self._transactions, request, version, caller.token, context
+            )
+        return context.result
 
     def handle_end_transaction(
-        self, request: EndTxnRequest, context: CoordinatorContext, now: Instant
+        self, request: EndTxnRequest, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
-        version = of_end_txn(context.api_version)
-        end_transaction.end_transaction(self._transactions, request, version, context.token, turn)
-        return turn.result
+        context = self._context(now)
+        version = of_end_txn(caller.api_version)
+        end_transaction.end_transaction(self._transactions, request, version, caller.token, context)
+        return context.result
 
     def handle_markers_written(
-        self, prepared: PreparedTransaction, context: CoordinatorContext, now: Instant
+        self, prepared: PreparedTransaction, caller: Caller, now: Instant
     ) -> CoordinatorResult:
         """Every partition of `prepared` has its marker, for good."""
-        turn = self._turn(now)
-        upkeep.complete(self._transactions, prepared.transaction, turn)
-        turn.result.reply(context.token, None)
-        return turn.result
+        context = self._context(now)
+        upkeep.complete(self._transactions, prepared.transaction, context)
+        context.result.reply(caller.token, None)
+        return context.result
 
     # Administration
 
     def handle_describe_transaction(
-        self, transactional_id: str, context: CoordinatorContext, now: Instant
+        self, transactional_id: str, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        turn = self._turn(now)
+        context = self._context(now)
         described = describe.describe_transaction(self._transactions, transactional_id)
-        turn.result.reply(context.token, described)
-        return turn.result
+        context.result.reply(caller.token, described)
+        return context.result
 
     def handle_list_transactions(
         self,
         request: ListTransactionsRequest,
-        context: CoordinatorContext,
+        caller: Caller,
         now: Instant,
     ) -> CoordinatorResult:
         """The pattern of the request is the edge's business."""
-        turn = self._turn(now)
+        context = self._context(now)
         listed = describe.list_transactions(self._transactions, request, now.wall_ms)
-        turn.result.reply(context.token, listed)
-        return turn.result
+        context.result.reply(caller.token, listed)
+        return context.result
 
     # What the runtime asks for
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
-        turn = self._turn(now)
-        upkeep.resume(self._transactions, turn)
-        self._start_expiry(turn, self._expiry_interval_ms)
-        return turn.result
+        context = self._context(now)
+        upkeep.resume(self._transactions, context)
+        self._start_expiry(context, self._expiry_interval_ms)
+        return context.result
 
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
         assert isinstance(key, TransactionTimer), "a timer of another shard"
-        turn = self._turn(now)
+        context = self._context(now)
         match key.kind:
             case TimerKind.TIMEOUT:
-                upkeep.abort_timed_out(self._transactions, key.transactional_id, turn)
+                upkeep.abort_timed_out(self._transactions, key.transactional_id, context)
             case TimerKind.EXPIRY:
-                is_done = upkeep.expire(self._transactions, turn)
-                self._start_expiry(turn, self._expiry_interval_ms if is_done else _EXPIRY_PAUSE_MS)
-        return turn.result
+                is_done = upkeep.expire(self._transactions, context)
+                self._start_expiry(
+                    context, self._expiry_interval_ms if is_done else _EXPIRY_PAUSE_MS
+                )
+        return context.result
 
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant
     ) -> CoordinatorResult:
         """A transaction that could not be ended is still open and times out; everything else its client tries again."""
-        turn = self._turn(now)
+        context = self._context(now)
         for record in records:
             assert isinstance(record.key, TransactionLogKey), "a record of another shard"
             known = self._transactions.find(record.key.transactional_id)
             if known is not None and known.state is TransactionState.ONGOING:
-                turn.restart_timeout(known)
-        return turn.result
+                context.restart_timeout(known)
+        return context.result
 
     # Hard state
 
@@ -173,14 +177,14 @@ class TransactionShard:
         del committed
         raise AssertionError(f"a marker of producer {producer_id} in the log of transactions")
 
-    def _start_expiry(self, turn: Turn, delay_ms: int) -> None:
-        turn.result.start_timer(
-            TransactionTimer(TimerKind.EXPIRY), turn.now.monotonic_ms + delay_ms
+    def _start_expiry(self, context: TransactionContext, delay_ms: int) -> None:
+        context.result.start_timer(
+            TransactionTimer(TimerKind.EXPIRY), context.now.monotonic_ms + delay_ms
         )
 
     @property
     def _expiry_interval_ms(self) -> int:
         return self._config.transaction_remove_expired_transaction_cleanup_interval_ms
 
-    def _turn(self, now: Instant) -> Turn:
-        return Turn(now, self._config, self.level, self._take_producer_id)
+    def _context(self, now: Instant) -> TransactionContext:
+        return TransactionContext(now, self._config, self.level, self._take_producer_id)

@@ -17,7 +17,7 @@ from millstream.broker.requests.purgatory import Purgatory
 from millstream.coordinator.group.classic.records import offset_commit_record
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import CoordinatorContext, Token
+from millstream.coordinator.result import Caller, Token
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -59,7 +59,7 @@ from tests.support.simulated_disk import SimFileSystem
 
 ME = BrokerId(1)
 NOW = Instant(1_700_000_000_000, 0)
-CALLER = CoordinatorContext(Token(0), 9, "client", "/127.0.0.1")
+CALLER = Caller(Token(0), 9, "client", "/127.0.0.1")
 OFFSETS = TopicPartition("__consumer_offsets", 0)
 
 

@@ -7,9 +7,9 @@ from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     IllegalGeneration,
     InvalidGroupId,
@@ -20,54 +20,54 @@ from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatR
 
 
 def heartbeat(
-    groups: Groups, request: HeartbeatRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: HeartbeatRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
     if not request.group_id:
         raise InvalidGroupId
     match groups.find(request.group_id):
         case ClassicGroup() as group:
-            _heartbeat(group, request, context, turn)
+            _heartbeat(group, request, caller, context)
         case ConsumerGroup() as group:
-            classic_member.heartbeat(group, request, context, turn)
+            classic_member.heartbeat(group, request, caller, context)
         case _:
             raise UnknownMemberId
 
 
 def _heartbeat(
-    group: ClassicGroup, request: HeartbeatRequest, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, request: HeartbeatRequest, caller: Caller, context: OperationContext
 ) -> None:
     member = group.member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise IllegalGeneration
-    turn.restart_session(group, member)
+    context.restart_session(group, member)
     if group.state is GroupState.PREPARING_REBALANCE:
-        turn.result.fail(context.token, RebalanceInProgress())
+        context.result.fail(caller.token, RebalanceInProgress())
     else:
-        turn.result.reply(context.token, HeartbeatResponse())
+        context.result.reply(caller.token, HeartbeatResponse())
 
 
-def expire(group: ClassicGroup, timer: GroupTimer, turn: Turn) -> None:
+def expire(group: ClassicGroup, timer: GroupTimer, context: OperationContext) -> None:
     """One of the timers of a classic group has fired."""
     match timer.kind:
         case TimerKind.SESSION:
-            _expire_session(group, timer.member_id, turn)
+            _expire_session(group, timer.member_id, context)
         case TimerKind.JOIN:
-            rebalance.expire_join(group, turn)
+            rebalance.expire_join(group, context)
         case TimerKind.SYNC:
-            rebalance.expire_sync(group, turn)
+            rebalance.expire_sync(group, context)
         case TimerKind.DOWNGRADE:
-            rebalance.prepare_rebalance(group, turn, "it was a consumer group until now")
+            rebalance.prepare_rebalance(group, context, "it was a consumer group until now")
         case _:
             pass
 
 
-def _expire_session(group: ClassicGroup, member_id: str, turn: Turn) -> None:
+def _expire_session(group: ClassicGroup, member_id: str, context: OperationContext) -> None:
     """Of a member, or of an id handed out to a member that never joined."""
     member = group.members.get(member_id)
     if member_id in group.pending_members:
         group.pending_members.remove(member_id)
-        rebalance.maybe_complete_join(group, turn)
+        rebalance.maybe_complete_join(group, context)
     elif member is not None and not member.outlives_its_session:
-        rebalance.remove_member(group, member, turn)
-        rebalance.rebalance_or_complete_join(group, turn, f"session of {member_id} expired")
+        rebalance.remove_member(group, member, context)
+        rebalance.rebalance_or_complete_join(group, context, f"session of {member_id} expired")

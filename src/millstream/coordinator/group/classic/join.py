@@ -23,10 +23,10 @@ from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.classic.static_member import replace_static_member
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.group import Group, GroupKind
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     GroupMaxSizeReached,
     InconsistentGroupProtocol,
@@ -45,62 +45,64 @@ _KINDS_THAT_GIVE_WAY: Final = (GroupKind.CONSUMER, GroupKind.STREAMS)
 
 
 def join_group(
-    groups: Groups, request: JoinGroupRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: JoinGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request as a whole is refused with; the response then carries the member id of the request."""
-    check_request(request, turn)
+    check_request(request, context)
     group = groups.find(request.group_id)
     if isinstance(group, ClassicGroup):
-        _join(group, request, context, turn)
+        _join(group, request, caller, context)
     elif isinstance(group, ConsumerGroup) and group.members:
-        classic_member.join(group, request, context, turn)
+        classic_member.join(group, request, caller, context)
     elif group is None or (group.is_unused and group.kind in _KINDS_THAT_GIVE_WAY):
-        _join_new_group(groups, group, request, context, turn)
+        _join_new_group(groups, group, request, caller, context)
     else:
-        turn.result.reply(context.token, join_error(UNKNOWN_MEMBER_ID, InconsistentGroupProtocol()))
+        context.result.reply(
+            caller.token, join_error(UNKNOWN_MEMBER_ID, InconsistentGroupProtocol())
+        )
 
 
 def _join_new_group(
     groups: Groups,
     replaced: Group | None,
     request: JoinGroupRequest,
-    context: CoordinatorContext,
-    turn: Turn,
+    caller: Caller,
+    context: OperationContext,
 ) -> None:
     """The group exists from here on, also in the log; its members are stored with their first assignment."""
     if request.member_id != UNKNOWN_MEMBER_ID:
         raise UnknownMemberId
-    group = ClassicGroup(request.group_id, turn.now.wall_ms)
-    _join(group, request, context, turn)
+    group = ClassicGroup(request.group_id, context.now.wall_ms)
+    _join(group, request, caller, context)
     groups.put(group)
     if replaced is not None:
-        turn.result.records += replaced.tombstones()
+        context.result.records += replaced.tombstones()
     empty = ClassicGroup(group.group_id, group.state_timestamp_ms)
-    turn.result.records.append(group_metadata_record(empty, {}))
+    context.result.records.append(group_metadata_record(empty, {}))
 
 
 def _join(
-    group: ClassicGroup, request: JoinGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, request: JoinGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
-    if not _has_room(group, request.member_id, turn.config.group_max_size):
-        _turn_away(group, request.member_id, context, turn)
+    if not _has_room(group, request.member_id, context.config.group_max_size):
+        _turn_away(group, request.member_id, caller, context)
         return
     names = [protocol.name for protocol in request.protocols]
     if not group.supports(request.protocol_type, names):
         raise InconsistentGroupProtocol
     if request.member_id == UNKNOWN_MEMBER_ID:
-        prefix = request.group_instance_id or context.client_id
-        member_id = new_member_id(turn.random, prefix)
-        _join_as_new(group, member_id, request, context, turn)
+        prefix = request.group_instance_id or caller.client_id
+        member_id = new_member_id(context.random, prefix)
+        _join_as_new(group, member_id, request, caller, context)
     else:
-        _join_as_known(group, request, context, turn)
+        _join_as_known(group, request, caller, context)
 
 
-def check_request(request: JoinGroupRequest, turn: Turn) -> None:
+def check_request(request: JoinGroupRequest, context: OperationContext) -> None:
     if not request.group_id:
         raise InvalidGroupId
-    lowest_ms = turn.config.group_min_session_timeout_ms
-    highest_ms = turn.config.group_max_session_timeout_ms
+    lowest_ms = context.config.group_min_session_timeout_ms
+    highest_ms = context.config.group_max_session_timeout_ms
     if not lowest_ms <= request.session_timeout_ms <= highest_ms:
         raise InvalidSessionTimeout(
             f"session.timeout.ms is {request.session_timeout_ms}; "
@@ -123,60 +125,60 @@ def _has_room(group: ClassicGroup, member_id: str, size_max: int) -> bool:
 
 
 def _turn_away(
-    group: ClassicGroup, member_id: str, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, member_id: str, caller: Caller, context: OperationContext
 ) -> None:
     """The group is full. Whoever was a member before this rebalance and comes too late is one no more."""
     member = group.members.get(member_id)
     if member is not None:
-        remove_member(group, member, turn)
+        remove_member(group, member, context)
     group.pending_members.discard(member_id)
     refusal = GroupMaxSizeReached(f"group {group.group_id} is full")
-    turn.result.reply(context.token, join_error(UNKNOWN_MEMBER_ID, refusal))
-    maybe_complete_join(group, turn)
+    context.result.reply(caller.token, join_error(UNKNOWN_MEMBER_ID, refusal))
+    maybe_complete_join(group, context)
 
 
 def _join_as_new(
     group: ClassicGroup,
     member_id: str,
     request: JoinGroupRequest,
-    context: CoordinatorContext,
-    turn: Turn,
+    caller: Caller,
+    context: OperationContext,
 ) -> None:
     instance_id = request.group_instance_id
     if instance_id is not None:
         old_member_id = group.static_member_id(instance_id)
         if old_member_id is None:
-            _admit(group, member_id, request, context, turn)
+            _admit(group, member_id, request, caller, context)
         else:
             member = group.members[old_member_id]
             replace_static_member(
-                group, member, terms_of(request), context, turn, new_member_id=member_id
+                group, member, terms_of(request), caller, context, new_member_id=member_id
             )
-    elif context.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID:
+    elif caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID:
         group.pending_members.add(member_id)
-        turn.start_session(group, member_id, request.session_timeout_ms)
-        turn.result.reply(context.token, join_error(member_id, MemberIdRequired()))
+        context.start_session(group, member_id, request.session_timeout_ms)
+        context.result.reply(caller.token, join_error(member_id, MemberIdRequired()))
     else:
-        _admit(group, member_id, request, context, turn)
+        _admit(group, member_id, request, caller, context)
 
 
 def _join_as_known(
-    group: ClassicGroup, request: JoinGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, request: JoinGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
             raise UnknownMemberId("this member id was given to a member without group.instance.id")
-        _admit(group, request.member_id, request, context, turn)
+        _admit(group, request.member_id, request, caller, context)
         return
     member = group.member(request.member_id, request.group_instance_id)
     terms = terms_of(request)
     if _needs_rebalance(group, member, terms):
-        _rejoin(group, member, terms, context, turn)
+        _rejoin(group, member, terms, caller, context)
         return
     is_leader = group.leader == member.member_id
     with_members = is_leader and group.state is GroupState.COMPLETING_REBALANCE
     response = generation_response(group, member.member_id, with_members=with_members)
-    turn.result.reply(context.token, response)
+    context.result.reply(caller.token, response)
 
 
 def _needs_rebalance(group: ClassicGroup, member: Member, terms: Terms) -> bool:
@@ -198,37 +200,37 @@ def _admit(
     group: ClassicGroup,
     member_id: str,
     request: JoinGroupRequest,
-    context: CoordinatorContext,
-    turn: Turn,
+    caller: Caller,
+    context: OperationContext,
 ) -> None:
     if group.initial_delay is not None:
         group.newcomer_during_delay = True
     member = Member(
         member_id=member_id,
         group_instance_id=request.group_instance_id,
-        client_id=context.client_id,
-        client_host=context.client_host,
+        client_id=caller.client_id,
+        client_host=caller.client_host,
         terms=terms_of(request),
         is_new=True,
     )
     group.add(member, request.protocol_type)
-    group.wait_for_join(member, context.token)
+    group.wait_for_join(member, caller.token)
     # It cannot send heartbeats before it knows its id, and a closed connection is not noticed while the request waits.
-    turn.start_session(group, member_id, turn.config.group_new_member_join_timeout_ms)
-    rebalance_or_complete_join(group, turn, f"member {member_id} joins")
+    context.start_session(group, member_id, context.config.group_new_member_join_timeout_ms)
+    rebalance_or_complete_join(group, context, f"member {member_id} joins")
 
 
 def _rejoin(
-    group: ClassicGroup, member: Member, terms: Terms, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, member: Member, terms: Terms, caller: Caller, context: OperationContext
 ) -> None:
     group.update(member, terms)
-    superseded = group.wait_for_join(member, context.token)
+    superseded = group.wait_for_join(member, caller.token)
     if superseded is not None:  # the client has given up on it; its connection may still be there
-        turn.result.fail(superseded, RebalanceInProgress())
+        context.result.fail(superseded, RebalanceInProgress())
     if group.state is GroupState.PREPARING_REBALANCE:
-        maybe_complete_join(group, turn)
+        maybe_complete_join(group, context)
     else:
-        prepare_rebalance(group, turn, f"member {member.member_id} rejoins")
+        prepare_rebalance(group, context, f"member {member.member_id} rejoins")
 
 
 def terms_of(request: JoinGroupRequest) -> Terms:

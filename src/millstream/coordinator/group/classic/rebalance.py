@@ -12,69 +12,69 @@ from millstream.coordinator.group.classic.group import ClassicGroup, InitialDela
 from millstream.coordinator.group.classic.member import Member
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.state import GroupState, can_prepare_rebalance
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.errors import KafkaError, RebalanceInProgress, UnknownMemberId
 from millstream.protocol.generated.join_group import JoinGroupResponse, JoinGroupResponseMember
 
 _LOG = logging.getLogger(__name__)
 
 
-def rebalance_or_complete_join(group: ClassicGroup, turn: Turn, reason: str) -> None:
+def rebalance_or_complete_join(group: ClassicGroup, context: OperationContext, reason: str) -> None:
     """The membership has changed: begin a rebalance, or see whether the running one can go on."""
     if can_prepare_rebalance(group.state):
-        prepare_rebalance(group, turn, reason)
+        prepare_rebalance(group, context, reason)
     else:
-        maybe_complete_join(group, turn)
+        maybe_complete_join(group, context)
 
 
-def prepare_rebalance(group: ClassicGroup, turn: Turn, reason: str) -> None:
+def prepare_rebalance(group: ClassicGroup, context: OperationContext, reason: str) -> None:
     _LOG.info("group %s leaves generation %d: %s", group.group_id, group.generation, reason)
     is_first = group.state is GroupState.EMPTY
-    fail_waiting_syncs(group, turn, RebalanceInProgress())
-    turn.cancel_sync_timer(group)
-    turn.transition(group, GroupState.PREPARING_REBALANCE)
+    fail_waiting_syncs(group, context, RebalanceInProgress())
+    context.cancel_sync_timer(group)
+    context.transition(group, GroupState.PREPARING_REBALANCE)
     if is_first:
-        _begin_initial_delay(group, turn)
+        _begin_initial_delay(group, context)
     elif group.everyone_joined:
-        complete_join(group, turn)
+        complete_join(group, context)
     else:
-        turn.start_join_timer(group, group.rebalance_timeout_ms)
+        context.start_join_timer(group, group.rebalance_timeout_ms)
 
 
-def maybe_complete_join(group: ClassicGroup, turn: Turn) -> None:
+def maybe_complete_join(group: ClassicGroup, context: OperationContext) -> None:
     """Goes on when everyone is here. A new group waits its delay out all the same: others may be about to come."""
     is_waiting = group.state is GroupState.PREPARING_REBALANCE and group.initial_delay is None
     if is_waiting and group.everyone_joined:
-        complete_join(group, turn)
+        complete_join(group, context)
 
 
-def expire_join(group: ClassicGroup, turn: Turn) -> None:
+def expire_join(group: ClassicGroup, context: OperationContext) -> None:
     """The join timer has fired."""
     if group.state is not GroupState.PREPARING_REBALANCE:
         return
     delay = group.initial_delay
     if delay is not None and group.newcomer_during_delay and delay.remaining_ms > 0:
         group.newcomer_during_delay = False
-        next_ms = min(turn.config.group_initial_rebalance_delay_ms, delay.remaining_ms)
+        next_ms = min(context.config.group_initial_rebalance_delay_ms, delay.remaining_ms)
         group.initial_delay = InitialDelay(next_ms, max(delay.remaining_ms - delay.delay_ms, 0))
-        turn.start_join_timer(group, next_ms)
+        context.start_join_timer(group, next_ms)
     else:
-        complete_join(group, turn)
+        complete_join(group, context)
 
 
-def complete_join(group: ClassicGroup, turn: Turn) -> None:
+def complete_join(group: ClassicGroup, context: OperationContext) -> None:
     """Begins the next generation with those who have joined. Static members stay although they have not."""
     for absent in [m for m in group.members_not_joined() if not m.is_static]:
-        remove_member(group, absent, turn)
-    turn.cancel_join_timer(group)
+        remove_member(group, absent, context)
+    context.cancel_join_timer(group)
     if group.members and not group.elect_joined_leader():
         _LOG.info("group %s: only absent static members are left, waiting on", group.group_id)
-        turn.start_join_timer(group, group.rebalance_timeout_ms)
+        context.start_join_timer(group, group.rebalance_timeout_ms)
         return
-    group.begin_generation(turn.now.wall_ms)
+    group.begin_generation(context.now.wall_ms)
     if group.state is GroupState.EMPTY:
         _LOG.info("group %s: generation %d is empty", group.group_id, group.generation)
-        turn.result.records.append(group_metadata_record(group, {}))
+        context.result.records.append(group_metadata_record(group, {}))
         return
     _LOG.info(
         "group %s: generation %d begins, members: %d",
@@ -83,11 +83,11 @@ def complete_join(group: ClassicGroup, turn: Turn) -> None:
         len(group.members),
     )
     for member in group.members.values():
-        _tell_of_generation(group, member, turn)
-    turn.start_sync_timer(group)
+        _tell_of_generation(group, member, context)
+    context.start_sync_timer(group)
 
 
-def expire_sync(group: ClassicGroup, turn: Turn) -> None:
+def expire_sync(group: ClassicGroup, context: OperationContext) -> None:
     """The sync timer has fired: who has not asked for an assignment by now is gone."""
     if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
         return
@@ -95,28 +95,28 @@ def expire_sync(group: ClassicGroup, turn: Turn) -> None:
     if not silent:
         return
     for member_id in silent:
-        remove_member(group, group.members[member_id], turn)
-    prepare_rebalance(group, turn, f"no SyncGroup from {', '.join(silent)}")
+        remove_member(group, group.members[member_id], context)
+    prepare_rebalance(group, context, f"no SyncGroup from {', '.join(silent)}")
 
 
-def remove_member(group: ClassicGroup, member: Member, turn: Turn) -> None:
+def remove_member(group: ClassicGroup, member: Member, context: OperationContext) -> None:
     """Answers whatever the member waits for with UNKNOWN_MEMBER_ID, so that a process that is still there joins anew."""
     joining = group.take_joining(member)
     if joining is not None:
-        turn.result.reply(joining, join_error("", UnknownMemberId()))
+        context.result.reply(joining, join_error("", UnknownMemberId()))
     if member.syncing is not None:
-        turn.result.fail(member.syncing, UnknownMemberId())
+        context.result.fail(member.syncing, UnknownMemberId())
         member.syncing = None
-    turn.end_session(group, member.member_id)
+    context.end_session(group, member.member_id)
     group.remove(member.member_id)
 
 
-def fail_waiting_syncs(group: ClassicGroup, turn: Turn, error: KafkaError) -> None:
+def fail_waiting_syncs(group: ClassicGroup, context: OperationContext, error: KafkaError) -> None:
     for member in group.members.values():
         if member.syncing is not None:
-            turn.result.fail(member.syncing, error)
+            context.result.fail(member.syncing, error)
             member.syncing = None
-            turn.restart_session(group, member)
+            context.restart_session(group, member)
 
 
 def generation_response(
@@ -147,20 +147,20 @@ def join_error(member_id: str, error: KafkaError) -> JoinGroupResponse:
     return JoinGroupResponse(error_code=error.code, member_id=member_id, protocol_name=None)
 
 
-def _begin_initial_delay(group: ClassicGroup, turn: Turn) -> None:
-    delay_ms = turn.config.group_initial_rebalance_delay_ms
+def _begin_initial_delay(group: ClassicGroup, context: OperationContext) -> None:
+    delay_ms = context.config.group_initial_rebalance_delay_ms
     remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
     group.initial_delay = InitialDelay(delay_ms, remaining_ms)
     group.newcomer_during_delay = False
-    turn.start_join_timer(group, delay_ms)
+    context.start_join_timer(group, delay_ms)
 
 
-def _tell_of_generation(group: ClassicGroup, member: Member, turn: Turn) -> None:
+def _tell_of_generation(group: ClassicGroup, member: Member, context: OperationContext) -> None:
     token = group.take_joining(member)
     if token is not None:
         with_members = group.leader == member.member_id
         response = generation_response(group, member.member_id, with_members=with_members)
-        turn.result.reply(token, response)
-    turn.restart_session(group, member)
+        context.result.reply(token, response)
+    context.restart_session(group, member)
     member.is_new = False
     group.pending_sync.add(member.member_id)

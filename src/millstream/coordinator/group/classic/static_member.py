@@ -18,8 +18,8 @@ from millstream.coordinator.group.classic.rebalance import (
 )
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.state import GroupState
-from millstream.coordinator.group.context import Turn
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.result import Caller
 from millstream.errors import FencedInstanceId
 from millstream.protocol.generated.join_group import JoinGroupResponse
 
@@ -30,45 +30,47 @@ def replace_static_member(
     group: ClassicGroup,
     member: Member,
     terms: Terms,
-    context: CoordinatorContext,
-    turn: Turn,
+    caller: Caller,
+    context: OperationContext,
     *,
     new_member_id: str,
 ) -> None:
     old_member_id, old_leader = member.member_id, group.leader
-    _fence(group, member, turn)
+    _fence(group, member, context)
     group.rename_static(member, new_member_id)
     group.update(member, terms)
-    turn.end_session(group, old_member_id)
-    turn.restart_session(group, member)
+    context.end_session(group, old_member_id)
+    context.restart_session(group, member)
     if group.state is GroupState.STABLE and group.select_protocol() == group.protocol:
-        _store_new_id(group, member, old_member_id, turn)
-        response = _generation_as_it_was(group, member, old_leader or "", context.api_version)
-        turn.result.reply(context.token, response)
+        _store_new_id(group, member, old_member_id, context)
+        response = _generation_as_it_was(group, member, old_leader or "", caller.api_version)
+        context.result.reply(caller.token, response)
         return
-    group.wait_for_join(member, context.token)
+    group.wait_for_join(member, caller.token)
     if group.state is GroupState.PREPARING_REBALANCE:
-        maybe_complete_join(group, turn)
+        maybe_complete_join(group, context)
     else:
         # In CompletingRebalance the leader may be assigning partitions to the old id, which would leave the new one without.
-        prepare_rebalance(group, turn, f"static member {member.group_instance_id} was restarted")
+        prepare_rebalance(group, context, f"static member {member.group_instance_id} was restarted")
 
 
-def _fence(group: ClassicGroup, member: Member, turn: Turn) -> None:
+def _fence(group: ClassicGroup, member: Member, context: OperationContext) -> None:
     """Requests of the old process that still wait."""
     joining = group.take_joining(member)
     if joining is not None:
-        turn.result.reply(joining, join_error(member.member_id, FencedInstanceId()))
+        context.result.reply(joining, join_error(member.member_id, FencedInstanceId()))
     if member.syncing is not None:
-        turn.result.fail(member.syncing, FencedInstanceId())
+        context.result.fail(member.syncing, FencedInstanceId())
         member.syncing = None
 
 
-def _store_new_id(group: ClassicGroup, member: Member, old_member_id: str, turn: Turn) -> None:
+def _store_new_id(
+    group: ClassicGroup, member: Member, old_member_id: str, context: OperationContext
+) -> None:
     """The assignment moves to the new id; nobody else notices."""
     assignments = dict(group.assignments)
     assignments[member.member_id] = assignments.pop(old_member_id, b"")
-    turn.result.records.append(group_metadata_record(group, assignments))
+    context.result.records.append(group_metadata_record(group, assignments))
 
 
 def _generation_as_it_was(

@@ -13,9 +13,9 @@ from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     IllegalGeneration,
     InconsistentGroupProtocol,
@@ -27,33 +27,33 @@ from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroup
 
 
 def sync_group(
-    groups: Groups, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: SyncGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with."""
     if not request.group_id:
         raise InvalidGroupId
     match groups.find(request.group_id):
         case ClassicGroup() as group:
-            _sync(group, request, context, turn)
+            _sync(group, request, caller, context)
         case ConsumerGroup() as group:
-            classic_member.sync(group, request, context, turn)
+            classic_member.sync(group, request, caller, context)
         case _:
             raise UnknownMemberId
 
 
 def _sync(
-    group: ClassicGroup, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, request: SyncGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     check_may_sync(group, request)
     group.pending_sync.discard(request.member_id)
     if not group.pending_sync:
-        turn.cancel_sync_timer(group)
+        context.cancel_sync_timer(group)
     if group.state is GroupState.STABLE:
         assignment = group.assignments.get(request.member_id, b"")
-        turn.restart_session(group, group.members[request.member_id])
-        turn.result.reply(context.token, _response(group, assignment))
+        context.restart_session(group, group.members[request.member_id])
+        context.result.reply(caller.token, _response(group, assignment))
     else:
-        _wait_for_assignment(group, request, context, turn)
+        _wait_for_assignment(group, request, caller, context)
 
 
 def check_may_sync(group: ClassicGroup, request: SyncGroupRequest) -> None:
@@ -74,26 +74,28 @@ def _differs(said: str | None, actual: str | None) -> bool:
 
 
 def _wait_for_assignment(
-    group: ClassicGroup, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ClassicGroup, request: SyncGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     member = group.members[request.member_id]
     if (
         member.syncing is not None
     ):  # the client has given up on it; its connection may still be there
-        turn.result.fail(member.syncing, RebalanceInProgress())
-    member.syncing = context.token
+        context.result.fail(member.syncing, RebalanceInProgress())
+    member.syncing = caller.token
     if group.leader == member.member_id:
-        _assign(group, {a.member_id: bytes(a.assignment) for a in request.assignments}, turn)
+        _assign(group, {a.member_id: bytes(a.assignment) for a in request.assignments}, context)
 
 
-def _assign(group: ClassicGroup, assignments: Mapping[str, bytes], turn: Turn) -> None:
-    turn.result.records.append(group_metadata_record(group, assignments))
+def _assign(
+    group: ClassicGroup, assignments: Mapping[str, bytes], context: OperationContext
+) -> None:
+    context.result.records.append(group_metadata_record(group, assignments))
     for member in group.members.values():
         if member.syncing is not None:
             assignment = assignments.get(member.member_id, b"")
-            turn.result.reply(member.syncing, _response(group, assignment))
+            context.result.reply(member.syncing, _response(group, assignment))
             member.syncing = None
-            turn.restart_session(group, member)
+            context.restart_session(group, member)
 
 
 def _response(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:

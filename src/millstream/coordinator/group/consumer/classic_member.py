@@ -37,8 +37,8 @@ from millstream.coordinator.group.consumer.update import (
     update_epoch,
     update_member,
 )
-from millstream.coordinator.group.context import Turn
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     IllegalGeneration,
     InconsistentGroupProtocol,
@@ -65,37 +65,39 @@ _FIRST_VERSION_THAT_LEARNS_ITS_ID = 4
 
 
 def join(
-    group: ConsumerGroup, request: JoinGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ConsumerGroup, request: JoinGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with."""
-    _check_may_speak_classic(group, request, turn)
-    member_id = request.member_id or new_member_id(turn)
-    check_has_room(group, member_id, turn)
+    _check_may_speak_classic(group, request, context)
+    member_id = request.member_id or new_member_id(context)
+    check_has_room(group, member_id, context)
     is_dynamic = request.group_instance_id is None
     if (
         is_dynamic
         and not request.member_id
-        and context.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID
+        and caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID
     ):
-        turn.result.reply(context.token, join_error(member_id, MemberIdRequired()))
+        context.result.reply(caller.token, join_error(member_id, MemberIdRequired()))
         return
     subscription = _subscription(request)
     holder = group.static_member(request.group_instance_id)
-    member = _member(group, holder, member_id, request, turn)
-    wanted = _as_asked(member, request, subscription, context)
-    owned = owned_by(subscription, turn.image.topics)
-    if holder is not None and may_downgrade(group.members_with(wanted), turn):
-        updated = _join_last(group, member, wanted, Report(owned), turn)
+    member = _member(group, holder, member_id, request, context)
+    wanted = _as_asked(member, request, subscription, caller)
+    owned = owned_by(subscription, context.image.topics)
+    if holder is not None and may_downgrade(group.members_with(wanted), context):
+        updated = _join_last(group, member, wanted, Report(owned), context)
     else:
-        updated = update_member(group, member, wanted, Report(owned), turn)
-        sessions.restart_session(group.group_id, updated, turn)
-        sessions.await_sync(group.group_id, updated, turn)
-    turn.result.reply(context.token, _joined(updated))
+        updated = update_member(group, member, wanted, Report(owned), context)
+        sessions.restart_session(group.group_id, updated, context)
+        sessions.await_sync(group.group_id, updated, context)
+    context.result.reply(caller.token, _joined(updated))
 
 
-def _check_may_speak_classic(group: ConsumerGroup, request: JoinGroupRequest, turn: Turn) -> None:
+def _check_may_speak_classic(
+    group: ConsumerGroup, request: JoinGroupRequest, context: OperationContext
+) -> None:
     """Raises InconsistentGroupProtocol."""
-    if turn.config.consumer.migration_policy is MigrationPolicy.DISABLED:
+    if context.config.consumer.migration_policy is MigrationPolicy.DISABLED:
         raise InconsistentGroupProtocol(
             f"Cannot join the consumer group {group.group_id} with the classic protocol "
             "because the group migration is disabled."
@@ -121,7 +123,7 @@ def _member(
     holder: ConsumerMember | None,
     member_id: str,
     request: JoinGroupRequest,
-    turn: Turn,
+    context: OperationContext,
 ) -> ConsumerMember:
     """`holder`: who has the place of the instance id."""
     if request.group_instance_id is None:
@@ -129,7 +131,7 @@ def _member(
     if not request.member_id:
         if holder is None:
             return ConsumerMember(member_id)
-        return replace_static_member(group, holder, member_id, turn)
+        return replace_static_member(group, holder, member_id, context)
     if holder is None:
         raise UnknownMemberId(f"Instance id {request.group_instance_id} is unknown.")
     check_is_not_fenced(holder, member_id)
@@ -140,7 +142,7 @@ def _as_asked(
     member: ConsumerMember,
     request: JoinGroupRequest,
     subscription: ConsumerProtocolSubscription,
-    context: CoordinatorContext,
+    caller: Caller,
 ) -> ConsumerMember:
     return replace(
         member,
@@ -149,8 +151,8 @@ def _as_asked(
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         topic_names=frozenset(subscription.topics),
         topic_regex="",
-        client_id=context.client_id,
-        client_host=context.client_host,
+        client_id=caller.client_id,
+        client_host=caller.client_host,
         classic=ClassicTerms(
             request.session_timeout_ms,
             tuple((each.name, bytes(each.metadata)) for each in request.protocols),
@@ -163,15 +165,15 @@ def _join_last(
     member: ConsumerMember,
     wanted: ConsumerMember,
     report: Report,
-    turn: Turn,
+    context: OperationContext,
 ) -> ConsumerMember:
     """With it the last member that spoke the consumer protocol is replaced, and the group becomes classic."""
-    change = change_subscription(group, member, wanted, turn)
-    update_epoch(group, wanted, turn, must_change=change.is_any)
+    change = change_subscription(group, member, wanted, context)
+    update_epoch(group, wanted, context, must_change=change.is_any)
     if not change.is_any:
         goal = (group.assignment_epoch, group.target_of(wanted))
-        wanted = take_step(group, wanted, goal, report, turn, changed=False)
-    downgrade(group, group.members_with(wanted), turn, must_rebalance=change.is_any)
+        wanted = take_step(group, wanted, goal, report, context, changed=False)
+    downgrade(group, group.members_with(wanted), context, must_rebalance=change.is_any)
     return wanted
 
 
@@ -188,7 +190,7 @@ def _joined(member: ConsumerMember) -> JoinGroupResponse:
 
 
 def sync(
-    group: ConsumerGroup, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ConsumerGroup, request: SyncGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with."""
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
@@ -199,30 +201,30 @@ def sync(
         raise InconsistentGroupProtocol
     has_rejoined = member.state is MemberState.UNREVOKED_PARTITIONS
     if group.assignment_epoch > member.member_epoch and not has_rejoined:
-        sessions.await_join(group.group_id, member, turn)
-        turn.result.fail(context.token, RebalanceInProgress())
+        sessions.await_join(group.group_id, member, context)
+        context.result.fail(caller.token, RebalanceInProgress())
         return
-    sessions.stop_awaiting_sync(group.group_id, member, turn)
-    sessions.restart_session(group.group_id, member, turn)
+    sessions.stop_awaiting_sync(group.group_id, member, context)
+    sessions.restart_session(group.group_id, member, context)
     response = SyncGroupResponse(
         protocol_type=request.protocol_type,
         protocol_name=request.protocol_name,
-        assignment=write_assignment(member.assigned, turn.image.topics, metadata),
+        assignment=write_assignment(member.assigned, context.image.topics, metadata),
     )
-    turn.result.reply(context.token, response)
+    context.result.reply(caller.token, response)
 
 
 def heartbeat(
-    group: ConsumerGroup, request: HeartbeatRequest, context: CoordinatorContext, turn: Turn
+    group: ConsumerGroup, request: HeartbeatRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
-    sessions.restart_session(group.group_id, member, turn)
+    sessions.restart_session(group.group_id, member, context)
     if _has_to_rejoin(group, member):
-        sessions.await_join(group.group_id, member, turn)
-        turn.result.fail(context.token, RebalanceInProgress())
+        sessions.await_join(group.group_id, member, context)
+        context.result.fail(caller.token, RebalanceInProgress())
     else:
-        turn.result.reply(context.token, HeartbeatResponse())
+        context.result.reply(caller.token, HeartbeatResponse())
 
 
 def _has_to_rejoin(group: ConsumerGroup, member: ConsumerMember) -> bool:
@@ -264,13 +266,13 @@ def _terms(member: ConsumerMember) -> ClassicTerms:
 
 
 def leave(
-    group: ConsumerGroup, request: LeaveGroupRequest, context: CoordinatorContext, turn: Turn
+    group: ConsumerGroup, request: LeaveGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Also members of the consumer protocol can be removed like this, by an administrator. Each has its own error."""
     leaving: dict[str, ConsumerMember] = {}
     answers = [_leaving(group, identity, leaving) for identity in request.members]
-    remove_members(group, leaving.values(), turn, "left")
-    turn.result.reply(context.token, LeaveGroupResponse(members=answers))
+    remove_members(group, leaving.values(), context, "left")
+    context.result.reply(caller.token, LeaveGroupResponse(members=answers))
 
 
 def _leaving(

@@ -7,7 +7,7 @@ from typing import Final
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import ConsumerMember
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
 from millstream.errors import GroupIdNotFound
 from millstream.metadata.image import TopicsImage
@@ -23,7 +23,9 @@ _CLASSIC, _CONSUMER = 0, 1
 _FIRST_VERSION_WITH_MEMBER_TYPE: Final = 1
 
 
-def describe_group(groups: Groups, group_id: str, version: int, turn: Turn) -> DescribedGroup:
+def describe_group(
+    groups: Groups, group_id: str, version: int, context: OperationContext
+) -> DescribedGroup:
     group = groups.find(group_id)
     if not isinstance(group, ConsumerGroup):
         why = "not found" if group is None else "is not a consumer group"
@@ -38,8 +40,8 @@ def describe_group(groups: Groups, group_id: str, version: int, turn: Turn) -> D
         group_state=group.state_name,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
-        assignor_name=group.assignor_wanted_by(members) or turn.config.consumer.assignors[0],
-        members=[_member(group, member, version, turn.image.topics) for member in members],
+        assignor_name=group.assignor_wanted_by(members) or context.config.consumer.assignors[0],
+        members=[_member(group, member, version, context.image.topics) for member in members],
     )
 
 

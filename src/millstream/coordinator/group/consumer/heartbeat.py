@@ -30,9 +30,9 @@ from millstream.coordinator.group.consumer.static_member import (
     replace_static_member,
 )
 from millstream.coordinator.group.consumer.update import Report, update_member
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     FencedMemberEpoch,
     GroupIdNotFound,
@@ -54,36 +54,36 @@ _NOT_SAID = -1
 def heartbeat(
     groups: Groups,
     request: ConsumerGroupHeartbeatRequest,
-    context: CoordinatorContext,
-    turn: Turn,
+    caller: Caller,
+    context: OperationContext,
 ) -> None:
     """Raises what the request is refused with. Its fields have been checked."""
     if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
-        response = _leave(groups, request, turn)
+        response = _leave(groups, request, context)
     else:
-        response = _stay(groups, request, context, turn)
-    turn.result.reply(context.token, response)
+        response = _stay(groups, request, caller, context)
+    context.result.reply(caller.token, response)
 
 
 def _stay(
     groups: Groups,
     request: ConsumerGroupHeartbeatRequest,
-    context: CoordinatorContext,
-    turn: Turn,
+    caller: Caller,
+    context: OperationContext,
 ) -> ConsumerGroupHeartbeatResponse:
     if request.member_epoch == JOINING_EPOCH:
-        group = group_to_join(groups, request.group_id, turn)
+        group = group_to_join(groups, request.group_id, context)
     else:
         group = _existing(groups, request.group_id, f"Consumer group {request.group_id} not found.")
-    check_has_room(group, request.member_id, turn)
-    member_id = request.member_id or new_member_id(turn)
-    member = _member(group, member_id, request, turn)
-    wanted = _as_asked(member, request, context)
-    updated = update_member(group, member, wanted, Report(request.topic_partitions), turn)
-    restart_session(group.group_id, updated, turn)
+    check_has_room(group, request.member_id, context)
+    member_id = request.member_id or new_member_id(context)
+    member = _member(group, member_id, request, context)
+    wanted = _as_asked(member, request, caller)
+    updated = update_member(group, member, wanted, Report(request.topic_partitions), context)
+    restart_session(group.group_id, updated, context)
     replaced = groups.find(group.group_id)
     if isinstance(replaced, ClassicGroup):
-        release_waiting(replaced, turn)
+        release_waiting(replaced, context)
     says_all = (
         request.rebalance_timeout_ms != _NOT_SAID
         and (
@@ -95,20 +95,20 @@ def _stay(
     return ConsumerGroupHeartbeatResponse(
         member_id=member_id,
         member_epoch=updated.member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(group.group_id, turn),
+        heartbeat_interval_ms=heartbeat_interval_ms(group.group_id, context),
         assignment=_assignment(updated.assigned)
         if must_know or partitions_of(updated.assigned) != partitions_of(member.assigned)
         else None,
     )
 
 
-def new_member_id(turn: Turn) -> str:
-    return uuid_text(uuid_from_random(turn.random.randbytes(16)))
+def new_member_id(context: OperationContext) -> str:
+    return uuid_text(uuid_from_random(context.random.randbytes(16)))
 
 
-def check_has_room(group: ConsumerGroup, member_id: str, turn: Turn) -> None:
+def check_has_room(group: ConsumerGroup, member_id: str, context: OperationContext) -> None:
     """Raises GroupMaxSizeReached. Members are never turned away."""
-    size_max = turn.config.consumer.max_size
+    size_max = context.config.consumer.max_size
     if len(group.members) >= size_max and member_id not in group.members:
         raise GroupMaxSizeReached(
             f"The consumer group has reached its maximum capacity of {size_max} members."
@@ -116,11 +116,14 @@ def check_has_room(group: ConsumerGroup, member_id: str, turn: Turn) -> None:
 
 
 def _member(
-    group: ConsumerGroup, member_id: str, request: ConsumerGroupHeartbeatRequest, turn: Turn
+    group: ConsumerGroup,
+    member_id: str,
+    request: ConsumerGroupHeartbeatRequest,
+    context: OperationContext,
 ) -> ConsumerMember:
     """The member that sends the request as it is now, a new one before it has asked for anything."""
     if request.instance_id is not None:
-        return _static_member(group, member_id, request.instance_id, request, turn)
+        return _static_member(group, member_id, request.instance_id, request, context)
     member = group.members.get(member_id)
     if member is None:
         if request.member_epoch != JOINING_EPOCH:
@@ -135,7 +138,7 @@ def _static_member(
     member_id: str,
     instance_id: str,
     request: ConsumerGroupHeartbeatRequest,
-    turn: Turn,
+    context: OperationContext,
 ) -> ConsumerMember:
     existing = group.static_member(instance_id)
     if request.member_epoch == JOINING_EPOCH:
@@ -146,7 +149,7 @@ def _static_member(
                 f"Static member {member_id} with instance id {instance_id} cannot join the group "
                 f"because the instance id is owned by {existing.member_id} member."
             )
-        return replace_static_member(group, existing, member_id, turn)
+        return replace_static_member(group, existing, member_id, context)
     if existing is None:
         raise UnknownMemberId(f"Instance id {instance_id} is unknown.")
     check_is_not_fenced(existing, member_id)
@@ -176,7 +179,7 @@ def check_epoch(
 
 
 def _as_asked(
-    member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, context: CoordinatorContext
+    member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> ConsumerMember:
     """What the request leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
@@ -189,8 +192,8 @@ def _as_asked(
         server_assignor=_or(request.server_assignor, member.server_assignor),
         topic_names=member.topic_names if names is None else frozenset(names),
         topic_regex=member.topic_regex if regex is None else regex,
-        client_id=context.client_id,
-        client_host=context.client_host,
+        client_id=caller.client_id,
+        client_host=caller.client_host,
         classic=None,
     )
 
@@ -209,7 +212,7 @@ def _assignment(assigned: PartitionEpochs) -> Assignment:
 
 
 def _leave(
-    groups: Groups, request: ConsumerGroupHeartbeatRequest, turn: Turn
+    groups: Groups, request: ConsumerGroupHeartbeatRequest, context: OperationContext
 ) -> ConsumerGroupHeartbeatResponse:
     group = _existing(groups, request.group_id, f"Group {request.group_id} not found.")
     if request.instance_id is None:
@@ -227,9 +230,9 @@ def _leave(
             assigned=with_epoch(partitions_of(member.assigned), JOINING_EPOCH),
             pending_revocation={},
         )
-        turn.result.records.append(current_assignment_record(group.group_id, gone))
+        context.result.records.append(current_assignment_record(group.group_id, gone))
     else:
-        remove_members(group, [member], turn, "left")
+        remove_members(group, [member], context, "left")
     return ConsumerGroupHeartbeatResponse(
         member_id=request.member_id, member_epoch=request.member_epoch
     )

@@ -30,7 +30,7 @@ from millstream.coordinator.group.consumer.member import (
 )
 from millstream.coordinator.group.consumer.replay import apply
 from millstream.coordinator.group.consumer.sessions import restart_session
-from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.record import CoordinatorRecord
@@ -39,7 +39,7 @@ from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgres
 _LOG = logging.getLogger(__name__)
 
 
-def group_to_join(groups: Groups, group_id: str, turn: Turn) -> ConsumerGroup:
+def group_to_join(groups: Groups, group_id: str, context: OperationContext) -> ConsumerGroup:
     """The group that a member of the consumer protocol joins, as it will be. Raises GroupIdNotFound."""
     match groups.find(group_id):
         case None:
@@ -47,10 +47,10 @@ def group_to_join(groups: Groups, group_id: str, turn: Turn) -> ConsumerGroup:
         case ConsumerGroup() as group:
             return group
         case ClassicGroup(state=GroupState.EMPTY) as group:
-            turn.result.records += group.tombstones()
+            context.result.records += group.tombstones()
             return ConsumerGroup(group_id)
         case ClassicGroup() as group:
-            return _upgraded(group, turn)
+            return _upgraded(group, context)
         case _:
             raise GroupIdNotFound(f"Group {group_id} is not a consumer group.")
 
@@ -58,27 +58,29 @@ def group_to_join(groups: Groups, group_id: str, turn: Turn) -> ConsumerGroup:
 # From classic to consumer
 
 
-def _upgraded(classic: ClassicGroup, turn: Turn) -> ConsumerGroup:
+def _upgraded(classic: ClassicGroup, context: OperationContext) -> ConsumerGroup:
     """Raises GroupIdNotFound when the group has to stay as it is."""
-    _check_may_upgrade(classic, turn)
+    _check_may_upgrade(classic, context)
     try:
-        members = [_consumer_member(classic, member, turn) for member in classic.members.values()]
+        members = [
+            _consumer_member(classic, member, context) for member in classic.members.values()
+        ]
     except ProtocolError:
         raise _refusal(classic, "the embedded consumer protocol is malformed") from None
     written = classic.tombstones()
-    created = _creation_records(classic, members, turn)
+    created = _creation_records(classic, members, context)
     group = ConsumerGroup(classic.group_id)
     for record in created:
         apply(group, record)
-    turn.result.records += [*written, *created]
+    context.result.records += [*written, *created]
     for member in members:
-        restart_session(group.group_id, member, turn)
+        restart_session(group.group_id, member, context)
     _LOG.info("group %s speaks the consumer protocol from now on", group.group_id)
     return group
 
 
-def _check_may_upgrade(classic: ClassicGroup, turn: Turn) -> None:
-    config = turn.config.consumer
+def _check_may_upgrade(classic: ClassicGroup, context: OperationContext) -> None:
+    config = context.config.consumer
     if not config.migration_policy.allows_upgrade:
         raise _refusal(classic, "online upgrade is disabled")
     if classic.protocol_type != CONSUMER_PROTOCOL_TYPE:
@@ -93,10 +95,12 @@ def _refusal(classic: ClassicGroup, why: str) -> GroupIdNotFound:
     )
 
 
-def _consumer_member(classic: ClassicGroup, member: Member, turn: Turn) -> ConsumerMember:
+def _consumer_member(
+    classic: ClassicGroup, member: Member, context: OperationContext
+) -> ConsumerMember:
     """In the state Stable, with what it was assigned last."""
     assignment = classic.assignments.get(member.member_id, b"")
-    partitions, has_user_data = read_assignment(assignment, turn.image.topics)
+    partitions, has_user_data = read_assignment(assignment, context.image.topics)
     if has_user_data:
         raise _refusal(
             classic,
@@ -121,10 +125,10 @@ def _consumer_member(classic: ClassicGroup, member: Member, turn: Turn) -> Consu
 
 
 def _creation_records(
-    classic: ClassicGroup, members: list[ConsumerMember], turn: Turn
+    classic: ClassicGroup, members: list[ConsumerMember], context: OperationContext
 ) -> list[CoordinatorRecord]:
     group_id, epoch = classic.group_id, classic.generation
-    new_hash = topics_hash(topics_read_by(members, {}), turn.image)
+    new_hash = topics_hash(topics_read_by(members, {}), context.image)
     return [
         *(records.member_record(group_id, member) for member in members),
         records.epoch_record(group_id, epoch, new_hash),
@@ -137,60 +141,60 @@ def _creation_records(
     ]
 
 
-def release_waiting(classic: ClassicGroup, turn: Turn) -> None:
+def release_waiting(classic: ClassicGroup, context: OperationContext) -> None:
     """The group is no longer what its members wait for: they join again and find what it has become."""
     for member in classic.members.values():
         joining = classic.take_joining(member)
         if joining is not None:
-            turn.result.reply(joining, join_error(member.member_id, RebalanceInProgress()))
-    fail_waiting_syncs(classic, turn, RebalanceInProgress())
-    turn.cancel_join_timer(classic)
-    turn.cancel_sync_timer(classic)
+            context.result.reply(joining, join_error(member.member_id, RebalanceInProgress()))
+    fail_waiting_syncs(classic, context, RebalanceInProgress())
+    context.cancel_join_timer(classic)
+    context.cancel_sync_timer(classic)
 
 
 # From consumer to classic
 
 
-def may_downgrade(staying: Mapping[str, ConsumerMember], turn: Turn) -> bool:
+def may_downgrade(staying: Mapping[str, ConsumerMember], context: OperationContext) -> bool:
     """Nobody is left who speaks the consumer protocol, and somebody who speaks the classic one."""
     return (
         bool(staying)
         and all(member.is_classic for member in staying.values())
-        and turn.config.consumer.migration_policy.allows_downgrade
-        and len(staying) <= turn.config.group_max_size
+        and context.config.consumer.migration_policy.allows_downgrade
+        and len(staying) <= context.config.group_max_size
     )
 
 
 def downgrade(
     group: ConsumerGroup,
     staying: Mapping[str, ConsumerMember],
-    turn: Turn,
+    context: OperationContext,
     *,
     leaving: Collection[ConsumerMember] = (),
     must_rebalance: bool = True,
 ) -> None:
     """Members keep what they are to own until they have joined again. `leaving` are still in the log."""
-    classic = ClassicGroup(group.group_id, turn.now.wall_ms)
+    classic = ClassicGroup(group.group_id, context.now.wall_ms)
     for member in staying.values():
         classic.add(_classic_member(member), CONSUMER_PROTOCOL_TYPE)
     classic.generation = group.epoch
     classic.protocol = classic.select_protocol()
     assignments = {
         member.member_id: write_assignment(
-            group.target_of(member), turn.image.topics, _metadata(member, classic.protocol)
+            group.target_of(member), context.image.topics, _metadata(member, classic.protocol)
         )
         for member in staying.values()
     }
     members = [*staying, *(member.member_id for member in leaving)]
-    turn.result.records += [
+    context.result.records += [
         *records.group_tombstones(group.group_id, members, group.regexes),
         group_metadata_record(classic, assignments),
     ]
     for member in staying.values():
-        restart_session(group.group_id, member, turn)
+        restart_session(group.group_id, member, context)
     if must_rebalance:
         timer = GroupTimer(TimerKind.DOWNGRADE, group.group_id)
-        turn.result.start_timer(timer, turn.now.monotonic_ms)
+        context.result.start_timer(timer, context.now.monotonic_ms)
     _LOG.info("group %s speaks the classic protocol from now on", group.group_id)
 
 

@@ -25,7 +25,7 @@ from millstream.coordinator.group.consumer.records import (
     regex_record,
     regex_tombstone,
 )
-from millstream.coordinator.group.context import GroupTimer, TimerKind, Turn
+from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.errors import InvalidRegularExpression
 from millstream.metadata.client_pattern import check_pattern
@@ -56,14 +56,14 @@ class RegexChange(Enum):
 
 
 def change_regex(
-    group: ConsumerGroup, member: ConsumerMember, updated: ConsumerMember, turn: Turn
+    group: ConsumerGroup, member: ConsumerMember, updated: ConsumerMember, context: OperationContext
 ) -> RegexChange:
     """The member's change of expression, and a refresh when it is time. Raises InvalidRegularExpression."""
     old, new = member.topic_regex, updated.topic_regex
     change, is_new = RegexChange.NONE, False
     if old != new:
         if old and group.regex_subscribers[old] == 1:
-            turn.result.records.append(regex_tombstone(group.group_id, old))
+            context.result.records.append(regex_tombstone(group.group_id, old))
         is_new = bool(new) and new not in group.regex_subscribers
         if is_new:
             check_regex(new)
@@ -72,9 +72,9 @@ def change_regex(
     if not new and not group.regex_subscribers:
         return change
     wanted = _wanted(group, old, new)
-    if wanted and _is_refresh_due(group, wanted, turn, at_once=is_new):
+    if wanted and _is_refresh_due(group, wanted, context, at_once=is_new):
         timer = GroupTimer(TimerKind.REGEX, group.group_id)
-        turn.result.start_timer(timer, turn.now.monotonic_ms)
+        context.result.start_timer(timer, context.now.monotonic_ms)
     return change
 
 
@@ -93,14 +93,14 @@ def regex_refusal(regex: str, reason: InvalidRegularExpression) -> InvalidRegula
     )
 
 
-def refresh(group: ConsumerGroup, turn: Turn) -> None:
+def refresh(group: ConsumerGroup, context: OperationContext) -> None:
     """Has all expressions of the group matched."""
     regexes = tuple(sorted(group.regex_subscribers))
     if regexes and not group.is_matching:
         group.is_matching = True
-        topics = turn.image.topics
-        turn.result.notices.append(
-            TopicsToMatch(group.group_id, regexes, tuple(topics.by_name), turn.image.offset)
+        topics = context.image.topics
+        context.result.notices.append(
+            TopicsToMatch(group.group_id, regexes, tuple(topics.by_name), context.image.offset)
         )
 
 
@@ -108,18 +108,18 @@ def take_matches(
     group: ConsumerGroup,
     asked: TopicsToMatch,
     matches: Mapping[str, frozenset[str]],
-    turn: Turn,
+    context: OperationContext,
 ) -> None:
     """What the expressions mean for the group begins a new epoch. Those that nobody brings any more are left out."""
     group.is_matching = False
     resolved = {
-        regex: ResolvedRegex(topics, asked.version, turn.now.wall_ms)
+        regex: ResolvedRegex(topics, asked.version, context.now.wall_ms)
         for regex, topics in matches.items()
         if regex in group.regex_subscribers
     }
     if not resolved:
         return
-    turn.result.records += [
+    context.result.records += [
         regex_record(group.group_id, regex, each.topics, each.version, each.timestamp_ms)
         for regex, each in resolved.items()
     ]
@@ -128,20 +128,20 @@ def take_matches(
         for regex, each in resolved.items()
     )
     names = topics_read_by(group.members.values(), {**group.regexes, **resolved})
-    new_hash = topics_hash(names, turn.image)
+    new_hash = topics_hash(names, context.image)
     if has_changed or new_hash != group.metadata_hash:
-        turn.result.records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
+        context.result.records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
 
 
 def forget_regexes(
-    group: ConsumerGroup, gone: Collection[ConsumerMember], turn: Turn
+    group: ConsumerGroup, gone: Collection[ConsumerMember], context: OperationContext
 ) -> Mapping[str, ResolvedRegex]:
     """Removes the expressions that only those had who are `gone`; gives the others."""
     leaving = Counter(member.topic_regex for member in gone if member.topic_regex)
     orphaned = {
         regex for regex, count in leaving.items() if group.regex_subscribers[regex] == count
     }
-    turn.result.records += [regex_tombstone(group.group_id, regex) for regex in sorted(orphaned)]
+    context.result.records += [regex_tombstone(group.group_id, regex) for regex in sorted(orphaned)]
     return {regex: each for regex, each in group.regexes.items() if regex not in orphaned}
 
 
@@ -154,15 +154,15 @@ def _wanted(group: ConsumerGroup, old: str, new: str) -> AbstractSet[str]:
 
 
 def _is_refresh_due(
-    group: ConsumerGroup, wanted: AbstractSet[str], turn: Turn, *, at_once: bool
+    group: ConsumerGroup, wanted: AbstractSet[str], context: OperationContext, *, at_once: bool
 ) -> bool:
     if group.is_matching:
         return False
     last_ms = max((each.timestamp_ms for each in group.regexes.values()), default=None)
-    if last_ms is not None and turn.now.wall_ms <= last_ms + REFRESH_INTERVAL_MIN_MS:
+    if last_ms is not None and context.now.wall_ms <= last_ms + REFRESH_INTERVAL_MIN_MS:
         return False
     if at_once or last_ms is None or wanted != group.regexes.keys():
         return True
-    interval_ms = turn.config.consumer.regex_refresh_interval_ms
+    interval_ms = context.config.consumer.regex_refresh_interval_ms
     matched_with = min(each.version for each in group.regexes.values())
-    return matched_with < turn.topics_version or turn.now.wall_ms > last_ms + interval_ms
+    return matched_with < context.topics_version or context.now.wall_ms > last_ms + interval_ms

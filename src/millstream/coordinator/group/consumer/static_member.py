@@ -12,7 +12,7 @@ from millstream.coordinator.group.consumer.records import (
     member_tombstones,
     target_record,
 )
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.errors import FencedInstanceId
 
 
@@ -26,7 +26,7 @@ def check_is_not_fenced(holder: ConsumerMember, member_id: str) -> None:
 
 
 def replace_static_member(
-    group: ConsumerGroup, holder: ConsumerMember, member_id: str, turn: Turn
+    group: ConsumerGroup, holder: ConsumerMember, member_id: str, context: OperationContext
 ) -> ConsumerMember:
     """The process behind the place was restarted: the new one has what the old one had, and begins in no epoch.
 
@@ -38,7 +38,7 @@ def replace_static_member(
         member_epoch=JOINING_EPOCH,
         previous_member_epoch=JOINING_EPOCH,
     )
-    turn.result.records += [
+    context.result.records += [
         *member_tombstones(group.group_id, holder.member_id),
         member_record(group.group_id, newcomer),
         target_record(group.group_id, member_id, group.target_of(holder)),

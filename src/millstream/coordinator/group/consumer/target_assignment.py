@@ -21,7 +21,7 @@ from millstream.coordinator.group.consumer.group import (
 )
 from millstream.coordinator.group.consumer.member import ConsumerMember
 from millstream.coordinator.group.consumer.records import target_epoch_record, target_record
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 
@@ -30,21 +30,24 @@ ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = MappingProxyType(
 )
 
 
-def is_due(group: ConsumerGroup, turn: Turn) -> bool:
+def is_due(group: ConsumerGroup, context: OperationContext) -> bool:
     """Assignments of one group keep their distance, so that members that come together share one."""
-    interval_ms = turn.config.consumer.assignment_interval_ms.of_group(
-        turn.image, group.group_id, "consumer.assignment.interval.ms"
+    interval_ms = context.config.consumer.assignment_interval_ms.of_group(
+        context.image, group.group_id, "consumer.assignment.interval.ms"
     )
     last_ms = group.assignment_timestamp_ms
-    return not last_ms or not interval_ms or turn.now.wall_ms >= last_ms + interval_ms
+    return not last_ms or not interval_ms or context.now.wall_ms >= last_ms + interval_ms
 
 
 def assign(
-    group: ConsumerGroup, members: Mapping[str, ConsumerMember], epoch: int, turn: Turn
+    group: ConsumerGroup,
+    members: Mapping[str, ConsumerMember],
+    epoch: int,
+    context: OperationContext,
 ) -> Mapping[str, Partitions]:
     """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
-    topics = turn.image.topics
-    assignor = _assignor(group, members, turn)
+    topics = context.image.topics
+    assignor = _assignor(group, members, context)
     assigned = assignor.assign(
         AssignableGroup(
             {
@@ -59,19 +62,19 @@ def assign(
         )
     )
     targets = {member_id: assigned.get(member_id, {}) for member_id in members}
-    turn.result.records += [
+    context.result.records += [
         target_record(group.group_id, member_id, target)
         for member_id, target in targets.items()
         if group.targets.get(member_id) != target
     ]
-    turn.result.records.append(target_epoch_record(group.group_id, epoch, turn.now.wall_ms))
+    context.result.records.append(target_epoch_record(group.group_id, epoch, context.now.wall_ms))
     return targets
 
 
 def _assignor(
-    group: ConsumerGroup, members: Mapping[str, ConsumerMember], turn: Turn
+    group: ConsumerGroup, members: Mapping[str, ConsumerMember], context: OperationContext
 ) -> PartitionAssignor:
-    name = group.assignor_wanted_by(members.values()) or turn.config.consumer.assignors[0]
+    name = group.assignor_wanted_by(members.values()) or context.config.consumer.assignors[0]
     return ASSIGNORS[name]
 
 

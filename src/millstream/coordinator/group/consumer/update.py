@@ -26,7 +26,7 @@ from millstream.coordinator.group.consumer.sessions import (
     await_revocation,
     stop_awaiting_revocation,
 )
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
 
@@ -63,44 +63,44 @@ def update_member(
     member: ConsumerMember,
     wanted: ConsumerMember,
     report: Report,
-    turn: Turn,
+    context: OperationContext,
 ) -> ConsumerMember:
     """`member` as it is, `wanted` with what it asks for; gives it as it will be. Raises what the request is refused with."""
-    change = change_subscription(group, member, wanted, turn)
-    epoch = update_epoch(group, wanted, turn, must_change=change.calls_for_assignment)
-    if epoch > group.assignment_epoch and target_assignment.is_due(group, turn):
+    change = change_subscription(group, member, wanted, context)
+    epoch = update_epoch(group, wanted, context, must_change=change.calls_for_assignment)
+    if epoch > group.assignment_epoch and target_assignment.is_due(group, context):
         members = group.members_with(wanted)
-        target = target_assignment.assign(group, members, epoch, turn)[wanted.member_id]
+        target = target_assignment.assign(group, members, epoch, context)[wanted.member_id]
     else:
         epoch, target = group.assignment_epoch, group.target_of(wanted)
-    return take_step(group, wanted, (epoch, target), report, turn, changed=change.is_any)
+    return take_step(group, wanted, (epoch, target), report, context, changed=change.is_any)
 
 
 def change_subscription(
-    group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember, turn: Turn
+    group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember, context: OperationContext
 ) -> Change:
     if wanted != member:
-        turn.result.records.append(member_record(group.group_id, wanted))
+        context.result.records.append(member_record(group.group_id, wanted))
     of_names = wanted.topic_names != member.topic_names
-    return Change(of_names, change_regex(group, member, wanted, turn))
+    return Change(of_names, change_regex(group, member, wanted, context))
 
 
 def update_epoch(
-    group: ConsumerGroup, wanted: ConsumerMember, turn: Turn, *, must_change: bool
+    group: ConsumerGroup, wanted: ConsumerMember, context: OperationContext, *, must_change: bool
 ) -> int:
     """The group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
-    if not must_change and group.checked_version == turn.topics_version:
+    if not must_change and group.checked_version == context.topics_version:
         return group.epoch
     members = group.members_with(wanted)
-    new_hash = topics_hash(topics_read_by(members.values(), group.regexes), turn.image)
-    group.checked_version = turn.topics_version
+    new_hash = topics_hash(topics_read_by(members.values(), group.regexes), context.image)
+    group.checked_version = context.topics_version
     if group.has_partition_metadata:
-        turn.result.records.append(partition_metadata_tombstone(group.group_id))
+        context.result.records.append(partition_metadata_tombstone(group.group_id))
     if not must_change and new_hash == group.metadata_hash:
         return group.epoch
     epoch = group.epoch + 1
     _LOG.info("group %s: epoch %d begins, members: %d", group.group_id, epoch, len(members))
-    turn.result.records.append(epoch_record(group.group_id, epoch, new_hash))
+    context.result.records.append(epoch_record(group.group_id, epoch, new_hash))
     return epoch
 
 
@@ -109,7 +109,7 @@ def take_step(
     member: ConsumerMember,
     goal: tuple[int, Partitions],
     report: Report,
-    turn: Turn,
+    context: OperationContext,
     *,
     changed: bool,
 ) -> ConsumerMember:
@@ -117,13 +117,13 @@ def take_step(
     epoch, target = goal
     if not changed and member.is_reconciled_to(epoch):
         return member
-    subscribed = target_assignment.subscribed_ids(member, group.regexes, turn.image.topics)
+    subscribed = target_assignment.subscribed_ids(member, group.regexes, context.image.topics)
     updated = reconcile(member, Goal(epoch, target, subscribed, changed), group, report.owned)
     if updated == member:
         return member
-    turn.result.records.append(current_assignment_record(group.group_id, updated))
+    context.result.records.append(current_assignment_record(group.group_id, updated))
     if updated.state is MemberState.UNREVOKED_PARTITIONS and not updated.is_classic:
-        await_revocation(group.group_id, updated, turn)
+        await_revocation(group.group_id, updated, context)
     else:
-        stop_awaiting_revocation(group.group_id, updated, turn)
+        stop_awaiting_revocation(group.group_id, updated, context)
     return updated

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.group import Committer, Group
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     GroupIdNotFound,
     IllegalGeneration,
@@ -33,28 +33,28 @@ _LATEST_TIMESTAMP = 2**63 - 1
 
 
 def commit_offsets(
-    groups: Groups, request: OffsetCommitRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: OffsetCommitRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
     group = groups.find(request.group_id)
     if group is not None:
-        group.check_may_commit(_committer(request, context))
-        _keep_session(group, request.member_id, turn)
+        group.check_may_commit(_committer(request, caller))
+        _keep_session(group, request.member_id, context)
     elif request.generation_id_or_member_epoch >= 0:
-        if context.api_version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
+        if caller.api_version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound
         raise IllegalGeneration
-    expire_timestamp = _expire_timestamp(request, turn)
-    topics = [_commit_topic(request, topic, expire_timestamp, turn) for topic in request.topics]
-    turn.result.reply(context.token, OffsetCommitResponse(topics=topics))
+    expire_timestamp = _expire_timestamp(request, context)
+    topics = [_commit_topic(request, topic, expire_timestamp, context) for topic in request.topics]
+    context.result.reply(caller.token, OffsetCommitResponse(topics=topics))
 
 
-def _committer(request: OffsetCommitRequest, context: CoordinatorContext) -> Committer:
+def _committer(request: OffsetCommitRequest, caller: Caller) -> Committer:
     return Committer(
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
         generation_or_epoch=request.generation_id_or_member_epoch,
-        api_version=context.api_version,
+        api_version=caller.api_version,
         partitions=[
             (topic.topic_id, partition.partition_index)
             for topic in request.topics
@@ -63,35 +63,35 @@ def _committer(request: OffsetCommitRequest, context: CoordinatorContext) -> Com
     )
 
 
-def _keep_session(group: Group, member_id: str, turn: Turn) -> None:
+def _keep_session(group: Group, member_id: str, context: OperationContext) -> None:
     """A commit shows that a classic member is alive, as a heartbeat does."""
     if isinstance(group, ClassicGroup) and member_id in group.members:
-        turn.restart_session(group, group.members[member_id])
+        context.restart_session(group, group.members[member_id])
 
 
-def _expire_timestamp(request: OffsetCommitRequest, turn: Turn) -> int:
+def _expire_timestamp(request: OffsetCommitRequest, context: OperationContext) -> int:
     if request.retention_time_ms == _NO_RETENTION_TIME:
         return NO_EXPIRY_TIMESTAMP
-    return min(turn.now.wall_ms + request.retention_time_ms, _LATEST_TIMESTAMP)
+    return min(context.now.wall_ms + request.retention_time_ms, _LATEST_TIMESTAMP)
 
 
 def _commit_topic(
     request: OffsetCommitRequest,
     topic: OffsetCommitRequestTopic,
     expire_timestamp: int,
-    turn: Turn,
+    context: OperationContext,
 ) -> OffsetCommitResponseTopic:
     partitions = []
     for partition in topic.partitions:
         metadata = partition.committed_metadata or ""
-        if len(metadata) > turn.config.offset_metadata_max_bytes:
+        if len(metadata) > context.config.offset_metadata_max_bytes:
             error_code = OffsetMetadataTooLarge.code
         else:
             error_code = 0
-            value = _value(topic, partition, expire_timestamp, turn.now.wall_ms)
+            value = _value(topic, partition, expire_timestamp, context.now.wall_ms)
             index = partition.partition_index
             record = offset_commit_record(request.group_id, topic.name, index, value)
-            turn.result.records.append(record)
+            context.result.records.append(record)
         partitions.append(OffsetCommitResponsePartition(partition.partition_index, error_code))
     return OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions)
 

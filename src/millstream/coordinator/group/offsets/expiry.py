@@ -12,31 +12,33 @@ from millstream.coordinator.group.classic.records import (
     NO_EXPIRY_TIMESTAMP,
     offset_commit_tombstone,
 )
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.group import BaseTimestamp, Group
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.store import OffsetStore, StoredOffset
 
-TOMBSTONES_PER_TURN_MAX: Final = 1_000
+TOMBSTONES_MAX: Final = 1_000
 
 
-def expire_offsets(groups: Groups, offsets: OffsetStore, turn: Turn) -> bool:
+def expire_offsets(groups: Groups, offsets: OffsetStore, context: OperationContext) -> bool:
     """False when there was more to do than one batch should hold: run it again."""
-    records = turn.result.records
+    records = context.result.records
     for group in groups:
-        expired, holds_more = _expired(group, offsets, turn)
-        room = TOMBSTONES_PER_TURN_MAX - len(records)
+        expired, holds_more = _expired(group, offsets, context)
+        room = TOMBSTONES_MAX - len(records)
         records += [offset_commit_tombstone(group.group_id, *place) for place in expired[:room]]
         holds_more = holds_more or len(expired) > room
         is_needed = holds_more or offsets.has_open_transactions(group.group_id)
         if group.is_unused and not is_needed:
             records += group.tombstones()
-        if len(records) >= TOMBSTONES_PER_TURN_MAX:
+        if len(records) >= TOMBSTONES_MAX:
             return False
     return True
 
 
-def _expired(group: Group, offsets: OffsetStore, turn: Turn) -> tuple[list[tuple[str, int]], bool]:
+def _expired(
+    group: Group, offsets: OffsetStore, context: OperationContext
+) -> tuple[list[tuple[str, int]], bool]:
     """The places to clear, and whether the group keeps others."""
     stored = offsets.of_group(group.group_id)
     base_timestamp = group.offset_base_timestamp()
@@ -48,13 +50,15 @@ def _expired(group: Group, offsets: OffsetStore, turn: Turn) -> tuple[list[tuple
         for topic, partitions in stored.items()
         if topic not in in_use
         for partition, offset in partitions.items()
-        if _is_expired(offset, base_timestamp, turn)
+        if _is_expired(offset, base_timestamp, context)
         and not offsets.is_unstable(group.group_id, topic, partition)
     ]
     return expired, len(expired) < sum(map(len, stored.values()))
 
 
-def _is_expired(stored: StoredOffset, base_timestamp: BaseTimestamp, turn: Turn) -> bool:
+def _is_expired(
+    stored: StoredOffset, base_timestamp: BaseTimestamp, context: OperationContext
+) -> bool:
     if stored.value.expire_timestamp != NO_EXPIRY_TIMESTAMP:
-        return turn.now.wall_ms >= stored.value.expire_timestamp
-    return turn.now.wall_ms - base_timestamp(stored) >= turn.config.offsets_retention_ms
+        return context.now.wall_ms >= stored.value.expire_timestamp
+    return context.now.wall_ms - base_timestamp(stored) >= context.config.offsets_retention_ms

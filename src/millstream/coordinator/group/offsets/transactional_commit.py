@@ -7,10 +7,10 @@ business; whether the transaction is open, the caller's.
 from __future__ import annotations
 
 from millstream.coordinator.group.classic.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.group import Committer
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import IllegalGeneration, OffsetMetadataTooLarge, StaleMemberEpoch
 from millstream.model import ProducerId
 from millstream.protocol.generated.group_records import OffsetCommitValue
@@ -24,23 +24,21 @@ from millstream.protocol.generated.txn_offset_commit import (
 
 
 def commit_transactional_offsets(
-    groups: Groups, request: TxnOffsetCommitRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: TxnOffsetCommitRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
-    _check_may_commit(groups, request, context)
+    _check_may_commit(groups, request, caller)
     topics = [
         TxnOffsetCommitResponseTopic(
             topic.name,
-            [_commit_partition(request, topic.name, each, turn) for each in topic.partitions],
+            [_commit_partition(request, topic.name, each, context) for each in topic.partitions],
         )
         for topic in request.topics
     ]
-    turn.result.reply(context.token, TxnOffsetCommitResponse(topics=topics))
+    context.result.reply(caller.token, TxnOffsetCommitResponse(topics=topics))
 
 
-def _check_may_commit(
-    groups: Groups, request: TxnOffsetCommitRequest, context: CoordinatorContext
-) -> None:
+def _check_may_commit(groups: Groups, request: TxnOffsetCommitRequest, caller: Caller) -> None:
     """Producers know no member epochs: a stale one is told as a generation that has passed."""
     group = groups.find(request.group_id)
     if group is None:
@@ -51,7 +49,7 @@ def _check_may_commit(
         member_id=request.member_id,
         group_instance_id=request.group_instance_id,
         generation_or_epoch=request.generation_id,
-        api_version=context.api_version,
+        api_version=caller.api_version,
         is_transactional=True,
     )
     try:
@@ -64,20 +62,20 @@ def _commit_partition(
     request: TxnOffsetCommitRequest,
     topic: str,
     partition: TxnOffsetCommitRequestPartition,
-    turn: Turn,
+    context: OperationContext,
 ) -> TxnOffsetCommitResponsePartition:
     index, metadata = partition.partition_index, partition.committed_metadata or ""
-    if len(metadata) > turn.config.offset_metadata_max_bytes:
+    if len(metadata) > context.config.offset_metadata_max_bytes:
         return TxnOffsetCommitResponsePartition(index, OffsetMetadataTooLarge.code)
     value = OffsetCommitValue(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=metadata,
-        commit_timestamp=turn.now.wall_ms,
+        commit_timestamp=context.now.wall_ms,
         expire_timestamp=NO_EXPIRY_TIMESTAMP,
     )
     record = offset_commit_record(request.group_id, topic, index, value)
-    turn.result.records.append(
+    context.result.records.append(
         record.in_transaction(ProducerId(request.producer_id), request.producer_epoch)
     )
     return TxnOffsetCommitResponsePartition(index, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.coordinator.assignors import simple_share_assignor as share_simple
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share.heartbeat import existing_group
 from millstream.coordinator.group.share.member import ShareMember
@@ -17,7 +17,7 @@ from millstream.protocol.generated.share_group_describe import (
 )
 
 
-def describe_group(groups: Groups, group_id: str, turn: Turn) -> DescribedGroup:
+def describe_group(groups: Groups, group_id: str, context: OperationContext) -> DescribedGroup:
     """A group that does not exist is an error, and in no state."""
     try:
         group = existing_group(groups, group_id)
@@ -33,11 +33,11 @@ def describe_group(groups: Groups, group_id: str, turn: Turn) -> DescribedGroup:
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=share_simple.NAME,
-        members=[_member(member, turn) for member in group.members.values()],
+        members=[_member(member, context) for member in group.members.values()],
     )
 
 
-def _member(member: ShareMember, turn: Turn) -> Member:
+def _member(member: ShareMember, context: OperationContext) -> Member:
     return Member(
         member_id=member.member_id,
         rack_id=member.rack_id,
@@ -45,13 +45,13 @@ def _member(member: ShareMember, turn: Turn) -> Member:
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topic_names),
-        assignment=_assignment(member.assigned, turn),
+        assignment=_assignment(member.assigned, context),
     )
 
 
-def _assignment(partitions: Partitions, turn: Turn) -> Assignment:
+def _assignment(partitions: Partitions, context: OperationContext) -> Assignment:
     """Topics that are gone have no name to be told by."""
-    topics = turn.image.topics.by_id
+    topics = context.image.topics.by_id
     return Assignment(
         [
             TopicPartitions(topic_id, topics[topic_id].name, sorted(numbers))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share import target_assignment
 from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
@@ -22,7 +22,7 @@ from millstream.coordinator.group.share.records import epoch_record, member_reco
 from millstream.coordinator.group.share.removal import remove_member, restart_session
 from millstream.coordinator.group.share.state_partitions import of_topics, without
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.errors import (
     FencedMemberEpoch,
     GroupIdNotFound,
@@ -63,27 +63,27 @@ def check_request(request: ShareGroupHeartbeatRequest) -> None:
 
 
 def heartbeat(
-    groups: Groups, request: ShareGroupHeartbeatRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: ShareGroupHeartbeatRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with."""
     check_request(request)
     if request.member_epoch == LEAVING_EPOCH:
-        outcome = HeartbeatOutcome(_leave(groups, request, turn))
+        outcome = HeartbeatOutcome(_leave(groups, request, context))
     else:
-        outcome = _stay(groups, request, context, turn)
-    turn.result.reply(context.token, outcome)
+        outcome = _stay(groups, request, caller, context)
+    context.result.reply(caller.token, outcome)
 
 
 def _leave(
-    groups: Groups, request: ShareGroupHeartbeatRequest, turn: Turn
+    groups: Groups, request: ShareGroupHeartbeatRequest, context: OperationContext
 ) -> ShareGroupHeartbeatResponse:
     group = existing_group(groups, request.group_id)
-    remove_member(group, group.member(request.member_id), turn, "left")
+    remove_member(group, group.member(request.member_id), context, "left")
     return ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVING_EPOCH)
 
 
 def _stay(
-    groups: Groups, request: ShareGroupHeartbeatRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: ShareGroupHeartbeatRequest, caller: Caller, context: OperationContext
 ) -> HeartbeatOutcome:
     is_joining = request.member_epoch == JOINING_EPOCH
     group = (
@@ -91,25 +91,25 @@ def _stay(
         if is_joining
         else existing_group(groups, request.group_id)
     )
-    _check_has_room(group, request.member_id, turn)
+    _check_has_room(group, request.member_id, context)
     member = _member(group, request)
-    wanted = _as_asked(member, request, context)
+    wanted = _as_asked(member, request, caller)
     members = group.members_with(wanted)
     if wanted != group.members.get(wanted.member_id):
-        turn.result.records.append(member_record(group.group_id, wanted))
-    epoch = _group_epoch(group, members, wanted.topic_names != member.topic_names, turn)
-    updated = _reconciled(group, wanted, members, epoch, turn)
-    restart_session(group.group_id, updated.member_id, turn)
+        context.result.records.append(member_record(group.group_id, wanted))
+    epoch = _group_epoch(group, members, wanted.topic_names != member.topic_names, context)
+    updated = _reconciled(group, wanted, members, epoch, context)
+    restart_session(group.group_id, updated.member_id, context)
     must_know = is_joining or request.subscribed_topic_names is not None
     response = ShareGroupHeartbeatResponse(
         member_id=updated.member_id,
         member_epoch=updated.member_epoch,
-        heartbeat_interval_ms=_heartbeat_interval_ms(group.group_id, turn),
+        heartbeat_interval_ms=_heartbeat_interval_ms(group.group_id, context),
         assignment=_assignment(updated.assigned)
         if must_know or updated.assigned != member.assigned
         else None,
     )
-    to_initialize = begin_initialization(group, topics_read_by(members), epoch, turn)
+    to_initialize = begin_initialization(group, topics_read_by(members), epoch, context)
     return HeartbeatOutcome(response, to_initialize)
 
 
@@ -133,8 +133,8 @@ def group_to_change(groups: Groups, group_id: str) -> ShareGroup:
     )
 
 
-def _check_has_room(group: ShareGroup, member_id: str, turn: Turn) -> None:
-    size_max = turn.config.share.max_size
+def _check_has_room(group: ShareGroup, member_id: str, context: OperationContext) -> None:
+    size_max = context.config.share.max_size
     if len(group.members) >= size_max and member_id not in group.members:
         raise GroupMaxSizeReached(
             f"The share group has reached its maximum capacity of {size_max} members."
@@ -168,14 +168,14 @@ def _check_epoch(member: ShareMember, epoch: int) -> None:
 
 
 def _as_asked(
-    member: ShareMember, request: ShareGroupHeartbeatRequest, context: CoordinatorContext
+    member: ShareMember, request: ShareGroupHeartbeatRequest, caller: Caller
 ) -> ShareMember:
     names = request.subscribed_topic_names
     return replace(
         member,
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
-        client_id=context.client_id,
-        client_host=context.client_host,
+        client_id=caller.client_id,
+        client_host=caller.client_host,
         topic_names=member.topic_names if names is None else frozenset(names),
     )
 
@@ -184,27 +184,27 @@ def _group_epoch(
     group: ShareGroup,
     members: Mapping[str, ShareMember],
     subscription_changed: bool,
-    turn: Turn,
+    context: OperationContext,
 ) -> int:
     """A new one when what the group reads has changed since the last assignment was made for it."""
     is_stale = subscription_changed
     if group.epoch <= group.assignment_epoch:
-        is_stale = is_stale or _is_assignment_pending(group, members, turn)
-    if not is_stale and group.checked_version == turn.topics_version:
+        is_stale = is_stale or _is_assignment_pending(group, members, context)
+    if not is_stale and group.checked_version == context.topics_version:
         return group.epoch
-    group.checked_version = turn.topics_version
-    metadata_hash = topics_hash(topics_read_by(members), turn.image)
+    group.checked_version = context.topics_version
+    metadata_hash = topics_hash(topics_read_by(members), context.image)
     if not is_stale and metadata_hash == group.metadata_hash:
         return group.epoch
-    turn.result.records.append(epoch_record(group.group_id, group.epoch + 1, metadata_hash))
+    context.result.records.append(epoch_record(group.group_id, group.epoch + 1, metadata_hash))
     return group.epoch + 1
 
 
 def _is_assignment_pending(
-    group: ShareGroup, members: Mapping[str, ShareMember], turn: Turn
+    group: ShareGroup, members: Mapping[str, ShareMember], context: OperationContext
 ) -> bool:
     """Partitions have been initialised since that nobody has been given."""
-    topics = turn.image.topics
+    topics = context.image.topics
     read = {topics.by_name[name].topic_id for name in topics_read_by(members) if name in topics}
     return bool(
         without(of_topics(group.state_partitions.initialized, read), group.assigned_to_anybody())
@@ -216,14 +216,14 @@ def _reconciled(
     member: ShareMember,
     members: Mapping[str, ShareMember],
     epoch: int,
-    turn: Turn,
+    context: OperationContext,
 ) -> ShareMember:
     target_epoch = group.assignment_epoch
     target = group.targets.get(member.member_id, {})
-    if epoch > target_epoch and target_assignment.is_due(group, turn):
-        target = target_assignment.assign(group, members, epoch, turn)[member.member_id]
+    if epoch > target_epoch and target_assignment.is_due(group, context):
+        target = target_assignment.assign(group, members, epoch, context)[member.member_id]
         target_epoch = epoch
-    return target_assignment.brought_to(group, member, target, target_epoch, turn)
+    return target_assignment.brought_to(group, member, target, target_epoch, context)
 
 
 def _assignment(partitions: Partitions) -> Assignment:
@@ -232,7 +232,7 @@ def _assignment(partitions: Partitions) -> Assignment:
     )
 
 
-def _heartbeat_interval_ms(group_id: str, turn: Turn) -> int:
-    return turn.config.share.heartbeat_interval_ms.of_group(
-        turn.image, group_id, _HEARTBEAT_INTERVAL
+def _heartbeat_interval_ms(group_id: str, context: OperationContext) -> int:
+    return context.config.share.heartbeat_interval_ms.of_group(
+        context.image, group_id, _HEARTBEAT_INTERVAL
     )

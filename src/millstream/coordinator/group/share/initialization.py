@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.records import state_partitions_record
 from millstream.coordinator.group.share.state_partitions import StatePartitions, union, without
@@ -29,12 +29,12 @@ class Initialization:
 
 
 def begin_initialization(
-    group: ShareGroup, topic_names: Collection[str], group_epoch: int, turn: Turn
+    group: ShareGroup, topic_names: Collection[str], group_epoch: int, context: OperationContext
 ) -> Initialization | None:
     """Partitions that are read and have no state. Those asked for a moment ago are left to whoever asked."""
-    now_ms = turn.now.monotonic_ms
-    missing = without(_partitions_of(topic_names, turn), group.state_partitions.initialized)
-    asked_since_ms = now_ms - turn.config.share.initialize_retry_interval_ms
+    now_ms = context.now.monotonic_ms
+    missing = without(_partitions_of(topic_names, context), group.state_partitions.initialized)
+    asked_since_ms = now_ms - context.config.share.initialize_retry_interval_ms
     asked = {
         topic_id: partitions
         for topic_id, partitions in group.state_partitions.initializing.items()
@@ -44,41 +44,49 @@ def begin_initialization(
     if not missing:
         return None
     group.asked_to_initialize_ms.update(dict.fromkeys(missing, now_ms))
-    write_state_partitions(group, group.state_partitions.with_initializing(missing), turn)
+    write_state_partitions(group, group.state_partitions.with_initializing(missing), context)
     return Initialization(group.group_id, group_epoch, missing)
 
 
-def finish_initialization(group: ShareGroup, partitions: Partitions, turn: Turn) -> None:
+def finish_initialization(
+    group: ShareGroup, partitions: Partitions, context: OperationContext
+) -> None:
     """The share coordinator has them: they can be assigned with the next heartbeat."""
     _forget_asking(group, partitions)
-    write_state_partitions(group, group.state_partitions.with_initialized(partitions), turn)
+    write_state_partitions(group, group.state_partitions.with_initialized(partitions), context)
 
 
-def abandon_initialization(group: ShareGroup, partitions: Partitions, turn: Turn) -> None:
+def abandon_initialization(
+    group: ShareGroup, partitions: Partitions, context: OperationContext
+) -> None:
     """The share coordinator has refused: the next heartbeat asks again."""
     _forget_asking(group, partitions)
     if group.state_partitions.initializing:
-        write_state_partitions(group, group.state_partitions.without_initializing(partitions), turn)
+        write_state_partitions(
+            group, group.state_partitions.without_initializing(partitions), context
+        )
 
 
-def forget_deleted_topics(group: ShareGroup, turn: Turn) -> None:
+def forget_deleted_topics(group: ShareGroup, context: OperationContext) -> None:
     """Topics that are gone take their share state with them: the share coordinator learns of it by itself."""
-    gone = group.state_partitions.topic_ids() - turn.image.topics.by_id.keys()
+    gone = group.state_partitions.topic_ids() - context.image.topics.by_id.keys()
     if gone:
-        write_state_partitions(group, group.state_partitions.without_topics(gone), turn)
+        write_state_partitions(group, group.state_partitions.without_topics(gone), context)
 
 
-def write_state_partitions(group: ShareGroup, state: StatePartitions, turn: Turn) -> None:
-    turn.result.records.append(
-        state_partitions_record(group.group_id, state, turn.image.topics.by_id)
+def write_state_partitions(
+    group: ShareGroup, state: StatePartitions, context: OperationContext
+) -> None:
+    context.result.records.append(
+        state_partitions_record(group.group_id, state, context.image.topics.by_id)
     )
 
 
-def all_with_state(group: ShareGroup, turn: Turn) -> Partitions:
+def all_with_state(group: ShareGroup, context: OperationContext) -> Partitions:
     """What the share coordinator may know of the group, half-done deletions included."""
     state = group.state_partitions
     known = union(state.initialized, state.initializing)
-    topics = turn.image.topics.by_id
+    topics = context.image.topics.by_id
     deleting = {
         topic_id: frozenset(range(len(topics[topic_id].partitions)))
         for topic_id in state.deleting
@@ -87,8 +95,8 @@ def all_with_state(group: ShareGroup, turn: Turn) -> Partitions:
     return union(known, deleting)
 
 
-def _partitions_of(topic_names: Collection[str], turn: Turn) -> Partitions:
-    topics = turn.image.topics.by_name
+def _partitions_of(topic_names: Collection[str], context: OperationContext) -> Partitions:
+    topics = context.image.topics.by_name
     read = (topics[name] for name in topic_names if name in topics)
     return {topic.topic_id: frozenset(range(len(topic.partitions))) for topic in read}
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import existing_group, group_to_change
@@ -56,7 +56,7 @@ class DeleteOutcome:
 
 
 def alter_offsets(
-    groups: Groups, request: AlterShareGroupOffsetsRequest, turn: Turn
+    groups: Groups, request: AlterShareGroupOffsetsRequest, context: OperationContext
 ) -> AlterOutcome:
     """Raises GroupIdNotFound for a group of another kind, NonEmptyGroup. A group that does not exist is made."""
     group = group_to_change(groups, request.group_id)
@@ -64,7 +64,7 @@ def alter_offsets(
     response = AlterShareGroupOffsetsResponse()
     start_offsets: dict[tuple[Uuid, int], int] = {}
     for asked in request.topics:
-        topic = turn.image.topic(asked.topic_name)
+        topic = context.image.topic(asked.topic_name)
         response.responses.append(_altered(asked, topic))
         if topic is not None:
             start_offsets.update(
@@ -77,7 +77,7 @@ def alter_offsets(
     partitions: Partitions = {}
     for topic_id, number in start_offsets:
         partitions = union(partitions, {topic_id: frozenset((number,))})
-    write_state_partitions(group, group.state_partitions.with_initializing(partitions), turn)
+    write_state_partitions(group, group.state_partitions.with_initializing(partitions), context)
     to_initialize = Initialization(group.group_id, group.epoch, partitions, start_offsets)
     return AlterOutcome(response, to_initialize)
 
@@ -98,7 +98,7 @@ def _altered(
 
 
 def begin_deletion_of_offsets(
-    groups: Groups, request: DeleteShareGroupOffsetsRequest, turn: Turn
+    groups: Groups, request: DeleteShareGroupOffsetsRequest, context: OperationContext
 ) -> DeleteOutcome:
     """Raises GroupIdNotFound, NonEmptyGroup. Partitions whose state is being deleted are not assigned any more."""
     group = existing_group(groups, request.group_id)
@@ -107,7 +107,7 @@ def begin_deletion_of_offsets(
     refused: list[DeleteShareGroupOffsetsResponseTopic] = []
     chosen: set[Uuid] = set()
     for asked in request.topics:
-        topic = turn.image.topic(asked.topic_name)
+        topic = context.image.topic(asked.topic_name)
         if topic is not None and (
             topic.topic_id in state.initialized or topic.topic_id in state.deleting
         ):
@@ -125,28 +125,28 @@ def begin_deletion_of_offsets(
                 error_message=sentence,
             )
         )
-    partitions = of_topics(all_with_state(group, turn), chosen)
-    write_state_partitions(group, state.with_deleting(chosen), turn)
+    partitions = of_topics(all_with_state(group, context), chosen)
+    write_state_partitions(group, state.with_deleting(chosen), context)
     return DeleteOutcome(refused, Deletion(group.group_id, partitions))
 
 
 def finish_deletion_of_offsets(
-    groups: Groups, group_id: str, topic_ids: Collection[Uuid], turn: Turn
+    groups: Groups, group_id: str, topic_ids: Collection[Uuid], context: OperationContext
 ) -> None:
     """The share coordinator has deleted them. Raises GroupIdNotFound."""
     group = existing_group(groups, group_id)
-    write_state_partitions(group, group.state_partitions.without_topics(topic_ids), turn)
+    write_state_partitions(group, group.state_partitions.without_topics(topic_ids), context)
 
 
-def begin_deletion_of_group(groups: Groups, group_id: str, turn: Turn) -> Deletion:
+def begin_deletion_of_group(groups: Groups, group_id: str, context: OperationContext) -> Deletion:
     """All its state goes before the group does; other kinds of groups have none. Raises NonEmptyGroup."""
     group = groups.find(group_id)
     if not isinstance(group, ShareGroup):
         return Deletion(group_id, {})
     group.check_may_delete()
-    partitions = all_with_state(group, turn)
+    partitions = all_with_state(group, context)
     if not group.state_partitions.is_empty():
-        write_state_partitions(group, group.state_partitions.with_deleting(partitions), turn)
+        write_state_partitions(group, group.state_partitions.with_deleting(partitions), context)
     return Deletion(group_id, partitions)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share import describe, heartbeat, initialization, offsets, removal
 from millstream.coordinator.group.share.group import ShareGroup
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.model import Uuid
 from millstream.protocol.generated.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from millstream.protocol.generated.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
@@ -73,30 +73,30 @@ ShareGroupRequest: TypeAlias = (
 
 
 def handle(
-    groups: Groups, request: ShareGroupRequest, context: CoordinatorContext, turn: Turn
+    groups: Groups, request: ShareGroupRequest, caller: Caller, context: OperationContext
 ) -> None:
     """Raises what the request is refused with."""
     if isinstance(request, ShareGroupHeartbeatRequest):
-        heartbeat.heartbeat(groups, request, context, turn)
+        heartbeat.heartbeat(groups, request, caller, context)
     else:
-        turn.result.reply(context.token, _answer(groups, request, turn))
+        context.result.reply(caller.token, _answer(groups, request, context))
 
 
-def _answer(groups: Groups, request: ShareGroupRequest, turn: Turn) -> object:
+def _answer(groups: Groups, request: ShareGroupRequest, context: OperationContext) -> object:
     match request:
         case ShareGroupDescribeRequest():
             described = [
-                describe.describe_group(groups, group_id, turn) for group_id in request.group_ids
+                describe.describe_group(groups, group_id, context) for group_id in request.group_ids
             ]
             return ShareGroupDescribeResponse(groups=described)
         case AlterShareGroupOffsetsRequest():
-            return offsets.alter_offsets(groups, request, turn)
+            return offsets.alter_offsets(groups, request, context)
         case DeleteShareGroupOffsetsRequest():
-            return offsets.begin_deletion_of_offsets(groups, request, turn)
+            return offsets.begin_deletion_of_offsets(groups, request, context)
         case DeleteGroupState(group_id):
-            return offsets.begin_deletion_of_group(groups, group_id, turn)
+            return offsets.begin_deletion_of_group(groups, group_id, context)
         case OffsetsDeleted(group_id, topic_ids):
-            offsets.finish_deletion_of_offsets(groups, group_id, topic_ids, turn)
+            offsets.finish_deletion_of_offsets(groups, group_id, topic_ids, context)
             return None
         case InitializedPartitions(group_id):
             group = groups.find(group_id)
@@ -104,12 +104,12 @@ def _answer(groups: Groups, request: ShareGroupRequest, turn: Turn) -> object:
         case PartitionsInitialized(group_id, partitions):
             group = groups.find(group_id)
             if isinstance(group, ShareGroup):
-                initialization.finish_initialization(group, partitions, turn)
+                initialization.finish_initialization(group, partitions, context)
             return None
         case PartitionsNotInitialized(group_id, partitions):
             group = groups.find(group_id)
             if isinstance(group, ShareGroup):
-                initialization.abandon_initialization(group, partitions, turn)
+                initialization.abandon_initialization(group, partitions, context)
             return None
         case ShareGroupHeartbeatRequest():
             raise AssertionError("heartbeats are not answered here")
@@ -117,13 +117,13 @@ def _answer(groups: Groups, request: ShareGroupRequest, turn: Turn) -> object:
             assert_never(unknown)
 
 
-def begin_sessions(groups: Groups, turn: Turn) -> None:
+def begin_sessions(groups: Groups, context: OperationContext) -> None:
     """The shard has been loaded: a stored member is taken as alive and has a whole session to show itself."""
     for group in groups.of_kind(ShareGroup):
         for member_id in group.members:
-            removal.restart_session(group.group_id, member_id, turn)
+            removal.restart_session(group.group_id, member_id, context)
 
 
-def forget_deleted_topics(groups: Groups, turn: Turn) -> None:
+def forget_deleted_topics(groups: Groups, context: OperationContext) -> None:
     for group in groups.of_kind(ShareGroup):
-        initialization.forget_deleted_topics(group, turn)
+        initialization.forget_deleted_topics(group, context)

@@ -11,7 +11,7 @@ from millstream.coordinator.assignors.partition_assignor import (
     AssignableMember,
     Partitions,
 )
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareMember
 from millstream.coordinator.group.share.records import (
@@ -24,20 +24,20 @@ from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 
 
-def is_due(group: ShareGroup, turn: Turn) -> bool:
+def is_due(group: ShareGroup, context: OperationContext) -> bool:
     """Assignments of one group keep their distance, so that members that come together share one."""
-    interval_ms = turn.config.share.assignment_interval_ms.of_group(
-        turn.image, group.group_id, "share.assignment.interval.ms"
+    interval_ms = context.config.share.assignment_interval_ms.of_group(
+        context.image, group.group_id, "share.assignment.interval.ms"
     )
     last_ms = group.assignment_timestamp_ms
-    return not last_ms or not interval_ms or turn.now.wall_ms >= last_ms + interval_ms
+    return not last_ms or not interval_ms or context.now.wall_ms >= last_ms + interval_ms
 
 
 def assign(
-    group: ShareGroup, members: Mapping[str, ShareMember], epoch: int, turn: Turn
+    group: ShareGroup, members: Mapping[str, ShareMember], epoch: int, context: OperationContext
 ) -> Mapping[str, Partitions]:
     """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
-    topics = turn.image.topics
+    topics = context.image.topics
     assigned = share_simple.assign(
         AssignableGroup(
             {
@@ -50,28 +50,32 @@ def assign(
         group.state_partitions.initialized,
     )
     targets = {member_id: assigned.get(member_id, {}) for member_id in members}
-    turn.result.records += [
+    context.result.records += [
         target_record(group.group_id, member_id, target)
         for member_id, target in targets.items()
         if group.targets.get(member_id) != target
     ]
-    turn.result.records.append(target_epoch_record(group.group_id, epoch, turn.now.wall_ms))
+    context.result.records.append(target_epoch_record(group.group_id, epoch, context.now.wall_ms))
     return targets
 
 
 def brought_to(
-    group: ShareGroup, member: ShareMember, target: Partitions, epoch: int, turn: Turn
+    group: ShareGroup,
+    member: ShareMember,
+    target: Partitions,
+    epoch: int,
+    context: OperationContext,
 ) -> ShareMember:
     """The member as it is told to be: the target of `epoch`, without topics that it does not read any more."""
     reconciled = replace(
-        member, assigned=of_topics(target, subscribed_ids(member, turn.image.topics))
+        member, assigned=of_topics(target, subscribed_ids(member, context.image.topics))
     )
     if epoch != member.member_epoch:
         reconciled = replace(
             reconciled, member_epoch=epoch, previous_member_epoch=member.member_epoch
         )
     if reconciled != member:
-        turn.result.records.append(current_assignment_record(group.group_id, reconciled))
+        context.result.records.append(current_assignment_record(group.group_id, reconciled))
     return reconciled
 
 

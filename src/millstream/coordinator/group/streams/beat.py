@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millstream.coordinator.assignors.task import Tasks
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.streams.config import StreamsGroupSettings
 from millstream.coordinator.group.streams.member import JOIN_EPOCH
 from millstream.coordinator.group.streams.topology_problem import StatusCode
-from millstream.coordinator.result import CoordinatorContext
+from millstream.coordinator.result import Caller
 from millstream.protocol.generated.streams_group_heartbeat import (
     Status,
     StreamsGroupHeartbeatRequest,
@@ -19,8 +19,8 @@ from millstream.protocol.generated.streams_group_heartbeat import (
 @dataclass(slots=True)
 class Beat:
     request: StreamsGroupHeartbeatRequest
-    context: CoordinatorContext
-    turn: Turn
+    caller: Caller
+    context: OperationContext
     settings: StreamsGroupSettings
     owned: Tasks | None
     """What the member says it holds; None when it says nothing new."""

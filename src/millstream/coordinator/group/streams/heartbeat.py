@@ -58,7 +58,7 @@ def handle_heartbeat(beat: Beat, groups: Groups, delayed: set[str]) -> None:
     member = known_member(beat, group)
     updated = member.with_metadata(updated_metadata(member.metadata, beat))
     if updated.metadata != member.metadata:
-        beat.turn.result.records.append(
+        beat.context.result.records.append(
             records.member_record(group.group_id, updated.member_id, updated.metadata)
         )
     topology = _topology(beat, group)
@@ -76,14 +76,14 @@ def handle_heartbeat(beat: Beat, groups: Groups, delayed: set[str]) -> None:
         target = _target(beat, group, epoch, updated, configured)
     updated = _reconciled(beat, group, updated, target)
     timeout_ms = beat.settings.session_timeout_ms
-    restart_session(group.group_id, updated.member_id, timeout_ms, beat.turn)
+    restart_session(group.group_id, updated.member_id, timeout_ms, beat.context)
     response = _response(beat, member, updated)
     _tell_endpoints(beat, group, updated, response, configured)
     if groups.find(group.group_id) is group:
         response.endpoint_information_epoch = group.endpoint_information_epoch
     _tell_troubles(beat, group, configured)
-    beat.turn.result.reply(
-        beat.context.token, StreamsHeartbeat(response, configured.missing_topics)
+    beat.context.result.reply(
+        beat.caller.token, StreamsHeartbeat(response, configured.missing_topics)
     )
 
 
@@ -100,7 +100,7 @@ def _topology(beat: Beat, group: StreamsGroup) -> StreamsTopology:
         return group.topology
     value = topology_value(beat.request.topology)
     if group.topology is None:
-        beat.turn.result.records.append(records.topology_record(group.group_id, value))
+        beat.context.result.records.append(records.topology_record(group.group_id, value))
         return StreamsTopology.from_value(value)
     if group.topology.epoch <= value.epoch and group.topology != StreamsTopology.from_value(value):
         raise InvalidRequest("Topology updates are not supported yet.")
@@ -119,9 +119,9 @@ def _maybe_tell_stale(beat: Beat, group: StreamsGroup, member: StreamsMember) ->
 
 def _configured(beat: Beat, group: StreamsGroup, topology: StreamsTopology) -> ConfiguredTopology:
     """The topology set against the topics of now, done again when topics have come, gone or grown."""
-    known, topics = group.configured_topology, beat.turn.image.topics
+    known, topics = group.configured_topology, beat.context.image.topics
     if known is None or known.topics is not topics or known.metadata_hash != group.metadata_hash:
-        metadata_hash = topics_hash(topology.required_topics(), beat.turn.image)
+        metadata_hash = topics_hash(topology.required_topics(), beat.context.image)
         known = configure_topology(topology, topics, metadata_hash)
         group.configured_topology = known
     if known.is_ready and beat.owned is not None:
@@ -145,7 +145,7 @@ def _group_epoch(
     if is_as_before:
         return group.epoch
     epoch = group.epoch + 1
-    beat.turn.result.records.append(
+    beat.context.result.records.append(
         records.group_metadata_record(
             group.group_id, epoch, configured.metadata_hash, validated_epoch, assignment_configs
         )
@@ -160,7 +160,7 @@ def _maybe_delay(beat: Beat, group: StreamsGroup, delayed: set[str]) -> None:
     delay_ms = beat.settings.initial_rebalance_delay_ms
     if not group.members and delay_ms > 0 and group.group_id not in delayed:
         delayed.add(group.group_id)
-        await_more_members(group.group_id, delay_ms, beat.turn)
+        await_more_members(group.group_id, delay_ms, beat.context)
 
 
 def _target(
@@ -174,7 +174,7 @@ def _target(
     last = Target(group.assignment_epoch, group.target_of(member.member_id))
     if group.assignment_epoch >= epoch:
         return last
-    if not may_assign_again(group, beat.settings, beat.turn.now):
+    if not may_assign_again(group, beat.settings, beat.context.now):
         beat.tell(
             StatusCode.ASSIGNMENT_DELAYED,
             "Assignment delayed due to the configured assignment interval.",
@@ -183,7 +183,7 @@ def _target(
     members = {**group.members, member.member_id: member}
     standbys = beat.settings.num_standby_replicas
     plan = Plan(epoch, members, configured, standbys)
-    tasks = assign(group, plan, beat.turn)
+    tasks = assign(group, plan, beat.context)
     return Target(epoch, tasks[member.member_id])
 
 
@@ -193,13 +193,13 @@ def _reconciled(
     current = reconcile(member, target, group.owners, beat.owned)
     if current == member.current:
         return member
-    beat.turn.result.records.append(
+    beat.context.result.records.append(
         records.current_assignment_record(group.group_id, member.member_id, current)
     )
     if current.state is MemberState.UNREVOKED_TASKS:
-        await_revocation(group.group_id, member, beat.turn)
+        await_revocation(group.group_id, member, beat.context)
     else:
-        stop_awaiting_revocation(group.group_id, member.member_id, beat.turn)
+        stop_awaiting_revocation(group.group_id, member.member_id, beat.context)
     return member.with_current(current)
 
 

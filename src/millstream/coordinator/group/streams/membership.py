@@ -34,7 +34,7 @@ def joined_group(beat: Beat, groups: Groups) -> StreamsGroup:
     if existing is None:
         raise GroupIdNotFound(f"Streams group {group_id} not found.")
     if beat.is_join and existing.kind is GroupKind.CLASSIC and existing.is_unused:
-        beat.turn.result.records += existing.tombstones()
+        beat.context.result.records += existing.tombstones()
         return StreamsGroup(group_id)
     raise GroupIdNotFound(f"Group {group_id} is not a streams group.")
 
@@ -66,8 +66,8 @@ def _check_epoch(beat: Beat, member: StreamsMember) -> None:
 
 def updated_metadata(known: MemberMetadata, beat: Beat) -> MemberMetadata:
     """What a heartbeat leaves out stays as it was."""
-    request, context = beat.request, beat.context
-    updated = replace(known, client_id=context.client_id, client_host=context.client_host)
+    request, caller = beat.request, beat.caller
+    updated = replace(known, client_id=caller.client_id, client_host=caller.client_host)
     if request.rack_id is not None:
         updated = replace(updated, rack_id=request.rack_id)
     if request.rebalance_timeout_ms != _NOT_GIVEN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.group import StreamsGroup
@@ -16,7 +16,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
 
 
 def handle_leave(
-    groups: Groups, request: StreamsGroupHeartbeatRequest, turn: Turn
+    groups: Groups, request: StreamsGroupHeartbeatRequest, context: OperationContext
 ) -> StreamsGroupHeartbeatResponse:
     """Raises GroupIdNotFound, UnknownMemberId."""
     group = groups.find(request.group_id)
@@ -27,29 +27,29 @@ def handle_leave(
     group.member(request.member_id)
     if request.shutdown_application:
         group.request_shutdown(request.member_id)
-    remove_member(group, request.member_id, turn)
+    remove_member(group, request.member_id, context)
     return StreamsGroupHeartbeatResponse(
         member_id=request.member_id, member_epoch=request.member_epoch
     )
 
 
-def expire_session(group: StreamsGroup, member_id: str, turn: Turn) -> None:
+def expire_session(group: StreamsGroup, member_id: str, context: OperationContext) -> None:
     """Nothing has been heard of the member for a whole session."""
     if member_id in group.members:
-        remove_member(group, member_id, turn)
+        remove_member(group, member_id, context)
 
 
-def expire_rebalance(group: StreamsGroup, member_id: str, turn: Turn) -> None:
+def expire_rebalance(group: StreamsGroup, member_id: str, context: OperationContext) -> None:
     """The member was told to give tasks back and has not done so in time."""
     member = group.members.get(member_id)
     if member is not None and member.current.state is MemberState.UNREVOKED_TASKS:
-        remove_member(group, member_id, turn)
+        remove_member(group, member_id, context)
 
 
-def remove_member(group: StreamsGroup, member_id: str, turn: Turn) -> None:
+def remove_member(group: StreamsGroup, member_id: str, context: OperationContext) -> None:
     """Its tasks are free at once: should it still work on them, transactions and epochs keep its writes out."""
-    turn.result.records += records.member_tombstones(group.group_id, member_id)
-    turn.result.records.append(
+    context.result.records += records.member_tombstones(group.group_id, member_id)
+    context.result.records.append(
         records.group_metadata_record(
             group.group_id,
             group.epoch + 1,
@@ -58,4 +58,4 @@ def remove_member(group: StreamsGroup, member_id: str, turn: Turn) -> None:
             group.last_assignment_configs,
         )
     )
-    stop_all(group.group_id, member_id, turn)
+    stop_all(group.group_id, member_id, context)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millstream.coordinator.assignors.sticky_task_assignor import TaskMember, assign_tasks
 from millstream.coordinator.assignors.task import Tasks
-from millstream.coordinator.group.context import Turn
+from millstream.coordinator.group.context import OperationContext
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.config import StreamsGroupSettings
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
@@ -35,7 +35,7 @@ class Plan:
     num_standby_replicas: int
 
 
-def assign(group: StreamsGroup, plan: Plan, turn: Turn) -> Mapping[str, Tasks]:
+def assign(group: StreamsGroup, plan: Plan, context: OperationContext) -> Mapping[str, Tasks]:
     """Everyone's tasks; nobody has any while the topology cannot run."""
     if plan.topology.is_ready:
         specs = {
@@ -45,12 +45,12 @@ def assign(group: StreamsGroup, plan: Plan, turn: Turn) -> Mapping[str, Tasks]:
         assignment = assign_tasks(specs, plan.topology.tasks(), plan.num_standby_replicas)
     else:
         assignment = dict.fromkeys(plan.members, Tasks())
-    turn.result.records += [
+    context.result.records += [
         records.target_assignment_record(group.group_id, member_id, tasks)
         for member_id, tasks in assignment.items()
         if group.target_assignment.get(member_id) != tasks
     ]
-    turn.result.records.append(
-        records.target_assignment_metadata_record(group.group_id, plan.epoch, turn.now.wall_ms)
+    context.result.records.append(
+        records.target_assignment_metadata_record(group.group_id, plan.epoch, context.now.wall_ms)
     )
     return assignment

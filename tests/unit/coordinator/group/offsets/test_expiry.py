@@ -106,7 +106,7 @@ def test_a_group_whose_new_member_has_not_joined_yet_stays(brief: SimGroup) -> N
 def test_much_to_remove_is_removed_in_several_batches(
     brief: SimGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(offset_expiry, "TOMBSTONES_PER_TURN_MAX", 4)
+    monkeypatch.setattr(offset_expiry, "TOMBSTONES_MAX", 4)
     brief.commit({("t", p): 1 for p in range(10)})
     before = len(brief.coordinator.log)
     brief.coordinator.pass_time(MINUTE_MS + 1_000)
