@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from millstream.streams.kernel.calls import mapped, of_rows
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import has_nulls, values_of
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.results import check_no_lookalike, no_pair, not_several
+from millstream.streams.kernel.user_functions import (
+    check_no_lookalike,
+    mapped,
+    no_pair,
+    not_several,
+    of_rows,
+)
 from millstream.streams.topology import operators as ops
 from millstream.streams.vectorised import Vectorised
 

@@ -13,8 +13,10 @@ from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteSto
 from millstream.streams.state.storage.factory import StoreFactory, in_memory_stores, rocksdb_stores
 from millstream.streams.state.storage.transaction import StoreMetadata, TransactionalRows
 from millstream.streams.state.window.plain import PlainWindowStore
-from millstream.streams.state.window.timestamped import TimestampedWindowStore
-from millstream.streams.state.window.with_headers import TimestampedWindowStoreWithHeaders
+from millstream.streams.state.window.timestamped import (
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
+)
 
 __all__ = [
     "AggregationWithHeaders",

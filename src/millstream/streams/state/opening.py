@@ -19,8 +19,10 @@ from millstream.streams.state.session.with_headers import SessionStoreWithHeader
 from millstream.streams.state.store import StateStore, StoreParts
 from millstream.streams.state.untimed_tables import UntimedTableStore, UntimedWindowTableStore
 from millstream.streams.state.window.plain import PlainWindowStore
-from millstream.streams.state.window.timestamped import TimestampedWindowStore
-from millstream.streams.state.window.with_headers import TimestampedWindowStoreWithHeaders
+from millstream.streams.state.window.timestamped import (
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
+)
 from millstream.streams.topology.stores import StoreKind
 
 _KINDS: Final[Mapping[StoreKind, type[StateStore]]] = {

@@ -16,7 +16,6 @@ from millstream.streams.topology.names import check_store, check_topic
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
-from millstream.streams.topology.union_find import UnionFind
 from millstream.streams.topology.wrapping import stores_brought_by, wrapped
 
 
@@ -31,7 +30,7 @@ class TopologyWriter:
         self._wrapper = processor_wrapper
         self._nodes: dict[str, Node] = {}
         self._stores: dict[str, StoreSpec] = {}
-        self._groups = UnionFind()
+        self._groups = _DisjointSets()
         self._store_users: dict[str, str] = {}
         self._global_stores: set[str] = set()
         self._global_nodes: set[str] = set()
@@ -254,3 +253,27 @@ class TopologyWriter:
 
     def _sources(self) -> Iterator[SourceNode]:
         return (node for node in self._nodes.values() if isinstance(node, SourceNode))
+
+
+class _DisjointSets:
+    """Names united pair by pair, for nodes that must run in one task; `root` is equal for names of one set."""
+
+    __slots__ = ("_parent",)
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def add(self, name: str) -> None:
+        self._parent.setdefault(name, name)
+
+    def root(self, name: str) -> str:
+        parent = self._parent
+        at = name
+        while parent[at] != at:
+            at = parent[at]
+        while parent[name] != at:
+            parent[name], name = at, parent[name]
+        return at
+
+    def unite(self, one: str, other: str) -> None:
+        self._parent[self.root(other)] = self.root(one)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
-from millstream.streams.kernel.calls import check_complete
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import Column, Data, any_null, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
+from millstream.streams.kernel.user_functions import check_complete
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.rows.running import (
     AnyRows,

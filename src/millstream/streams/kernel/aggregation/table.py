@@ -8,8 +8,8 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.results import check_no_lookalike, no_pair
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
+from millstream.streams.kernel.user_functions import check_no_lookalike, no_pair
 from millstream.streams.serdes.change import Change
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.rows.running import VersionedRows, WriteThroughRows

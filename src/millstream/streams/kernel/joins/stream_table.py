@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from millstream.streams.kernel.calls import mapped, of_rows
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.held_rows import HoldsRows
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables.transform_values import Transform
+from millstream.streams.kernel.user_functions import mapped, of_rows
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.buffers.join import JoinBuffer, Waiting
 from millstream.streams.state.buffers.suppression import NO_TIMESTAMP, SuppressionBuffer

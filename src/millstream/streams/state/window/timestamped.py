@@ -1,4 +1,4 @@
-"""Window stores with timestamps and without duplicates: the stores of windowed tables."""
+"""Window stores with timestamps and without duplicates: the stores of windowed tables, with headers or without (KIP-1271)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
+from millstream.streams.state.rows.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.running import RunningRows, Written
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
+from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
 from millstream.streams.state.store import Change
 from millstream.streams.state.window.rows import WindowRows
 
@@ -109,3 +111,19 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             self.forget(row_key)
             row = None if value is None else self.row_bytes(value, timestamp, headers)
             self.rows.put(row_key, row)
+
+
+class TimestampedWindowStoreWithHeaders(TimestampedRowsWithHeaders, TimestampedWindowStore):
+    """Rows are ValueTimestampHeaders: Kafka Streams' TimestampedWindowStoreWithHeaders."""
+
+    def row_at(self, key: object, start: int) -> ValueTimestampHeaders | None:
+        return as_row(super().row_at(key, start))
+
+    def put(
+        self, key: object, value: object, start: int, timestamp: int, headers: Headers = ()
+    ) -> None:
+        """Set the row of a key and window start; a None value deletes it."""
+        data, written = self.encoded(key, value)
+        row = None if written is None else ValueTimestampHeaders(value, timestamp, headers)
+        stored = None if written is None else self.row_bytes(written, timestamp, headers)
+        self._put(data, start, row, stored, timestamp)
