@@ -1,6 +1,6 @@
 """What goes wrong between a client and its brokers, and when: rules as data, and the seeded decision which one holds.
 
-Pure: it sees requests as values and answers with a fault, or None. `fault_proxy` carries faults out. The same seed and the
+Pure: it sees requests as values and answers with a fault, or None. `proxy` carries faults out. The same seed and the
 same requests give the same faults; each rule has chance of its own, so requests that it does not match change nothing.
 """
 

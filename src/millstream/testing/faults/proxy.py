@@ -5,7 +5,7 @@
 
 It reads Kafka's frames and puts its own addresses where brokers tell theirs, so all that a client does goes through it:
 one listener for each broker. For any client of Kafka, without TLS. It runs in a thread of its own, so tests may be
-asyncio or not. What goes wrong is decided in `fault_plan`; the life of one connection is `fault_connection`'s.
+asyncio or not. What goes wrong is decided in `plan`; the life of one connection is `connection`'s.
 """
 
 from __future__ import annotations
