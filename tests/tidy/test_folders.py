@@ -13,7 +13,6 @@ EXEMPT = {"handlers", "generated"}
 """Folders of one file for each API of Kafka, found by the name of the API."""
 
 TO_BE_CUT = {
-    "src/millstream/cli",
     "src/millstream/clients",
     "src/millstream/clients/admin",
     "src/millstream/clients/core",

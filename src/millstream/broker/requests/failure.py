@@ -11,8 +11,9 @@ from typing import Any
 from millstream.errors import KafkaError, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 
-Failed = Callable[[Any, int, KafkaError], Message]
-"""From a request, its version and the error. Any: the generated class of one API key; no type joins a key to its classes."""
+Request = Any  # Any: the generated class of one API key; no type joins a key to its classes
+Failed = Callable[[Request, int, KafkaError], Message]
+"""From a request, its version and the error."""
 
 
 class NoAnswer(ProtocolError):

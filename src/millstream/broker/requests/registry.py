@@ -10,17 +10,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType, ModuleType
-from typing import Any, Final
+from typing import Final
 
 from millstream.broker import handlers
 from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.failure import Failed, error_at_the_top
+from millstream.broker.requests.failure import Failed, Request, error_at_the_top
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
 from millstream.protocol.api import BROKER_APIS, CONTROLLER_APIS, ApiKey, Message
 
-HandleFunction = Callable[[Any, RequestContext], "Message | Awaitable[Message] | None"]
-"""Any: the generated class of the handler's own API key; no type joins a key to its classes."""
+HandleFunction = Callable[[Request, RequestContext], "Message | Awaitable[Message] | None"]
 
 
 @dataclass(frozen=True, slots=True)
