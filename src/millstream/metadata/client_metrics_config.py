@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.errors import InvalidConfig, InvalidRegularExpression, InvalidRequest
-from millstream.metadata.client_pattern import ClientPattern, check_pattern
+from millstream.metadata.client_pattern import (
+    PATTERN_UNICODE_CLASSES_MAX,
+    check_pattern,
+    unicode_classes,
+)
 from millstream.metadata.config_key import ConfigKey, ConfigType, Scope, UpdateMode, config_table
 
 ALL_METRICS: Final = "*"
@@ -56,16 +60,6 @@ class ClientMetricsSubscription:
     interval_ms: int
     patterns: Mapping[str, str]
 
-    def matches(self, client: Mapping[str, str]) -> bool:
-        """`client` holds a text for every selector that is known of it. With patterns, this belongs into a thread.
-
-        Raises InvalidRegularExpression for a pattern that is too large once it is compiled.
-        """
-        return all(
-            ClientPattern(pattern).matches(client.get(selector, ""))
-            for selector, pattern in self.patterns.items()
-        )
-
 
 def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSubscription:
     """Raises InvalidRequest for unknown names and intervals out of range, InvalidConfig for other values that do not parse."""
@@ -84,6 +78,10 @@ def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSu
         raise InvalidRequest(
             f"Invalid value {interval_ms} for interval.ms, interval must be between "
             f"{_LEAST_INTERVAL_MS} and {_MOST_INTERVAL_MS} (1 hour)"
+        )
+    if unicode_classes("".join(match)) > PATTERN_UNICODE_CLASSES_MAX:  # reading them takes long
+        raise InvalidConfig(
+            f"the patterns have more than {PATTERN_UNICODE_CLASSES_MAX} Unicode classes (\\p, \\P)"
         )
     return ClientMetricsSubscription(metrics, interval_ms, dict(map(_pattern, match)))
 

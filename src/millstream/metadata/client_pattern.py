@@ -5,13 +5,14 @@ group matched interests nobody, and ten thousand groups would cost gigabytes. Th
 expression costs is known: its length, its Unicode classes (each of them takes 10 KB before RE2 looks at its own limit), and the
 memory of the compiled expression.
 
-`check_pattern` reads an expression without compiling it and takes a few milliseconds at most. Compiling takes up to half a second, and
-matching up to 0.1 s a text: both belong into a thread. Matching leaves the interpreter to others while it runs; compiling does not, as the
-binding of RE2 keeps the interpreter's lock, so the largest expressions still delay everybody once.
+`check_pattern` reads an expression without compiling it, which takes less than 30 ms. Compiling takes up to a second, and RE2's
+binding keeps the interpreter's lock all the while; matching gives the lock away, but one text may take many seconds. So who compiles
+asks `is_cheap` first: what is not is compiled in another process, what is may be compiled in a thread of this one.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final, Protocol
 
 import re2
@@ -20,9 +21,16 @@ from millstream.errors import InvalidRegularExpression
 
 PATTERN_BYTES_MAX: Final = 32_767
 """As much as a string of a record may hold."""
-PATTERN_UNICODE_CLASSES_MAX: Final = 200
+PATTERN_UNICODE_CLASSES_MAX: Final = 50
+"""Reading one takes up to 0.3 ms, where it is negated and case does not matter."""
 COMPILED_BYTES_MAX: Final = 32 << 20
 """What RE2 may use for one expression. `\\p{L}{1000}` needs most of it."""
+CHEAP_COST_MAX: Final = 1_000
+"""Ten thousand random expressions of this cost, made to be costly, took less than 5 ms each; what people write is far below."""
+_REPETITION: Final = re.compile(r"(.?)\{([0-9]+)(?:,([0-9]*))?\}", re.DOTALL)
+"""With the character before it."""
+_ENDS_OF_REPEATABLE: Final = frozenset(["", ")", "*", "+", "?"])
+"""What stands before them may have repetitions itself."""
 
 
 class _Compiled(Protocol):
@@ -31,12 +39,30 @@ class _Compiled(Protocol):
     def fullmatch(self, text: str) -> object | None: ...
 
 
+def is_cheap(text: str) -> bool:
+    """Whether compiling `text` takes a few milliseconds at most, by a bound that does not read it.
+
+    The bound is one of the length once every repetition is written out, as if each repeated all there is and all groups lay in
+    each other. One Unicode class becomes a program of a thousand instructions, so what has one is never cheap.
+    """
+    if len(text) > CHEAP_COST_MAX or "\\p" in text or "\\P" in text:
+        return False
+    single = groups = 1
+    for before, least, most in _REPETITION.findall(text):
+        count = max(int(least), int(most or 0)) + 1
+        if before in _ENDS_OF_REPEATABLE:
+            groups *= count
+        else:
+            single += count
+    return len(text.encode()) * single * groups <= CHEAP_COST_MAX
+
+
 class ClientPattern:
-    """A compiled expression. Make it in a thread, and forget it soon: it may hold `COMPILED_BYTES_MAX`."""
+    """A compiled expression. Forget it soon: it may hold `COMPILED_BYTES_MAX`."""
 
     def __init__(self, text: str) -> None:
         """Raises InvalidRegularExpression with the reason alone: the caller says whose expression it was."""
-        _check_size(text)
+        check_size(text)
         try:
             self._compiled: _Compiled = re2.compile(text, _options())
         except re2.error as error:
@@ -51,7 +77,7 @@ class ClientPattern:
 
 def check_pattern(text: str) -> None:
     """Raises InvalidRegularExpression with the reason alone. What is too large compiled is found by compiling it."""
-    _check_size(text)
+    check_size(text)
     try:
         re2.Set.FullMatchSet(_options()).Add(text)
     except re2.error:
@@ -59,13 +85,19 @@ def check_pattern(text: str) -> None:
         raise InvalidRegularExpression("it cannot be read") from None
 
 
-def _check_size(text: str) -> None:
-    if len(text.encode()) > PATTERN_BYTES_MAX:
+def check_size(text: str) -> None:
+    """Raises InvalidRegularExpression with the reason alone."""
+    if len(text) > PATTERN_BYTES_MAX or len(text.encode()) > PATTERN_BYTES_MAX:
         raise InvalidRegularExpression(f"it is longer than {PATTERN_BYTES_MAX} bytes")
-    if text.count("\\p") + text.count("\\P") > PATTERN_UNICODE_CLASSES_MAX:
+    if unicode_classes(text) > PATTERN_UNICODE_CLASSES_MAX:
         raise InvalidRegularExpression(
             f"it has more than {PATTERN_UNICODE_CLASSES_MAX} Unicode classes (\\p, \\P)"
         )
+
+
+def unicode_classes(text: str) -> int:
+    """How many there are at most; a backslash that is escaped counts too."""
+    return text.count("\\p") + text.count("\\P")
 
 
 def _options() -> re2.Options:

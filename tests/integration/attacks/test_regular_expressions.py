@@ -37,7 +37,7 @@ COSTLY = {
     "nine hundred letters": r"\p{L}{900}",
     "every choice open": r"(\p{L}?){1000}",
     "optional letters": "(a?)" * 8_000,
-    "too large once it is compiled": r"(\p{L}{1000})" * 150,
+    "too large once it is compiled": r"(\p{L}{1000})" * 40,
 }
 
 

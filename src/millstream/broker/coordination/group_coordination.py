@@ -22,8 +22,9 @@ from millstream.broker.coordination.coordinator_topic import (
     Handle,
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
+from millstream.broker.costly_patterns import PatternProcessDied
 from millstream.broker.node.services import Partitions, Tasks
-from millstream.broker.requests.pattern_matching import MatchingThread, matching
+from millstream.broker.requests.pattern_matching import PatternMatching
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
@@ -53,11 +54,10 @@ class GroupCoordination:
         partitions: Partitions,
         tasks: Tasks,
         services: CoordinatorServices,
-        thread: MatchingThread,
+        patterns: PatternMatching,
     ) -> None:
         self._tasks = tasks
-        self._thread = thread
-        self._clock = services.clock
+        self._patterns = patterns
         self._image = MetadataImage()
         self._config = config
         self._random = random
@@ -124,7 +124,11 @@ class GroupCoordination:
         self, partition: CoordinatorPartition[GroupShard], asked: TopicsToMatch
     ) -> None:
         """A shard that has gone meanwhile has no use for it: the next one asks again."""
-        matches = {regex: await self._matches(asked, regex) for regex in asked.regexes}
+        matches = {}
+        for regex, payer in asked.regexes.items():
+            topics = await self._matches(asked, regex, payer)
+            if topics is not None:
+                matches[regex] = topics
         while not partition.is_closed:
             try:
                 partition.submit(
@@ -137,9 +141,13 @@ class GroupCoordination:
             else:
                 return
 
-    async def _matches(self, asked: TopicsToMatch, regex: str) -> frozenset[str]:
+    async def _matches(self, asked: TopicsToMatch, regex: str, payer: str) -> frozenset[str] | None:
+        """None when it cannot be said now: what is known of the expression stays, and a later heartbeat asks again."""
         try:
-            return await matching(regex, asked.topics, self._thread, self._clock)
+            return await self._patterns.matching(regex, asked.topics, payer.removeprefix("/"))
+        except (PatternProcessDied, CoordinatorNotAvailable) as error:
+            _LOGGER.warning("group %s: topics are not matched now: %s", asked.group_id, error)
+            return None
         except InvalidRegularExpression as error:
             _LOGGER.warning(
                 "group %s: the expression %.100r is taken to mean no topic: %s",

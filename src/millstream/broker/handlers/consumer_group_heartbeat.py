@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
 from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.pattern_matching import check_fits
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
@@ -33,7 +32,7 @@ async def handle(
     regex = request.subscribed_topic_regex
     if regex:
         try:
-            await check_fits(regex, context.node.disk_pool, context.node.clock)
+            await context.node.patterns.check_fits(regex, context.client_host)
         except InvalidRegularExpression as error:
             raise regex_refusal(regex, error) from None
     return await context.node.group_coordinator.ask(

@@ -9,9 +9,8 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.pattern_matching import match_in
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.telemetry.client_telemetry import TelemetryClient, match_subscriptions
+from millstream.broker.telemetry.client_telemetry import TelemetryClient
 from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.get_telemetry_subscriptions import (
@@ -31,7 +30,7 @@ async def handle(
     telemetry, client = context.node.client_telemetry, telemetry_client(context)
     instance_id = telemetry.identified(request.client_instance_id)
     await match_client(instance_id, client, context)
-    wanted = telemetry.subscribe(instance_id, client, context.now.monotonic_ms)
+    wanted = telemetry.subscribe(instance_id, context.now.monotonic_ms)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=wanted.instance_id,
         subscription_id=wanted.subscription_id,
@@ -55,14 +54,5 @@ def telemetry_client(context: RequestContext) -> TelemetryClient:
 
 
 async def match_client(instance_id: Uuid, client: TelemetryClient, context: RequestContext) -> None:
-    """In a thread, since subscriptions have expressions; nothing to do for a client that is known."""
-    telemetry = context.node.client_telemetry
-    to_match = telemetry.to_match(instance_id)
-    if to_match:
-        selectors = client.selectors(instance_id)
-        found = await match_in(
-            context.node.disk_pool,
-            lambda: match_subscriptions(to_match, selectors),
-            context.node.clock,
-        )
-        telemetry.matched(instance_id, found, context.now.monotonic_ms)
+    node = context.node
+    await node.client_telemetry.match(instance_id, client, node.patterns, context.now.monotonic_ms)

@@ -8,7 +8,6 @@ named in the answer and match nothing. While a partition of `__transaction_state
 from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.pattern_matching import matching
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.state import STATES_BY_LABEL
@@ -26,7 +25,7 @@ async def handle(
 ) -> ListTransactionsResponse:
     pattern, node = request.transactional_id_pattern, context.node
     if pattern:
-        await matching(pattern, (), node.disk_pool, node.clock)  # refused whatever there is
+        await node.patterns.matching(pattern, (), context.client_host)  # refused whatever there is
     answers, failure = await node.transaction_coordinator.shards.ask_all(
         TransactionShard.handle_list_transactions, request, ListTransactionsResponse, context.caller
     )
@@ -35,7 +34,7 @@ async def handle(
     states = [state for answer in answers for state in answer.transaction_states]
     if pattern and states:
         ids = [state.transactional_id for state in states]
-        wanted = await matching(pattern, ids, node.disk_pool, node.clock)
+        wanted = await node.patterns.matching(pattern, ids, context.client_host)
         states = [state for state in states if state.transactional_id in wanted]
     return ListTransactionsResponse(
         unknown_state_filters=[

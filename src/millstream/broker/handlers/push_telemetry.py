@@ -42,10 +42,10 @@ async def handle(request: PushTelemetryRequest, context: RequestContext) -> Push
         bytes(request.metrics),
     )
     now, client = context.now, telemetry_client(context)
-    await match_client(push.instance_id, client, context)
     telemetry, unpack = context.node.client_telemetry, None
     if _UNPACKED_AT_ONCE_BYTES < len(push.metrics) <= telemetry.bytes_max:
         unpack = await context.node.disk_pool.convert(partial(_outcome, telemetry, push))
+    await match_client(push.instance_id, client, context)
     telemetry.push(push, client, now.monotonic_ms, now.wall_ms, unpack)
     return PushTelemetryResponse()
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from millstream.broker.produce.ordered_appends import OrderedAppends
     from millstream.broker.requests.api_spec import ApiSpec
+    from millstream.broker.requests.pattern_matching import PatternMatching
     from millstream.broker.requests.purgatory import Purgatory
     from millstream.broker.share.share_groups import ShareGroups
     from millstream.broker.storage.disk_pool import DiskPool
@@ -66,6 +67,7 @@ class Node:
     log_directories: LogDirectories
     replica_moves: ReplicaMoves
     disk_pool: DiskPool
+    patterns: PatternMatching
     metadata: Metadata
     controller: ControllerClient
     log_flusher: LogFlusher

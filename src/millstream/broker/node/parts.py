@@ -35,6 +35,7 @@ from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.node import Node, NodeIdentity
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.pattern_matching import PatternMatching
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.requests.token_requests import remove_expired_tokens
@@ -87,6 +88,7 @@ class NodeParts:
         *,
         tasks: NodeTasks,
         pool: DiskPool,
+        patterns: PatternMatching,
         life: BrokerLife,
     ) -> None:
         """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
@@ -96,6 +98,7 @@ class NodeParts:
         self._clock = clock
         self._tasks = tasks
         self._pool = pool
+        self._patterns = patterns
         self._life = life
         self._identity = NodeIdentity(
             node_id=BrokerId(config.node_id),
@@ -292,6 +295,7 @@ class NodeParts:
             log_directories=self._directories,
             replica_moves=self._moves,
             disk_pool=self._pool,
+            patterns=self._patterns,
             metadata=self._controller,
             controller=self._controller,
             log_flusher=self._flusher,
@@ -336,7 +340,7 @@ class NodeParts:
             partitions=self._partitions,
             tasks=self._tasks,
             services=replace(services, on_written=self._metrics.groups.written),
-            thread=self._pool,
+            patterns=self._patterns,
         )
 
     def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:

@@ -15,14 +15,17 @@ from typing import Final
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
 from millstream.broker.config.rules import connection_overrides
+from millstream.broker.costly_patterns import CostlyPatterns
 from millstream.broker.http.pages import start_http
 from millstream.broker.http.server import HttpServer
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.pattern_process import PatternProcess
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS
+from millstream.broker.requests.pattern_matching import PatternMatching
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError
@@ -101,6 +104,7 @@ class NodeProcess:
         assert not self._was_started, "a node is started once: make another for its next life"
         self._was_started = True
         pool = DiskPool()
+        patterns = PatternMatching(pool, CostlyPatterns(PatternProcess.start), self._clock)
         directories: LogDirectories | None = None
         try:
             self.life.enter(BrokerState.STARTING)
@@ -108,13 +112,14 @@ class NodeProcess:
             where = self._config.http_listener
             self._http = None if where is None else HttpServer(where.host, where.port)
             directories = open_data_directories(self._config, self._environment, cluster_id)
-            await self._live(directories, bound, pool, announce)
+            await self._live(directories, bound, pool, patterns, announce)
         except BaseExceptionGroup as errors:
             raise _first(errors) from errors
         finally:
             self._server.close()
             if self._http is not None:
                 self._http.close()
+            patterns.close()
             pool.close()
             if directories is not None:
                 directories.abandon()
@@ -125,6 +130,7 @@ class NodeProcess:
         directories: LogDirectories,
         bound: tuple[Listener, ...],
         pool: DiskPool,
+        patterns: PatternMatching,
         announce: Callable[[ReadyReport], None],
     ) -> None:
         advertised = advertised_listeners(bound, self._config.advertised, socket.gethostname())
@@ -138,6 +144,7 @@ class NodeProcess:
                 self._clock,
                 tasks=tasks,
                 pool=pool,
+                patterns=patterns,
                 life=self.life,
             )
             parts.dynamic_config.subscribe(self._use)

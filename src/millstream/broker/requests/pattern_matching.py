@@ -1,20 +1,21 @@
-"""Texts matched with the expressions of clients, off the event loop and within a time."""
+"""Texts matched with the expressions of clients, off the event loop and within a time.
+
+Nearly all expressions are compiled within a few milliseconds (`client_pattern.is_cheap`): a thread does. The others go to a process
+of their own (`costly_patterns`), since no thread would do: compiling keeps the interpreter's lock.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
+from millstream.broker.costly_patterns import MATCHING_MS_MAX, CostlyPatterns
+from millstream.broker.payer_turns import PayerTurns
 from millstream.errors import InvalidRegularExpression
-from millstream.metadata.client_pattern import ClientPattern, check_pattern
+from millstream.metadata.client_pattern import ClientPattern, check_pattern, check_size, is_cheap
 from millstream.runtime import Clock
-from millstream.runtime.free_memory import give_back_free_memory
 
 ResultT = TypeVar("ResultT")
-_MATCHING_MS_MAX: Final = 10_000
-"""Of one expression and all texts. A thousand ordinary matches take a millisecond."""
-_LARGE_MS: Final = 20
-"""An expression that kept the thread for so long took memory that is worth giving back."""
 
 
 class MatchingThread(Protocol):
@@ -23,49 +24,58 @@ class MatchingThread(Protocol):
     async def match(self, work: Callable[[], ResultT]) -> ResultT: ...
 
 
-async def check_fits(pattern: str, thread: MatchingThread, clock: Clock) -> None:
-    """Raises InvalidRegularExpression, with the reason alone, for what can be read and is too large once it is compiled."""
-    await match_in(thread, lambda: _check_fits(pattern), clock)
+class PatternMatching:
+    """A `payer` is whoever the work is done for, by his address: those with much to match wait for those with little."""
 
+    def __init__(self, thread: MatchingThread, costly: CostlyPatterns, clock: Clock) -> None:
+        self._thread = thread
+        self._turns = PayerTurns()
+        self._costly = costly
+        self._clock = clock
 
-async def matching(
-    pattern: str, texts: Collection[str], thread: MatchingThread, clock: Clock
-) -> frozenset[str]:
-    """The texts of which the whole matches. Raises InvalidRegularExpression with the reason alone, also when time runs out."""
-    return await match_in(thread, lambda: _matching(pattern, texts, clock), clock)
-
-
-async def match_in(thread: MatchingThread, work: Callable[[], ResultT], clock: Clock) -> ResultT:
-    """Whatever compiles expressions. What a large one took is given back: the thread would keep it."""
-
-    def work_and_give_back() -> ResultT:
-        begin_ms = clock.now().monotonic_ms
+    async def check_fits(self, pattern: str, payer: str) -> None:
+        """Raises InvalidRegularExpression, with the reason alone, for what can be read and is too large once it is compiled."""
+        if is_cheap(pattern):
+            return
         try:
-            return work()
-        finally:
-            if clock.now().monotonic_ms - begin_ms >= _LARGE_MS:
-                give_back_free_memory()
+            await self.matching(pattern, (), payer)
+        except InvalidRegularExpression:
+            if _can_be_read(pattern):
+                raise
 
-    return await thread.match(work_and_give_back)
+    async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]:
+        """The texts of which the whole matches.
+
+        Raises InvalidRegularExpression with the reason alone, also when time runs out, and CoordinatorNotAvailable when the process
+        for a costly expression cannot be started.
+        """
+        if not is_cheap(pattern):
+            check_size(pattern)
+            return await self._costly.matching(pattern, texts, payer)
+        async with self._turns.of(payer):
+            return await self._thread.match(lambda: _matching(pattern, texts, self._clock))
+
+    def close(self) -> None:
+        self._costly.close()
 
 
-def _check_fits(pattern: str) -> None:
+def _can_be_read(pattern: str) -> bool:
     try:
         check_pattern(pattern)
     except InvalidRegularExpression:
-        return
-    ClientPattern(pattern)
+        return False
+    return True
 
 
-def _matching(pattern: str, texts: Collection[str], clock: Clock) -> frozenset[str]:
+def _matching(pattern: str, texts: Sequence[str], clock: Clock) -> frozenset[str]:
     compiled = ClientPattern(pattern)
-    end_ms = clock.now().monotonic_ms + _MATCHING_MS_MAX
+    end_ms = clock.now().monotonic_ms + MATCHING_MS_MAX
     matched = set()
     for text in texts:
         if compiled.matches(text):
             matched.add(text)
         if clock.now().monotonic_ms > end_ms:
             raise InvalidRegularExpression(
-                f"matching {len(texts)} names takes longer than {_MATCHING_MS_MAX} ms"
+                f"matching {len(texts)} names takes longer than {MATCHING_MS_MAX} ms"
             )
     return frozenset(matched)

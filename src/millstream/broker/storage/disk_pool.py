@@ -30,7 +30,7 @@ class DiskPool:
         return await asyncio.get_running_loop().run_in_executor(self._disk, work)
 
     async def match(self, work: Callable[[], ResultT]) -> ResultT:
-        """Expressions of clients are compiled and matched, one after another: so the memory of one is all that they take."""
+        """Cheap expressions of clients are compiled and matched, one after another."""
         return await asyncio.get_running_loop().run_in_executor(self._matching, work)
 
     async def convert(self, work: Callable[[], ResultT]) -> ResultT:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from crc32c import crc32c
 
@@ -124,6 +124,12 @@ class _Instance:
     last_error: type[KafkaError] | None = None
 
 
+class Matching(Protocol):
+    """`PatternMatching`, as far as it is needed here."""
+
+    async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]: ...
+
+
 class ClientTelemetry:
     """Times are monotonic milliseconds, but for `Received.wall_ms`."""
 
@@ -131,6 +137,8 @@ class ClientTelemetry:
         """`bytes_max`: the largest push, packed or not (`telemetry.max.bytes`)."""
         self.bytes_max = bytes_max
         self._random = random
+        self._read: dict[str, tuple[Mapping[str, str], ClientMetricsSubscription | None]] = {}
+        """By resource: its configuration, and what came of it unless it cannot be understood."""
         self._subscriptions: list[ClientMetricsSubscription] = []
         self._version = 0
         self._instances: OrderedDict[Uuid, _Instance] = OrderedDict()
@@ -143,41 +151,44 @@ class ClientTelemetry:
         return self._received
 
     def follow(self, image: MetadataImage) -> None:
-        """The subscriptions have changed: every client is told anew what is wanted of it."""
-        self._subscriptions = []
+        """The subscriptions have changed: every client is told anew what is wanted of it. Those that are as before are not read again."""
+        before, self._read = self._read, {}
         for resource, config in image.configs.items():
             if resource.type is ConfigResourceType.CLIENT_METRICS:
-                try:
-                    self._subscriptions.append(client_metrics_subscription(config))
-                except (ConfigError, KafkaError) as error:  # Kafka's engine knows more patterns
-                    _LOGGER.warning("client metrics %s are not asked for: %s", resource.name, error)
+                known = before.get(resource.name)
+                self._read[resource.name] = (
+                    known
+                    if known is not None and known[0] == config
+                    else (config, _subscription(resource.name, config))
+                )
+        self._subscriptions = [each for _, each in self._read.values() if each is not None]
         self._version += 1
 
     def identified(self, instance_id: Uuid) -> Uuid:
         """The id itself, or a new one for a client that has none."""
         return random_uuid(self._random) if instance_id in _RESERVED else instance_id
 
-    def to_match(self, instance_id: Uuid) -> Sequence[ClientMetricsSubscription]:
-        """The subscriptions that have to be matched with the client before it is spoken to; none for one that is known."""
-        known = self._instances.get(instance_id)
-        if known is not None and known.version == self._version:
-            return ()
-        return tuple(each for each in self._subscriptions if each.patterns)
-
-    def matched(
-        self, instance_id: Uuid, found: Mapping[ClientMetricsSubscription, bool], now_ms: int
+    async def match(
+        self, instance_id: Uuid, client: TelemetryClient, patterns: Matching, now_ms: int
     ) -> None:
-        """What came of `to_match`. Subscriptions that have changed meanwhile are matched when the client speaks."""
-        if all(each in found or not each.patterns for each in self._subscriptions):
-            matching = [each for each in self._subscriptions if found.get(each, True)]
-            self._instances[instance_id] = _Instance(
-                _wanted(instance_id, matching), self._version, now_ms
-            )
+        """Finds out which subscriptions mean the client, unless it is known: to be awaited right before `subscribe` or `push`.
 
-    def subscribe(self, instance_id: Uuid, client: TelemetryClient, now_ms: int) -> Wanted:
+        Subscriptions may change meanwhile: the new ones are matched too.
+        """
+        found: dict[ClientMetricsSubscription, bool] = {}
+        selectors = client.selectors(instance_id)
+        while not self._is_known(instance_id):
+            subscriptions = self._subscriptions
+            for each in subscriptions:
+                if each not in found:
+                    found[each] = await _means(each, selectors, patterns)
+            if subscriptions is self._subscriptions and not self._is_known(instance_id):
+                self._begin(instance_id, [each for each in subscriptions if found[each]], now_ms)
+
+    def subscribe(self, instance_id: Uuid, now_ms: int) -> Wanted:
         """What a client is asked for; one without an id is given one. Raises ThrottlingQuotaExceeded before the interval is over."""
         instance_id = self.identified(instance_id)
-        instance = self._instance(instance_id, client, now_ms)
+        instance = self._instance(instance_id, now_ms)
         early = (
             now_ms - max(instance.last_get_ms, instance.last_push_ms) < instance.wanted.interval_ms
         )
@@ -204,7 +215,7 @@ class ClientTelemetry:
             raise InvalidRequest(
                 "a push of metrics needs the client instance id that was given out"
             )
-        instance = self._instance(push.instance_id, client, now_ms)
+        instance = self._instance(push.instance_id, now_ms)
         try:
             self._check(push, instance, now_ms)
             data = (unpack or self.unpacked)(push)
@@ -247,14 +258,23 @@ class ClientTelemetry:
             raise InvalidRecord(f"these are no metrics: {error}") from error
         return data
 
-    def _instance(self, instance_id: Uuid, client: TelemetryClient, now_ms: int) -> _Instance:
-        """The one that is known, unless subscriptions have changed since it was made."""
+    def _is_known(self, instance_id: Uuid) -> bool:
+        """Under the subscriptions that there are now."""
         known = self._instances.get(instance_id)
-        if known is None or known.version < self._version:
-            found = match_subscriptions(self._subscriptions, client.selectors(instance_id))
-            matching = [each for each in self._subscriptions if found[each]]
-            known = _Instance(_wanted(instance_id, matching), self._version, now_ms)
-            self._instances[instance_id] = known
+        return known is not None and known.version == self._version
+
+    def _begin(
+        self, instance_id: Uuid, meaning: Sequence[ClientMetricsSubscription], now_ms: int
+    ) -> None:
+        wanted = _wanted(instance_id, meaning)
+        self._instances[instance_id] = _Instance(wanted, self._version, now_ms)
+
+    def _instance(self, instance_id: Uuid, now_ms: int) -> _Instance:
+        if not self._is_known(instance_id):
+            patterns = any(each.patterns for each in self._subscriptions)
+            assert not patterns, "a client is matched before it is spoken to"
+            self._begin(instance_id, self._subscriptions, now_ms)
+        known = self._instances[instance_id]
         known.seen_ms = now_ms
         self._instances.move_to_end(instance_id)
         self._forget(now_ms)
@@ -278,19 +298,28 @@ class ClientTelemetry:
             self._received_bytes -= len(oldest.data)
 
 
-def match_subscriptions(
-    subscriptions: Sequence[ClientMetricsSubscription], client: Mapping[str, str]
-) -> Mapping[ClientMetricsSubscription, bool]:
-    """Which of them mean the client. Where there are patterns, this belongs into a thread."""
-    return {each: _means(each, client) for each in subscriptions}
-
-
-def _means(subscription: ClientMetricsSubscription, client: Mapping[str, str]) -> bool:
+def _subscription(name: str, config: Mapping[str, str]) -> ClientMetricsSubscription | None:
     try:
-        return subscription.matches(client)
+        return client_metrics_subscription(config)
+    except (ConfigError, KafkaError) as error:  # Kafka's engine knows more patterns
+        _LOGGER.warning("client metrics %s are not asked for: %s", name, error)
+        return None
+
+
+async def _means(
+    subscription: ClientMetricsSubscription, client: Mapping[str, str], patterns: Matching
+) -> bool:
+    """Whether all of its patterns match."""
+    payer = client["client_source_address"]
+    try:
+        for selector, pattern in subscription.patterns.items():
+            text = client.get(selector, "")
+            if text not in await patterns.matching(pattern, (text,), payer):
+                return False
     except InvalidRegularExpression as error:
         _LOGGER.warning("a client metrics subscription is taken to mean nobody: %s", error)
         return False
+    return True
 
 
 def _wanted(instance_id: Uuid, matching: Sequence[ClientMetricsSubscription]) -> Wanted:

@@ -13,6 +13,7 @@ import pytest
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.coordinator_topic import NODE_ITSELF
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.costly_patterns import CostlyPatterns, Process
 from millstream.broker.handlers import (
     delete_groups,
     describe_groups,
@@ -25,6 +26,7 @@ from millstream.broker.handlers import (
     offset_fetch,
     sync_group,
 )
+from millstream.broker.requests.pattern_matching import PatternMatching
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.config import GroupCoordinatorConfig
@@ -86,6 +88,10 @@ class InlinePool:
         return work()
 
 
+async def no_process() -> Process:
+    raise NotImplementedError
+
+
 class World:
     """Two partitions of `__consumer_offsets`; the topic `t` has two partitions."""
 
@@ -106,7 +112,7 @@ class World:
             partitions=self,
             tasks=self,
             services=services,
-            thread=InlinePool(),
+            patterns=PatternMatching(InlinePool(), CostlyPatterns(no_process), self.clock),
         )
         self.image = MetadataImage()
 

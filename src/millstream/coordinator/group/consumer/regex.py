@@ -1,7 +1,7 @@
 """Subscriptions by regular expression, matched here and not by the members (KIP-848).
 
 All expressions of a group are matched together and not too often. The member that brings one is not kept waiting: the shard gives a
-notice (`TopicsToMatch`), the edge matches in a thread and comes back with what it found (`take_matches`). One refresh means one
+notice (`TopicsToMatch`), the edge matches and comes back with what it found (`take_matches`). One refresh means one
 rebalance.
 """
 
@@ -41,7 +41,8 @@ class TopicsToMatch:
     """Which of `topics` do the expressions of the group mean? Told to the edge; the answer is `take_matches`."""
 
     group_id: str
-    regexes: tuple[str, ...]
+    regexes: Mapping[str, str]
+    """With the address of a member that brings it."""
     topics: tuple[str, ...]
     version: int
     """Offset of the metadata that the topics are from."""
@@ -95,10 +96,11 @@ def regex_refusal(regex: str, reason: InvalidRegularExpression) -> InvalidRegula
 
 def refresh(group: ConsumerGroup, context: OperationContext) -> None:
     """Has all expressions of the group matched."""
-    regexes = tuple(sorted(group.regex_subscribers))
-    if regexes and not group.is_matching:
+    if group.regex_subscribers and not group.is_matching:
         group.is_matching = True
         topics = context.image.topics
+        members = (each for each in group.members.values() if each.topic_regex)
+        regexes = {each.topic_regex: each.client_host for each in members}
         context.result.notices.append(
             TopicsToMatch(group.group_id, regexes, tuple(topics.by_name), context.image.offset)
         )
