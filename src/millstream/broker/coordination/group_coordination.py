@@ -22,9 +22,9 @@ from millstream.broker.coordination.coordinator_topic import (
     Handle,
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.costly_patterns import PatternProcessDied
 from millstream.broker.node.services import Partitions, Tasks
-from millstream.broker.requests.pattern_matching import PatternMatching
+from millstream.broker.patterns.costly_patterns import PatternProcessDied
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         Partitions,
         Tasks,
     )
+    from millstream.broker.patterns.pattern_matching import PatternMatching
     from millstream.broker.produce.ordered_appends import OrderedAppends
     from millstream.broker.requests.api_spec import ApiSpec
-    from millstream.broker.requests.pattern_matching import PatternMatching
     from millstream.broker.requests.purgatory import Purgatory
     from millstream.broker.share.share_groups import ShareGroups
     from millstream.broker.storage.disk_pool import DiskPool

@@ -34,8 +34,8 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.node import Node, NodeIdentity
 from millstream.broker.node.tasks import NodeTasks
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.produce.ordered_appends import OrderedAppends
-from millstream.broker.requests.pattern_matching import PatternMatching
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.requests.token_requests import remove_expired_tokens

@@ -15,17 +15,17 @@ from typing import Final
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
 from millstream.broker.config.rules import connection_overrides
-from millstream.broker.costly_patterns import CostlyPatterns
 from millstream.broker.http.pages import start_http
 from millstream.broker.http.server import HttpServer
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
-from millstream.broker.pattern_process import PatternProcess
+from millstream.broker.patterns.costly_patterns import CostlyPatterns
+from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS
-from millstream.broker.requests.pattern_matching import PatternMatching
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError

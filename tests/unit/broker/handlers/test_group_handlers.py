@@ -13,7 +13,6 @@ import pytest
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.coordinator_topic import NODE_ITSELF
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.costly_patterns import CostlyPatterns, Process
 from millstream.broker.handlers import (
     delete_groups,
     describe_groups,
@@ -26,7 +25,8 @@ from millstream.broker.handlers import (
     offset_fetch,
     sync_group,
 )
-from millstream.broker.requests.pattern_matching import PatternMatching
+from millstream.broker.patterns.costly_patterns import CostlyPatterns, Process
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.config import GroupCoordinatorConfig

@@ -13,12 +13,12 @@ import pytest
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.config.listeners import Listener
-from millstream.broker.costly_patterns import CostlyPatterns
 from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
-from millstream.broker.pattern_process import PatternProcess
-from millstream.broker.requests.pattern_matching import PatternMatching
+from millstream.broker.patterns.costly_patterns import CostlyPatterns
+from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.controller import Controller

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain, compress
 from typing import Final, Protocol
 
-from millstream.broker.pattern_frames import compile_message, match_message, portions
-from millstream.broker.payer_turns import PayerTurns
+from millstream.broker.patterns.frames import compile_message, match_message, portions
+from millstream.broker.patterns.payer_turns import PayerTurns
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression
 
 _LOGGER = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from itertools import chain
 
 import pytest
 
-from millstream.broker import pattern_program
-from millstream.broker.pattern_frames import (
+from millstream.broker.patterns import program as pattern_program
+from millstream.broker.patterns.frames import (
     LENGTH,
     TEXT_BYTES_MAX,
     TEXTS_MAX,
@@ -20,7 +20,7 @@ from millstream.broker.pattern_frames import (
     read_message,
     read_texts,
 )
-from millstream.broker.pattern_program import PatternProgram, serve
+from millstream.broker.patterns.program import PatternProgram, serve
 
 
 @pytest.fixture(autouse=True)

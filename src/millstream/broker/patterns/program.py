@@ -1,6 +1,6 @@
-"""The program of the pattern process: compiles expressions of clients and matches texts, as `pattern_frames` says.
+"""The program of the pattern process: compiles expressions of clients and matches texts, as `frames` says.
 
-    python -m millstream.broker.pattern_program
+    python -m millstream.broker.patterns.program
 
 Its standard input and output are the node. It ends at the end of its input, and by SIGALRM when nobody asks for long or one answer
 takes long: so it is never left behind, even where the node was killed while an expression was compiled.
@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import BinaryIO, Final
 
-from millstream.broker.pattern_frames import LENGTH, Ask, framed, read_message, read_texts
+from millstream.broker.patterns.frames import LENGTH, Ask, framed, read_message, read_texts
 from millstream.errors import InvalidRegularExpression
 from millstream.metadata.client_pattern import ClientPattern
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from millstream.broker.costly_patterns import MATCHING_MS_MAX, CostlyPatterns
-from millstream.broker.payer_turns import PayerTurns
+from millstream.broker.patterns.costly_patterns import MATCHING_MS_MAX, CostlyPatterns
+from millstream.broker.patterns.payer_turns import PayerTurns
 from millstream.errors import InvalidRegularExpression
 from millstream.metadata.client_pattern import ClientPattern, check_pattern, check_size, is_cheap
 from millstream.runtime import Clock

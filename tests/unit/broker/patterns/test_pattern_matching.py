@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from millstream.broker.costly_patterns import CostlyPatterns, PatternProcessDied
-from millstream.broker.pattern_frames import Ask, read_message
 from millstream.broker.pattern_matching import PatternMatching
-from millstream.broker.pattern_program import PatternProgram
+from millstream.broker.patterns.costly_patterns import CostlyPatterns, PatternProcessDied
+from millstream.broker.patterns.frames import Ask, read_message
+from millstream.broker.patterns.program import PatternProgram
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression
 from millstream.runtime import Instant
 from tests.sim.virtual_time import run_in_virtual_time

@@ -1,4 +1,4 @@
-"""The edge of the pattern process: starts `pattern_program` beside the node and carries frames to it and back."""
+"""The edge of the pattern process: starts `program` beside the node and carries frames to it and back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import subprocess
 import sys
 from typing import Final, Self
 
-from millstream.broker.pattern_frames import LENGTH, framed
+from millstream.broker.patterns.frames import LENGTH, framed
 
 _START_S_MAX: Final = 60.0
-_PROGRAM: Final = "millstream.broker.pattern_program"
+_PROGRAM: Final = "millstream.broker.patterns.program"
 
 
 class PatternProcess:
