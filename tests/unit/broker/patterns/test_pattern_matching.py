@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from millstream.broker.pattern_matching import PatternMatching
 from millstream.broker.patterns.costly_patterns import CostlyPatterns, PatternProcessDied
 from millstream.broker.patterns.frames import Ask, read_message
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.patterns.program import PatternProgram
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression
 from millstream.runtime import Instant
