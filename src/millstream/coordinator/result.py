@@ -31,6 +31,8 @@ class Caller:
     client_id: str = ""
     client_host: str = ""
     """As Kafka records it: `/` and the address."""
+    is_long: bool = False
+    """The request has so many elements that the edge has it handled in a thread."""
 
 
 @dataclass(frozen=True, slots=True)

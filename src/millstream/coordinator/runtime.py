@@ -6,6 +6,9 @@ so nobody reads what could still be lost.
 
 It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells
 `appended` or `append_failed` what came of it and `committed` how far the log is safe, and delivers the replies it is handed.
+
+An operation that takes long is not run by `advance`: the edge calls `run_long` where it keeps nobody waiting. A thread may, and may
+call `appended` for what came of it; nothing but `submit` is called meanwhile.
 """
 
 from __future__ import annotations
@@ -63,6 +66,7 @@ class Operation(Generic[ShardT]):
     name: str
     token: Token
     handle: Callable[[ShardT, Instant], CoordinatorResult]
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Ready:
     notices: Sequence[object] = ()
     is_unfinished: bool = False
     """As many operations as were allowed have run: more may be due."""
+    is_long_next: bool = False
+    """When all that is done, `run_long` is due."""
 
 
 class ShardState(Enum):
@@ -173,18 +179,21 @@ class CoordinatorRuntime(Generic[ShardT]):
         """Runs what is due until something has to be written or nothing is left, `operations_max` at most."""
         self._fail_overdue(now)
         left = operations_max
-        while left and self._state is ShardState.ACTIVE and self._writing is None:
+        while left and self._may_run and not self._is_long_next():
             result = self._run_next(now)
             if result is None:
                 break
             self._carry_out(result, now)
             left -= 1
-        return Ready(
-            self._writing.records if self._writing else (),
-            self._take_replies(),
-            self._take_notices(),
-            is_unfinished=not left,
-        )
+        is_long_next = self._may_run and self._is_long_next()
+        return self._ready(is_unfinished=not left, is_long_next=is_long_next)
+
+    def run_long(self, now: Instant) -> Ready:
+        """Runs the operation that is next."""
+        assert self._may_run and self._is_long_next(), "no long operation is next"  # noqa: PT018 - one condition
+        operation = self._operations.popleft()[1]
+        self._carry_out(self._run(operation, now), now)
+        return self._ready()
 
     def next_deadline_ms(self) -> int | None:
         """When `advance` must be called again if nothing else happens, on the monotonic clock."""
@@ -228,13 +237,25 @@ class CoordinatorRuntime(Generic[ShardT]):
         while self._parked and self._parked[0].commit_offset <= self._committed_offset:
             self._replies.append(self._parked.popleft().reply)
 
-    def _run_next(self, now: Instant) -> CoordinatorResult | None:
-        """The operation or timer whose time came first.
+    @property
+    def _may_run(self) -> bool:
+        return self._state is ShardState.ACTIVE and self._writing is None
+
+    def _is_operation_next(self) -> bool:
+        """The operation or timer whose time came first is.
 
         A heartbeat that arrived in time counts even when the broker was too busy to look at it before the session ended.
         """
         timer_ms = self._timers.next_deadline_ms()
-        if self._operations and (timer_ms is None or self._operations[0][0] <= timer_ms):
+        return bool(self._operations) and (timer_ms is None or self._operations[0][0] <= timer_ms)
+
+    def _is_long_next(self) -> bool:
+        return (
+            bool(self._operations) and self._operations[0][1].is_long and self._is_operation_next()
+        )
+
+    def _run_next(self, now: Instant) -> CoordinatorResult | None:
+        if self._is_operation_next():
             return self._run(self._operations.popleft()[1], now)
         key = self._timers.pop_due(now.monotonic_ms)
         return None if key is None else self.shard.handle_timer(key, now)
@@ -246,6 +267,15 @@ class CoordinatorRuntime(Generic[ShardT]):
             result = CoordinatorResult()
             result.fail(operation.token, error)
             return result
+
+    def _ready(self, *, is_unfinished: bool = False, is_long_next: bool = False) -> Ready:
+        return Ready(
+            self._writing.records if self._writing else (),
+            self._take_replies(),
+            self._take_notices(),
+            is_unfinished=is_unfinished,
+            is_long_next=is_long_next,
+        )
 
     def _carry_out(self, result: CoordinatorResult, now: Instant) -> None:
         for timer in result.timers:

@@ -85,9 +85,15 @@ def loaded(*names: str) -> CoordinatorRuntime[NameShard]:
     return runtime
 
 
-def write(runtime: CoordinatorRuntime[NameShard], token: int, *names: str, ms: int = 0) -> None:
+def write(
+    runtime: CoordinatorRuntime[NameShard],
+    token: int,
+    *names: str,
+    ms: int = 0,
+    is_long: bool = False,
+) -> None:
     operation = Operation[NameShard](
-        "write", Token(token), lambda s, _: s.write(Token(token), *names)
+        "write", Token(token), lambda s, _: s.write(Token(token), *names), is_long
     )
     runtime.submit(operation, at(ms))
 
@@ -266,6 +272,30 @@ def test_nothing_is_accepted_or_answered_after_unloading() -> None:
         read(runtime, 2)
     assert runtime.advance(at(1_000)).replies == []
     assert runtime.next_deadline_ms() is None
+
+
+def test_a_long_operation_is_run_apart_and_in_its_turn() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    write(runtime, 2, "b", is_long=True)
+    write(runtime, 3, "c")
+    ready = runtime.advance(at(0))
+    assert (len(ready.records), ready.is_long_next) == (1, False)
+    runtime.appended(Offset(0), at(0))
+    ready = runtime.advance(at(0))
+    assert (ready.records, ready.is_long_next) == ((), True)
+    assert [r.key for r in runtime.run_long(at(0)).records] == [GroupMetadataKey(group="b")]
+    runtime.appended(Offset(1), at(0))
+    runtime.advance(at(0))
+    runtime.appended(Offset(2), at(0))
+    assert runtime.shard.stored == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_a_timer_that_is_due_comes_before_a_long_operation_that_arrived_later() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a", ms=101, is_long=True)
+    ready = runtime.advance(at(102))
+    assert (runtime.shard.events, ready.is_long_next) == (["tick at 102"], True)
 
 
 def test_the_queue_is_bounded() -> None:

@@ -2,6 +2,9 @@
 
 The edge of `coordinator.runtime`: loads the log into the shard, appends what the runtime says, tells it when that is safe,
 wakes it at its deadlines, and delivers its replies. One task drives the shard and nobody else touches it. Knows no API.
+
+The task leaves the shard to a thread for what takes long: handling a request with very many elements, making records of it, and
+replaying them. Other requests for the shard wait as they always do while one is handled; the event loop does not.
 """
 
 from __future__ import annotations
@@ -11,14 +14,16 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from functools import partial
+from typing import Final, Generic, Protocol, TypeVar
 
 from millstream.broker.node.services import LogFlusher
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import is_safe, wait_until_safe
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
 from millstream.coordinator.result import Caller, CoordinatorResult, Reply, Token
-from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Shard
+from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Ready, Shard
 from millstream.errors import (
     EncodeError,
     InvalidRequest,
@@ -58,6 +63,17 @@ OnNotice = Callable[["CoordinatorPartition[ShardT]", object], None]
 """Told of every notice of a shard once its records are committed. Starts what has to be done; does not wait for it."""
 
 
+ResultT = TypeVar("ResultT")
+
+
+class _Run(Protocol):
+    async def __call__(self, work: Callable[[], ResultT]) -> ResultT: ...
+
+
+async def _at_once(work: Callable[[], ResultT]) -> ResultT:
+    return work()
+
+
 @dataclass(frozen=True, slots=True)
 class CoordinatorServices:
     """What every partition of a coordinator works with."""
@@ -68,6 +84,7 @@ class CoordinatorServices:
     flush_on_ack: str
     """auto, always or never, as for produces with acks=all."""
     commit_timeout_ms: int
+    pool: DiskPool
     codec: Codec = Codec.NONE
     on_written: Callable[[Sequence[CoordinatorRecord]], None] = lambda _records: None
     """Told of records once they are in the log; must not raise."""
@@ -96,10 +113,26 @@ class CoordinatorPartition(Generic[ShardT]):
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
         self._is_closed = False
+        self._lent = asyncio.Lock()
+        """Held while a thread has the shard."""
+        self._changes: list[Callable[[ShardT], None]] = []
+        """Told while a thread has the shard."""
 
     @property
     def is_closed(self) -> bool:
         return self._is_closed
+
+    @property
+    def is_lent(self) -> bool:
+        """A thread works on the shard: nobody may look at it."""
+        return self._lent.locked()
+
+    def change(self, change: Callable[[ShardT], None]) -> None:
+        """What is no operation, such as a new image: at once, or as soon as the shard is back."""
+        if self.is_lent:
+            self._changes.append(change)
+        else:
+            change(self.shard)
 
     # --- requests
 
@@ -117,7 +150,9 @@ class CoordinatorPartition(Generic[ShardT]):
         self._last_token += 1
         token = Token(self._last_token)
         context = Caller(token, caller.api_version, caller.client_id, caller.client_host)
-        operation = Operation[ShardT](name, token, lambda shard, now: handle(shard, context, now))
+        operation = Operation[ShardT](
+            name, token, lambda shard, now: handle(shard, context, now), caller.is_long
+        )
         self._runtime.submit(operation, self._services.clock.now())
         future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._waiting[token] = future
@@ -129,13 +164,14 @@ class CoordinatorPartition(Generic[ShardT]):
 
         Raises CoordinatorLoadInProgress, NotCoordinator, and what `Partition.append_marker` raises.
         """
-        self._runtime.check_active()
-        now = self._services.clock.now()
-        appended = self.partition.append_marker(marker, now)
-        end_offset = Offset(appended.last_offset + 1)
-        self._runtime.transaction_ended(
-            end_offset, ProducerId(marker.producer_id), committed=marker.is_commit
-        )
+        async with self._lent:
+            self._runtime.check_active()
+            now = self._services.clock.now()
+            appended = self.partition.append_marker(marker, now)
+            end_offset = Offset(appended.last_offset + 1)
+            self._runtime.transaction_ended(
+                end_offset, ProducerId(marker.producer_id), committed=marker.is_commit
+            )
         self._appended.set()
         await self._wait_until_safe(end_offset)
 
@@ -144,7 +180,8 @@ class CoordinatorPartition(Generic[ShardT]):
         if self._is_closed:
             return
         self._is_closed = True
-        self._runtime.unload()
+        if not self.is_lent:
+            self._runtime.unload()
         error = NotCoordinator(f"{self.partition.topic_partition} is coordinated elsewhere")
         self._deliver([Reply(token, error) for token in list(self._waiting)])
         self._wake_up.set()
@@ -175,17 +212,37 @@ class CoordinatorPartition(Generic[ShardT]):
         while not self._is_closed:
             now = self._services.clock.now()
             ready = self._runtime.advance(now, OPERATIONS_PER_TURN)
-            self._deliver(ready.replies)
-            for notice in ready.notices:
-                self._on_notice(self, notice)
+            self._tell(ready)
             if ready.records:
-                self._append(ready.records, now)
+                await self._append(ready.records, now, _at_once)
+            elif ready.is_long_next:
+                await self._run_long(now)
             elif not ready.replies and not ready.is_unfinished:
                 return
             work += 1 + len(ready.records) + ready.is_unfinished * OPERATIONS_PER_TURN
             if work >= WORK_PER_BREATH:
                 work = 0
                 await asyncio.sleep(0)
+
+    async def _run_long(self, now: Instant) -> None:
+        """What happens to the shard meanwhile waits until it is back."""
+        async with self._lent:
+            if not self._is_closed:
+                await self._run_lent(now)
+        if self._is_closed:
+            self._runtime.unload()
+        changes, self._changes = self._changes, []
+        for change in changes:
+            change(self.shard)
+
+    async def _run_lent(self, now: Instant) -> None:
+        in_thread = self._services.pool.plan
+        ready = await in_thread(partial(self._runtime.run_long, now))
+        if self._is_closed:
+            return
+        self._tell(ready)
+        if ready.records:
+            await self._append(ready.records, now, in_thread)
 
     async def _wait_for_work(self) -> None:
         deadline_ms = self._runtime.next_deadline_ms()
@@ -196,9 +253,10 @@ class CoordinatorPartition(Generic[ShardT]):
             async with asyncio.timeout(wait_s):
                 await self._wake_up.wait()
 
-    def _append(self, records: Sequence[CoordinatorRecord], now: Instant) -> None:
+    async def _append(self, records: Sequence[CoordinatorRecord], now: Instant, run: _Run) -> None:
+        """`run` is where the records are made and replayed."""
         try:
-            batches = memoryview(self._batches(records, now))
+            batches = memoryview(await run(partial(self._batches, records, now)))
             appended = self.partition.append(batches, now, origin=AppendOrigin.COORDINATOR)
         except KafkaError as error:
             self._append_failed(error, now)
@@ -208,7 +266,7 @@ class CoordinatorPartition(Generic[ShardT]):
             self._append_failed(InvalidRequest(str(error)), now)
             return
         self._services.on_written(records)
-        self._runtime.appended(Offset(appended.first_offset), now)
+        await run(partial(self._runtime.appended, Offset(appended.first_offset), now))
         if self._is_safe(self._runtime.end_offset):
             self._runtime.committed(Offset(self._runtime.end_offset))
         else:
@@ -249,6 +307,11 @@ class CoordinatorPartition(Generic[ShardT]):
         )
         return BatchBuilder(options, bytes_max)
 
+    def _tell(self, ready: Ready) -> None:
+        self._deliver(ready.replies)
+        for notice in ready.notices:
+            self._on_notice(self, notice)
+
     def _deliver(self, replies: Sequence[Reply]) -> None:
         """Whoever is gone (its connection closed) needs no answer."""
         for reply in replies:
@@ -270,7 +333,8 @@ class CoordinatorPartition(Generic[ShardT]):
                 _LOGGER.exception("%s cannot be committed", self.partition.topic_partition)
                 self.close()
                 return
-            self._runtime.committed(Offset(end_offset))
+            async with self._lent:
+                self._runtime.committed(Offset(end_offset))
             self._wake_up.set()
 
     async def _wait_until_safe(self, end_offset: int) -> None:

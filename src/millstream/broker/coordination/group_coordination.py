@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TypeVar
+from dataclasses import replace
+from typing import Final, TypeVar
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.group_settings import group_coordinator_config
@@ -37,6 +38,8 @@ from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S = 0.1
+_OFFSETS_AT_ONCE: Final = 500
+"""Are looked at, and deleted, in some milliseconds."""
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -78,7 +81,7 @@ class GroupCoordination:
         previous, self._image = self._image, image
         self.shards.apply(image)
         for partition in self.shards:
-            partition.shard.apply_image(image)
+            partition.change(lambda shard: shard.apply_image(image))
         if image.topics is not previous.topics:
             deleted = sorted(previous.topics.by_name.keys() - image.topics.by_name.keys())
             for partition in self.shards:
@@ -88,7 +91,7 @@ class GroupCoordination:
         """Settings were changed while the node runs."""
         self._config = group_coordinator_config(config)
         for partition in self.shards:
-            partition.shard.change_config(self._config)
+            partition.change(lambda shard: shard.change_config(self._config))
 
     def close(self) -> None:
         """The node goes down: whoever waits is sent to look for the next coordinator."""
@@ -105,10 +108,11 @@ class GroupCoordination:
         try:
             partition.submit("new image", GroupShard.handle_new_image, NODE_ITSELF)
             if deleted:
+                is_long = len(partition.shard.offsets) > _OFFSETS_AT_ONCE
                 partition.submit(
                     "topics deleted",
                     lambda s, context, now: s.handle_topics_deleted(deleted, context, now),
-                    NODE_ITSELF,
+                    replace(NODE_ITSELF, is_long=is_long),
                 )
         except KafkaError as error:
             name = partition.partition.topic_partition

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection
-from typing import TypeVar
+from dataclasses import replace
+from typing import Final, TypeVar
 
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
@@ -19,6 +20,7 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
     Handle,
+    ask_shard,
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
@@ -31,6 +33,9 @@ from millstream.model import BrokerId, Uuid
 from millstream.protocol.record_frames import decode_share_record
 
 _LOGGER = logging.getLogger(__name__)
+
+RANGES_AT_ONCE: Final = 1_000
+"""Of a share partition: kept, said or told in some milliseconds."""
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -65,7 +70,7 @@ class ShareStateCoordination:
         previous, self._image = self._image, image
         self.shards.apply(image)
         for partition in self.shards:
-            partition.shard.apply_image(image)
+            partition.change(lambda shard: shard.apply_image(image))
         if image.topics is not previous.topics:
             deleted = previous.topics.by_id.keys() - image.topics.by_id.keys()
             for partition in self.shards if deleted else ():
@@ -87,12 +92,17 @@ class ShareStateCoordination:
         handle: Handle[ShareShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
+        ranges_said: int = 0,
     ) -> ResponseT:
-        """The answer of the shard that keeps `key`. Raises what the shard refuses with.
+        """`ranges_said`: how many the request has. The answer of the shard that keeps `key`. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        return await self.shards.ask(key.text, handle, request, expected, NODE_ITSELF)
+        shard = self.shards.shard_of(key.text)
+        kept = shard.shard.state(key)
+        ranges = ranges_said + (0 if kept is None else len(kept.batches))
+        caller = replace(NODE_ITSELF, is_long=ranges > RANGES_AT_ONCE)
+        return await ask_shard(shard, handle, request, expected, caller)
 
     # --- upkeep
 
@@ -105,6 +115,8 @@ class ShareStateCoordination:
     def prune(self) -> None:
         """A partition that cannot be pruned now stays longer; it is said and tried again."""
         for shard in self.shards:
+            if shard.is_lent:
+                continue
             partition = shard.partition
             needed = min(shard.shard.first_needed_offset, partition.high_watermark)
             try:

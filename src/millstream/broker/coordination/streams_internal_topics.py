@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient, Tasks
+from millstream.broker.requests.turns import in_turns
 from millstream.controller.controller import Controller
 from millstream.coordinator.group.streams.configured_topology import InternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
@@ -44,46 +46,46 @@ class StreamsInternalTopics:
         self._in_flight: set[str] = set()
         self._failures: OrderedDict[str, _Failure] = OrderedDict()
 
-    def create(self, topics: Sequence[InternalTopic], retry_after_ms: int) -> None:
-        """Starts making those that nobody is making and that did not just fail."""
-        failed = self.failures(topic.name for topic in topics)
-        wanted = [
-            topic
-            for topic in topics
-            if topic.name not in self._in_flight and topic.name not in failed
-        ]
-        if wanted:
-            self._in_flight.update(topic.name for topic in wanted)
-            self._tasks.start(self._create(wanted, retry_after_ms), "streams internal topics")
+    def create(self, topics: Mapping[str, InternalTopic], retry_after_ms: int) -> None:
+        """Starts making those, by name, that nobody is making and that did not just fail. There may be tens of thousands."""
+        names = topics.keys() - self._in_flight - self.failures(topics.keys()).keys()
+        if names:
+            self._in_flight |= names
+            self._tasks.start(
+                self._create(topics, names, retry_after_ms), "streams internal topics"
+            )
 
-    def failures(self, names: Iterable[str]) -> Mapping[str, str]:
+    def failures(self, names: AbstractSet[str]) -> Mapping[str, str]:
         """Why topics could not be made, by name, as far as that is still fresh."""
         now_ms = self._clock.now().monotonic_ms
         return {
             name: failure.message
-            for name in names
-            if (failure := self._failures.get(name)) is not None and failure.forget_at_ms > now_ms
+            for name, failure in sorted(self._failures.items())
+            if name in names and failure.forget_at_ms > now_ms
         }
 
-    async def _create(self, topics: Sequence[InternalTopic], retry_after_ms: int) -> None:
-        names = [topic.name for topic in topics]
-        request = CreateTopicsRequest(
-            topics=[topic.creatable() for topic in topics], timeout_ms=self._timeout_ms
-        )
+    async def _create(
+        self, topics: Mapping[str, InternalTopic], names: AbstractSet[str], retry_after_ms: int
+    ) -> None:
+        wanted = [
+            topic.creatable() async for name, topic in in_turns(topics.items()) if name in names
+        ]
+        request = CreateTopicsRequest(topics=wanted, timeout_ms=self._timeout_ms)
         try:
             response = await self._controller.submit(Controller.handle_create_topics, request)
         except KafkaError as error:
-            _LOGGER.warning("internal topics %s could not be created: %s", some_of(names), error)
-            for name in names:
+            told = some_of([topic.name for topic in wanted])
+            _LOGGER.warning("internal topics %s could not be created: %s", told, error)
+            async for name in in_turns(names):
                 self._remember(name, str(error), retry_after_ms)
         else:
-            self._note(response, retry_after_ms)
+            await self._note(response, retry_after_ms)
         finally:
             self._in_flight.difference_update(names)
 
-    def _note(self, response: CreateTopicsResponse, retry_after_ms: int) -> None:
+    async def _note(self, response: CreateTopicsResponse, retry_after_ms: int) -> None:
         refused = []
-        for result in response.topics:
+        async for result in in_turns(response.topics):
             if result.error_code in (0, TopicAlreadyExists.code):
                 self._failures.pop(result.name, None)
                 continue

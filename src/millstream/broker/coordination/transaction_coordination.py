@@ -6,7 +6,7 @@ What transactions do is `coordinator.transaction`; what follows from a decision 
 from __future__ import annotations
 
 import logging
-from typing import TypeVar, final
+from typing import Final, TypeVar, final
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.coordinator_partition import (
@@ -35,6 +35,8 @@ from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_transaction_record
 
+_PARTITIONS_AT_ONCE: Final = 1_000
+"""Of a transaction, in some milliseconds."""
 _LOGGER = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -84,7 +86,7 @@ class TransactionCoordination:
         self._level = TransactionVersion(image.features.get(TRANSACTION_VERSION, 0))
         self.shards.apply(image)
         for partition in self.shards:
-            partition.shard.level = self._level
+            partition.change(self._set_level)
 
     def close(self) -> None:
         """The node goes down: whoever waits is sent to look for the next coordinator."""
@@ -109,6 +111,17 @@ class TransactionCoordination:
             # Few need one; who does and finds none is told to ask again.
             _LOGGER.info("no producer id is at hand: %s", error)
         return await self.shards.ask(transactional_id, handle, request, expected, caller)
+
+    def has_many_partitions(self, transactional_id: str, added: int) -> bool:
+        """Whether its transaction, with as many more, is so large that a record of it is made and replayed in a thread.
+
+        Raises CoordinatorNotAvailable, NotCoordinator.
+        """
+        known = self.shards.shard_of(transactional_id).shard.transactions.find(transactional_id)
+        return added + (0 if known is None else len(known.partitions)) > _PARTITIONS_AT_ONCE
+
+    def _set_level(self, shard: TransactionShard) -> None:
+        shard.level = self._level
 
     def _new_shard(self, index: int) -> TransactionShard:
         del index

@@ -5,6 +5,9 @@ Version 0. Between brokers. Each partition has its own error. A leader epoch fen
 
 from __future__ import annotations
 
+from functools import partial
+
+from millstream.broker.coordination.share_state_coordination import RANGES_AT_ONCE
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.share.shard import ReadState, ShareShard
@@ -68,6 +71,12 @@ async def _read(
         )
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
+    if len(state.batches) > RANGES_AT_ONCE:
+        return await context.node.disk_pool.plan(partial(_told, key, state))
+    return _told(key, state)
+
+
+def _told(key: SharePartitionKey, state: ShareState) -> PartitionResult:
     return PartitionResult(
         key.partition,
         state_epoch=state.state_epoch,

@@ -9,6 +9,7 @@ Not supported, as in Kafka 4.3: static members, source topics by regular express
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from millstream.broker.coordination.group_protocols import check_streams_protocol
@@ -37,7 +38,10 @@ async def handle(
     node = context.node
     try:
         check_streams_protocol(node)
-        check_heartbeat(request)
+        if context.is_long:
+            await node.disk_pool.plan(partial(check_heartbeat, request))
+        else:
+            check_heartbeat(request)
         beat = await node.group_coordinator.ask(
             request.group_id,
             GroupShard.handle_streams_group_heartbeat,
@@ -58,7 +62,7 @@ def _create_missing_topics(beat: StreamsHeartbeat, node: Node) -> None:
     topics.create(
         beat.missing_topics, response.heartbeat_interval_ms * _HEARTBEATS_BETWEEN_ATTEMPTS
     )
-    failures = topics.failures(topic.name for topic in beat.missing_topics)
+    failures = topics.failures(beat.missing_topics.keys())
     if not failures:
         return
     told = ", ".join(f"{name} ({why})" for name, why in list(failures.items())[:_FAILURES_TOLD_MAX])

@@ -6,6 +6,9 @@ from the start offset on are finished.
 
 from __future__ import annotations
 
+from functools import partial
+
+from millstream.broker.coordination.share_state_coordination import RANGES_AT_ONCE
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.share.shard import ShareShard, WriteState
@@ -62,7 +65,21 @@ def failed(
 async def _write(
     key: SharePartitionKey, asked: PartitionData, context: RequestContext
 ) -> PartitionResult:
-    change = StateChange(
+    node, ranges = context.node, len(asked.state_batches)
+    if ranges > RANGES_AT_ONCE:
+        change = await node.disk_pool.plan(partial(_change, asked))
+    else:
+        change = _change(asked)
+    request = WriteState(key, asked.state_epoch, change)
+    try:
+        await node.share_groups.state.ask(key, ShareShard.handle_write, request, type(None), ranges)
+    except KafkaError as error:
+        return PartitionResult(key.partition, error.code, str(error))
+    return PartitionResult(key.partition)
+
+
+def _change(asked: PartitionData) -> StateChange:
+    return StateChange(
         asked.leader_epoch,
         asked.start_offset,
         asked.delivery_complete_count,
@@ -71,10 +88,3 @@ async def _write(
             for b in asked.state_batches
         ),
     )
-    try:
-        await context.node.share_groups.state.ask(
-            key, ShareShard.handle_write, WriteState(key, asked.state_epoch, change), type(None)
-        )
-    except KafkaError as error:
-        return PartitionResult(key.partition, error.code, str(error))
-    return PartitionResult(key.partition)

@@ -32,7 +32,8 @@ _REBALANCE_COUNTS: Final = {
 
 
 def group_families(node: Node) -> Iterator[MetricFamily]:
-    shards = [partition.shard for partition in node.group_coordinator.shards]
+    """Of shards that do not work in a thread at the moment."""
+    shards = [each.shard for each in node.group_coordinator.shards if not each.is_lent]
     groups = [group for shard in shards for group in shard.groups]
     yield from _counts(groups)
     yield from _written(node.metrics.groups)

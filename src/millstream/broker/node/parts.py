@@ -329,6 +329,7 @@ class NodeParts:
             log_flusher=self._flusher,
             flush_on_ack=config.millstream_flush_on_ack,
             commit_timeout_ms=config.offsets_commit_timeout_ms,
+            pool=self._pool,
             codec=Codec(config.offsets_topic_compression_codec),
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
@@ -149,7 +150,7 @@ class Dispatcher:
         in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
         decode = partial(route.decode, body, 0, header.request_api_version)
         message, _ = await self._in_thread(decode) if in_thread else decode()
-        context = RequestContext(self._node, header, connection, self._clock.now())
+        context = RequestContext(self._node, header, connection, self._clock.now(), in_thread)
         waits_for = _answer_in_parts(route, message, context)
         times = (begin_ns, self._now_ns())
         return await self._finish(route, header, message, waits_for, times, in_thread=in_thread)
@@ -195,6 +196,7 @@ async def _answer_in_parts(
     if cut is None:
         return await _answer(route, message, context)
     lists, parts = cut
+    context = replace(context, is_long=False)
     answers: list[Message] = []
     for part in parts:
         await asyncio.sleep(0)

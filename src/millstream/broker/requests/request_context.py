@@ -23,6 +23,8 @@ class RequestContext:
     connection: ClientConnection
     now: Instant
     """Both clocks when the request had been decoded."""
+    is_long: bool = False
+    """It has thousands of elements, which belong together: what is done with all of them at once is done in a thread."""
 
     @property
     def version(self) -> int:
@@ -48,4 +50,6 @@ class RequestContext:
     @property
     def caller(self) -> Caller:
         """Who asks, as the shard of a coordinator records it."""
-        return Caller(NO_TOKEN, self.version, self.client_id, f"/{self.client_host}")
+        return Caller(
+            NO_TOKEN, self.version, self.client_id, f"/{self.client_host}", self.is_long
+        )

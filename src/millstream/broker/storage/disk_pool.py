@@ -24,6 +24,7 @@ class DiskPool:
         self._matching = _threads("match", 1)
         self._converting = _threads("convert", 1)
         self._unpacking = _threads("unpack", 1)
+        self._planning = _threads("plan", 1)
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
         """Files. Raises what `work` raises. A caller that is cancelled leaves `work` running."""
@@ -41,8 +42,18 @@ class DiskPool:
         """Packed records are unpacked and checked, one batch after another: so one is in memory."""
         return await asyncio.get_running_loop().run_in_executor(self._unpacking, work)
 
+    async def plan(self, work: Callable[[], ResultT]) -> ResultT:
+        """Whoever owns state and has very much to do with it leaves it to this thread for a while."""
+        return await asyncio.get_running_loop().run_in_executor(self._planning, work)
+
     def close(self) -> None:
-        for executor in (self._disk, self._matching, self._converting, self._unpacking):
+        for executor in (
+            self._disk,
+            self._matching,
+            self._converting,
+            self._unpacking,
+            self._planning,
+        ):
             executor.shutdown(wait=True, cancel_futures=True)
 
 

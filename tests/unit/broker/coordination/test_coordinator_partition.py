@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,10 +16,11 @@ from millstream.broker.coordination.coordinator_partition import (
     CoordinatorServices,
 )
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.classic.records import offset_commit_record
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import Caller, Token
+from millstream.coordinator.result import Caller, CoordinatorResult, Token
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -55,6 +58,7 @@ from millstream.replication.partition import Partition
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemClock
 from millstream.testing.sim_random import SimRandom
+from tests.patience import LONG_ENOUGH_S
 from tests.support.simulated_disk import SimFileSystem
 
 ME = BrokerId(1)
@@ -111,7 +115,7 @@ class World:
         self, policy: str = "never", commit_timeout_ms: int = 60_000
     ) -> AsyncIterator[CoordinatorPartition[GroupShard]]:
         services = CoordinatorServices(
-            self.clock, Purgatory(self.clock), self.flusher, policy, commit_timeout_ms
+            self.clock, Purgatory(self.clock), self.flusher, policy, commit_timeout_ms, DiskPool()
         )
         shard = GroupShard(GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0), SimRandom(1))
         coordinator = CoordinatorPartition(
@@ -376,3 +380,86 @@ async def test_others_have_their_turn_while_many_requests_are_due(
             answered.append(sum(answer.done() for answer in answers))
             await asyncio.sleep(0)
         assert max(later - earlier for earlier, later in pairwise([*answered, 600])) <= 64
+
+
+LONG = replace(CALLER, is_long=True)
+
+
+class Held:
+    """A commit that takes as long as the test wants, in the thread that it is left to."""
+
+    def __init__(self, offset: int) -> None:
+        self.may_go_on = threading.Event()
+        self.has_begun = threading.Event()
+        self.thread = threading.current_thread()
+        self._offset = offset
+
+    def handle(
+        self, shard: GroupShard, context: Caller, now: Instant
+    ) -> CoordinatorResult:
+        self.thread = threading.current_thread()
+        self.has_begun.set()
+        assert self.may_go_on.wait(LONG_ENOUGH_S), "the test has forgotten it"
+        return shard.handle_offset_commit(commit(self._offset), context, now)
+
+    async def begin(self, coordinator: CoordinatorPartition[GroupShard]) -> asyncio.Future[object]:
+        answer = coordinator.submit("held", self.handle, LONG)
+        assert await asyncio.to_thread(self.has_begun.wait, LONG_ENOUGH_S)
+        return answer
+
+
+async def test_the_loop_goes_on_while_a_long_request_is_handled(world: World) -> None:
+    held = Held(5)
+    async with world.serving() as coordinator:
+        await turns()
+        answer = await held.begin(coordinator)
+        later = submit(coordinator, commit(6))
+        await turns()
+        assert (coordinator.is_lent, answer.done(), later.done()) == (True, False, False)
+        held.may_go_on.set()
+        await asyncio.gather(answer, later)
+        assert held.thread is not threading.current_thread()
+        assert (position(coordinator), world.log.log_end_offset) == (6, 2)
+        assert not coordinator.is_lent
+
+
+async def test_what_is_changed_while_a_thread_has_the_shard_is_changed_when_it_is_back(
+    world: World,
+) -> None:
+    held, seen = Held(5), list[int | None]()
+    async with world.serving() as coordinator:
+        await turns()
+        answer = await held.begin(coordinator)
+        coordinator.change(lambda _shard: seen.append(position(coordinator)))
+        assert seen == []
+        held.may_go_on.set()
+        await answer
+    assert seen == [5]
+
+
+async def test_a_shard_that_is_closed_while_a_thread_has_it_writes_nothing(world: World) -> None:
+    held = Held(5)
+    async with world.serving() as coordinator:
+        await turns()
+        answer = await held.begin(coordinator)
+        coordinator.close()
+        assert isinstance(await answer, NotCoordinator)
+        held.may_go_on.set()
+    assert world.log.log_end_offset == 0
+
+
+async def test_a_marker_waits_until_the_shard_is_back(world: World) -> None:
+    held = Held(5)
+    async with world.serving() as coordinator:
+        await turns()
+        answer = await held.begin(coordinator)
+        marker = asyncio.create_task(
+            coordinator.end_transaction(
+                TransactionMarker(7, 0, is_commit=True, coordinator_epoch=0)
+            )
+        )
+        await turns()
+        assert world.log.log_end_offset == 0
+        held.may_go_on.set()
+        await asyncio.gather(answer, marker)
+    assert world.log.log_end_offset == 2

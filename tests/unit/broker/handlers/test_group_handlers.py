@@ -29,6 +29,7 @@ from millstream.broker.patterns.costly_patterns import CostlyPatterns, Process
 from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.placement import partition_for
 from millstream.errors import InconsistentGroupProtocol, NotCoordinator
@@ -103,7 +104,7 @@ class World:
         self.held = {index: self.open(index) for index in (0, 1)}
         self.created: list[CreateTopicsRequest] = []
         services = CoordinatorServices(
-            self.clock, Purgatory(self.clock), NoFlusher(), "never", 60_000
+            self.clock, Purgatory(self.clock), NoFlusher(), "never", 60_000, DiskPool()
         )
         self.coordination = GroupCoordination(
             GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0),

@@ -52,8 +52,8 @@ class World:
             raise self.answer
         return self.answer
 
-    def create(self, topics: list[InternalTopic], retry_after_ms: int) -> None:
-        self.created.append(([topic.name for topic in topics], retry_after_ms))
+    def create(self, topics: dict[str, InternalTopic], retry_after_ms: int) -> None:
+        self.created.append((list(topics), retry_after_ms))
 
     def failures(self, names: Any) -> dict[str, str]:
         return {name: self.failed[name] for name in names if name in self.failed}
@@ -61,7 +61,7 @@ class World:
     def heartbeat(
         self, request: StreamsGroupHeartbeatRequest = HEARTBEAT
     ) -> StreamsGroupHeartbeatResponse:
-        context: Any = SimpleNamespace(node=self.node, caller=None)
+        context: Any = SimpleNamespace(node=self.node, caller=None, is_long=False)
         return asyncio.run(streams_group_heartbeat.handle(request, context))
 
     def describe(self, *group_ids: str, operations: bool = False) -> list[DescribedGroup]:
@@ -75,7 +75,7 @@ class World:
 def beat(*missing: str) -> StreamsHeartbeat:
     status = [Status(3, f"Internal topics are missing: {', '.join(missing)}")] if missing else []
     response = StreamsGroupHeartbeatResponse(heartbeat_interval_ms=INTERVAL_MS, status=status)
-    return StreamsHeartbeat(response, [InternalTopic(name, 1, 0, {}) for name in missing])
+    return StreamsHeartbeat(response, {name: InternalTopic(name, 1, 0, {}) for name in missing})
 
 
 def test_missing_topics_are_created_and_not_tried_again_for_two_heartbeats() -> None:

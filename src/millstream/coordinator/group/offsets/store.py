@@ -35,8 +35,13 @@ class OffsetStore:
         self._transactions: dict[ProducerId, dict[_Place, StoredOffset]] = {}
         self._open: Counter[_Place] = Counter()
         """In how many open transactions each place has been committed."""
+        self._count = 0
 
     # Questions
+
+    def __len__(self) -> int:
+        """Partitions that have an offset, of all groups."""
+        return self._count
 
     def group_ids(self) -> Iterator[str]:
         return iter(self._groups)
@@ -74,7 +79,7 @@ class OffsetStore:
         place = _Place(key.group, key.topic, key.partition)
         topics = self._groups.get(place.group_id, {})
         partitions = topics.get(place.topic, {})
-        partitions.pop(place.partition, None)
+        self._count -= partitions.pop(place.partition, None) is not None
         if not partitions:
             topics.pop(place.topic, None)
         if not topics:
@@ -93,5 +98,6 @@ class OffsetStore:
                 self._put(place, stored)
 
     def _put(self, place: _Place, stored: StoredOffset) -> None:
-        topics = self._groups.setdefault(place.group_id, {})
-        topics.setdefault(place.topic, {})[place.partition] = stored
+        partitions = self._groups.setdefault(place.group_id, {}).setdefault(place.topic, {})
+        self._count += place.partition not in partitions
+        partitions[place.partition] = stored

@@ -66,7 +66,8 @@ class ConfiguredTopology:
     """What it was set against."""
     subtopologies: Mapping[str, ConfiguredSubtopology] = field(default_factory=dict)
     """By id, in order of ids; none when `problem` came before them."""
-    missing_topics: Sequence[InternalTopic] = ()
+    missing_topics: Mapping[str, InternalTopic] = field(default_factory=dict)
+    """By name, in order of names."""
     problem: TopologyProblem | None = None
 
     @property
@@ -113,7 +114,7 @@ def configure_topology(
         return ConfiguredTopology(topology.epoch, metadata_hash, topics, problem=found)
     problem = None
     if missing:
-        told = _summary([topic.name for topic in missing])
+        told = _summary(list(missing))
         problem = TopologyProblem(
             StatusCode.MISSING_INTERNAL_TOPICS, f"Internal topics are missing: {told}"
         )
@@ -154,25 +155,25 @@ def _internal_topic(
 
 def _missing_topics(
     subtopologies: Iterable[ConfiguredSubtopology], topics: TopicsImage
-) -> tuple[InternalTopic, ...]:
+) -> dict[str, InternalTopic]:
     """Raises TopologyProblem for a topic that exists with another number of partitions."""
     wanted = {
         topic.name: topic
         for sub in subtopologies
         for topic in (*sub.repartition_source_topics, *sub.state_changelog_topics)
     }
-    missing = []
+    missing = {}
     for name, topic in sorted(wanted.items()):
         existing = topics.by_name.get(name)
         if existing is None:
-            missing.append(topic)
+            missing[name] = topic
         elif len(existing.partitions) != topic.partitions:
             raise TopologyProblem(
                 StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
                 f"Existing topic {name} has different number of partitions: "
                 f"expected {topic.partitions}, found {len(existing.partitions)}",
             )
-    return tuple(missing)
+    return missing
 
 
 def _summary(names: Sequence[str]) -> str:

@@ -6,8 +6,8 @@ the target assignment (which follows the group epoch), and the tasks in the memb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.groups import Groups
@@ -49,7 +49,7 @@ class StreamsHeartbeat:
     """The answer, and the internal topics that have to be made before tasks can run."""
 
     response: StreamsGroupHeartbeatResponse
-    missing_topics: Sequence[InternalTopic] = ()
+    missing_topics: Mapping[str, InternalTopic] = field(default_factory=dict)
 
 
 def handle_heartbeat(beat: Beat, groups: Groups, delayed: set[str]) -> None:

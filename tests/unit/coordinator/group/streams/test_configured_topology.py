@@ -28,7 +28,7 @@ def problem(configured: ConfiguredTopology) -> tuple[StatusCode, str]:
 
 
 def missing(configured: ConfiguredTopology) -> dict[str, int]:
-    return {topic.name: topic.partitions for topic in configured.missing_topics}
+    return {topic.name: topic.partitions for topic in configured.missing_topics.values()}
 
 
 def test_a_subtopology_has_a_task_for_each_partition_of_its_largest_source() -> None:
@@ -191,5 +191,5 @@ def test_a_copartition_group_must_name_topics_of_its_subtopology() -> None:
 
 def test_an_internal_topic_is_created_with_its_configs_and_the_default_replication() -> None:
     sub = subtopology(sources=["a"], changelogs=["c"])
-    creatable = configure({"a": 2}, sub).missing_topics[0].creatable()
+    creatable = configure({"a": 2}, sub).missing_topics["c"].creatable()
     assert (creatable.name, creatable.num_partitions, creatable.replication_factor) == ("c", 2, -1)

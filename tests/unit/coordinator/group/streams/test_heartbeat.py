@@ -138,10 +138,10 @@ def test_missing_internal_topics_are_handed_to_whoever_can_create_them(
     response = group.join("a")
     assert statuses(response) == [(3, "Internal topics are missing: log")]
     beat = group.beat("a")
-    assert [(t.name, t.partitions) for t in beat.missing_topics] == [("log", 4)]
+    assert [(t.name, t.partitions) for t in beat.missing_topics.values()] == [("log", 4)]
     group.set_topics(log=4)
     assert given(group.heartbeat("a")) == Tasks("0_0 0_1 0_2 0_3")
-    assert group.beat("a").missing_topics == ()
+    assert group.beat("a").missing_topics == {}
 
 
 def test_more_partitions_are_more_tasks(group: SimStreamsGroup) -> None:
