@@ -37,8 +37,6 @@ PARTITIONS: Final = 9_000
 TRANSACTION_PARTITIONS: Final = 6_000
 """Each has a log with a record afterwards, which takes memory for good."""
 SHARE_PARTITIONS: Final = 2_000
-MANY_LOGS_BEGIN_MS: Final = 1_000.0
-"""A round in which a thousand logs get their first record. To be divided."""
 STATE_BATCHES: Final = 10_000
 """As many as `share.partition.max.record.locks` lets a share partition have."""
 
@@ -120,7 +118,7 @@ def test_a_transaction_over_thousands_of_partitions_is_ended(node: AttackedNode)
             (result,) = answer.results_by_topic_v3_and_below
             codes = {each.partition_error_code for each in result.results_by_partition}
             assert codes == {0}
-        with node.attack(held_ms_max=MANY_LOGS_BEGIN_MS):
+        with node.attack():
             end = EndTxnRequest("t", producer_id, epoch, committed=True)
             assert client.ask(ApiKey.END_TXN, 3, end).error_code == 0
             wait_until(lambda: _state(client) == "CompleteCommit")

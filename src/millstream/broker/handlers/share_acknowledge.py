@@ -12,7 +12,7 @@ from typing import Final
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import PARTITIONS_PER_TURN, in_turns
+from millstream.broker.requests.turns import in_turns
 from millstream.broker.share.acknowledging import Outcomes, acknowledge, acknowledgements_of
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
@@ -70,7 +70,7 @@ async def _response(
         response.acquisition_lock_timeout_ms = limits.lock_duration_ms
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     leaders: list[int] = []
-    async for place, refused in in_turns(outcomes.items(), PARTITIONS_PER_TURN):
+    async for place, refused in in_turns(outcomes.items()):
         topic = topics.get(place.topic_id)
         if topic is None:
             topic = topics[place.topic_id] = ShareAcknowledgeTopicResponse(place.topic_id)

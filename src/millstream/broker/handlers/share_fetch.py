@@ -17,7 +17,7 @@ from typing import Final
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import PARTITIONS_PER_TURN, in_turns
+from millstream.broker.requests.turns import in_turns
 from millstream.broker.share.acknowledging import (
     Acknowledgements,
     Outcomes,
@@ -171,7 +171,7 @@ async def _fetch(
     """Every partition that was asked for; None where there is nothing for this member."""
     answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
     loaded: dict[LoadedSharePartition, SharedPlace] = {}
-    async for place, topic in in_turns(places, PARTITIONS_PER_TURN):
+    async for place, topic in in_turns(places):
         try:
             loaded[await _load(key, place, topic, context)] = place
         except KafkaError as error:
@@ -228,7 +228,7 @@ async def _response(
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     leaders: list[int] = []
     places = [*answers, *(place for place in outcomes if place not in answers)]
-    async for place in in_turns(places, PARTITIONS_PER_TURN):
+    async for place in in_turns(places):
         topic = topics.get(place.topic_id)
         if topic is None:
             topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)

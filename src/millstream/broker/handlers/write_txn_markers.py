@@ -7,8 +7,6 @@ committed in the transaction count, or are forgotten, when the marker is in `__c
 
 from __future__ import annotations
 
-import asyncio
-
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.markers import TransactionMarkers
@@ -59,7 +57,6 @@ def failed(
 
 
 async def _write(asked: WritableTxnMarker, markers: TransactionMarkers) -> WritableTxnMarkerResult:
-    """To all partitions at once, so that they share what they wait for."""
     marker = TransactionMarker(
         asked.producer_id,
         asked.producer_epoch,
@@ -67,12 +64,12 @@ async def _write(asked: WritableTxnMarker, markers: TransactionMarkers) -> Writa
         asked.transaction_result,
         asked.transaction_version,
     )
-    async with asyncio.TaskGroup() as tasks:
-        writes = {
-            partition: tasks.create_task(_write_one(partition, marker, markers))
-            for topic in asked.topics
-            for partition in (TopicPartition(topic.name, n) for n in topic.partition_indexes)
-        }
+    named = [
+        TopicPartition(topic.name, number)
+        for topic in asked.topics
+        for number in topic.partition_indexes
+    ]
+    refusals = await markers.write(named, marker)
     return WritableTxnMarkerResult(
         asked.producer_id,
         [
@@ -80,7 +77,7 @@ async def _write(asked: WritableTxnMarker, markers: TransactionMarkers) -> Writa
                 topic.name,
                 [
                     WritableTxnMarkerPartitionResult(
-                        number, writes[TopicPartition(topic.name, number)].result()
+                        number, _code(refusals[TopicPartition(topic.name, number)])
                     )
                     for number in topic.partition_indexes
                 ],
@@ -90,11 +87,5 @@ async def _write(asked: WritableTxnMarker, markers: TransactionMarkers) -> Writa
     )
 
 
-async def _write_one(
-    partition: TopicPartition, marker: TransactionMarker, markers: TransactionMarkers
-) -> int:
-    try:
-        await markers.write(partition, marker)
-    except KafkaError as error:
-        return error.code
-    return 0
+def _code(refusal: KafkaError | None) -> int:
+    return 0 if refusal is None else refusal.code

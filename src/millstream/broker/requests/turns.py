@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 ItemT = TypeVar("ItemT")
-_ITEMS_PER_TURN: Final = 1_000
-"""Of about a microsecond each."""
+TURN_S: Final = 0.001
 AT_ONCE: Final = 300
 """As many partitions as a request reads, or answers, in one go."""
 PARTITIONS_PER_TURN: Final = 100
 """Of some ten microseconds each."""
 
 
-async def in_turns(items: Iterable[ItemT], per_turn: int = _ITEMS_PER_TURN) -> AsyncIterator[ItemT]:
-    """The items. What they are taken from must stay as it is meanwhile: requests and images do."""
-    for number, item in enumerate(items, 1):
+async def in_turns(
+    items: Iterable[ItemT], now_s: Callable[[], float] = time.perf_counter
+) -> AsyncIterator[ItemT]:
+    """The items; others have their turn whenever what is done with them has taken a millisecond.
+
+    What they are taken from must stay as it is meanwhile: requests and images do.
+    """
+    end_s = now_s() + TURN_S
+    for item in items:
         yield item
-        if number % per_turn == 0:
+        if now_s() >= end_s:
             await asyncio.sleep(0)
+            end_s = now_s() + TURN_S
 
 
 def turns_of(partitions: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:

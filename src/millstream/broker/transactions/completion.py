@@ -79,34 +79,32 @@ class TransactionCompletion:
     async def _write(
         self, partitions: Collection[TopicPartition], marker: TransactionMarker
     ) -> set[TopicPartition]:
-        """Those that need no marker any more. All are written together, so that they share what they wait for."""
-        async with asyncio.TaskGroup() as tasks:
-            writes = {
-                partition: tasks.create_task(self._write_one(partition, marker))
-                async for partition in in_turns(partitions)
-            }
-        outcomes = {partition: write.result() for partition, write in writes.items()}
-        for error in outcomes.values():
+        """Those that need no marker any more: they have it, or were deleted and the records of the transaction with them.
+
+        An old epoch means that this transaction has been ended there. Raises TransactionCoordinatorFenced.
+        """
+        image = self._metadata.image
+        existing = [
+            each async for each in in_turns(partitions) if image.partition(*each) is not None
+        ]
+        done = set(partitions).difference(existing)
+        refused: dict[type[KafkaError], list[TopicPartition]] = {}
+        refusals = await self._markers.write(existing, marker)
+        async for partition, error in in_turns(refusals.items()):
+            if error is None or isinstance(error, InvalidProducerEpoch):
+                done.add(partition)
+            if error is not None:
+                refused.setdefault(type(error), []).append(partition)
+        for them in refused.values():
+            first = them[0]
+            _LOGGER.info(
+                "%d partitions do not take %s, the first is %s: %s",
+                len(them), marker, first, refusals[first],
+            )  # fmt: skip
+        for error in refusals.values():
             if isinstance(error, TransactionCoordinatorFenced):
                 raise error
-        return {
-            partition
-            for partition, error in outcomes.items()
-            if error is None or isinstance(error, InvalidProducerEpoch)
-        }
-
-    async def _write_one(
-        self, partition: TopicPartition, marker: TransactionMarker
-    ) -> KafkaError | None:
-        """What the partition refuses the marker with; an old epoch means that this transaction has been ended there."""
-        if self._metadata.image.partition(*partition) is None:
-            return None  # deleted, and the records of the transaction with it
-        try:
-            await self._markers.write(partition, marker)
-        except KafkaError as error:
-            _LOGGER.info("%s does not take %s: %s", partition, marker, error)
-            return error
-        return None
+        return done
 
 
 async def _tell(

@@ -6,21 +6,28 @@ through the group coordinator, whose shard must hear of them.
 
 from __future__ import annotations
 
-from typing import final
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Final, final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Partitions
-from millstream.broker.storage.durability import wait_until_safe
+from millstream.broker.requests.turns import in_turns
+from millstream.broker.storage.durability import is_safe, wait_until_safe
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
+    KafkaError,
     NotCoordinator,
     NotLeaderOrFollower,
 )
 from millstream.model import TopicPartition
 from millstream.records.control import TransactionMarker
+
+_WAITING_MAX: Final = 100
+"""Markers of one transaction that wait for the disk or the replicas at the same time; the others are written after them."""
 
 
 @final
@@ -32,21 +39,46 @@ class TransactionMarkers:
         self._groups = groups
         self._services = services
 
-    async def write(self, topic_partition: TopicPartition, marker: TransactionMarker) -> None:
-        """Returns when the marker is safe. Writing it a second time does no harm.
+    async def write(
+        self, partitions: Iterable[TopicPartition], marker: TransactionMarker
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Returns when the marker is safe in all of them, with the error of each that refuses it.
 
-        Raises UnknownTopicOrPartition, NotLeaderOrFollower, InvalidProducerEpoch, TransactionCoordinatorFenced,
-        NotEnoughReplicas, KafkaStorageError.
+        Refusals are UnknownTopicOrPartition, NotLeaderOrFollower, InvalidProducerEpoch, TransactionCoordinatorFenced,
+        NotEnoughReplicas, KafkaStorageError. Writing a marker a second time does no harm. One walk writes them all, giving way
+        now and then; only what has to be waited for is a task of its own.
         """
+        refusals: dict[TopicPartition, KafkaError | None] = {}
+        room = asyncio.Semaphore(_WAITING_MAX)
+        async with asyncio.TaskGroup() as tasks:
+            async for partition in in_turns(partitions):
+                await room.acquire()
+                refusals[partition] = None
+                try:
+                    unsafe = self._append(partition, marker)
+                except KafkaError as error:
+                    refusals[partition] = error
+                    unsafe = None
+                if unsafe is None:
+                    room.release()
+                else:
+                    tasks.create_task(_wait(unsafe, partition, refusals, room))
+        return refusals
+
+    def _append(
+        self, topic_partition: TopicPartition, marker: TransactionMarker
+    ) -> Coroutine[None, None, None] | None:
+        """Returns what has to be waited for, None when the marker is safe already. Raises what `write` tells."""
         if topic_partition.topic == CONSUMER_OFFSETS:
-            await self._end_offsets(topic_partition, marker)
-            return
+            return self._end_offsets(topic_partition, marker)
         services = self._services
         partition = self._partitions.get(*topic_partition)
-        appended = partition.append_marker(marker, services.clock.now())
-        await wait_until_safe(
+        end_offset = partition.append_marker(marker, services.clock.now()).last_offset + 1
+        if is_safe(partition, end_offset, services.flush_on_ack):
+            return None
+        return wait_until_safe(
             partition,
-            appended.last_offset + 1,
+            end_offset,
             services.flush_on_ack,
             log_flusher=services.log_flusher,
             purgatory=services.purgatory,
@@ -61,3 +93,17 @@ class TransactionMarkers:
             await shard.end_transaction(marker)
         except (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator) as error:
             raise NotLeaderOrFollower(f"{topic_partition} has no group coordinator yet") from error
+
+
+async def _wait(
+    unsafe: Coroutine[None, None, None],
+    partition: TopicPartition,
+    refusals: dict[TopicPartition, KafkaError | None],
+    room: asyncio.Semaphore,
+) -> None:
+    try:
+        await unsafe
+    except KafkaError as error:
+        refusals[partition] = error
+    finally:
+        room.release()
