@@ -23,6 +23,7 @@ from millstream.protocol.generated.incremental_alter_configs import (
 
 SET, DELETE, APPEND, SUBTRACT = AlterOperation
 TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+UNICODE_CLASSES = "client_id=" + r"\pL" * 25 + ",client_source_port=" + r"\pL" * 25
 UNKNOWN_TOPIC, INVALID_TOPIC, INVALID_CONFIG, INVALID_REQUEST = 3, 17, 40, 42
 Change = tuple[str, int, str | None]
 
@@ -264,6 +265,8 @@ def test_configurations_of_groups(world: object, change: Change, code: int) -> N
         (("match", SET, "client_id"), INVALID_CONFIG),
         (("match", SET, "colour=red"), INVALID_CONFIG),
         (("match", SET, "client_id=["), INVALID_CONFIG),
+        (("match", SET, UNICODE_CLASSES), 0),
+        (("match", SET, UNICODE_CLASSES + r"\pL"), INVALID_CONFIG),
         (("metrics", SET, "*"), 0),
         (("metrics", APPEND, "x"), INVALID_CONFIG),
         (("nope", SET, "1"), INVALID_REQUEST),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -25,21 +25,32 @@ from millstream.broker.handlers import (
     offset_fetch,
     sync_group,
 )
-from millstream.broker.patterns.costly_patterns import CostlyPatterns, Process
-from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.placement import partition_for
-from millstream.errors import InconsistentGroupProtocol, NotCoordinator
+from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    InconsistentGroupProtocol,
+    KafkaError,
+    NotCoordinator,
+)
 from millstream.log.log_environment import LogEnvironment, SavedState
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.broker_registration import BrokerRegistration, Endpoint
+from millstream.metadata.client_pattern import ClientPattern
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage, TopicsImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, TopicPartition, Uuid
 from millstream.net.client_connection import ClientConnection
+from millstream.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from millstream.protocol.generated.create_topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
@@ -70,7 +81,6 @@ from millstream.runtime.system import SystemClock
 from millstream.testing.sim_random import SimRandom
 from tests.support.simulated_disk import SimFileSystem
 
-ResultT = TypeVar("ResultT")
 ME, OTHER = BrokerId(1), BrokerId(2)
 TOPIC_ID, STRANGE_ID = Uuid(b"t" * 16), Uuid(b"?" * 16)
 OFFSETS = "__consumer_offsets"
@@ -82,15 +92,18 @@ class NoFlusher:
         raise NotImplementedError
 
 
-class InlinePool:
-    """Matches here and now."""
+class Patterns:
+    """Matches here and now, unless it is told to fail first."""
 
-    async def match(self, work: Callable[[], ResultT]) -> ResultT:
-        return work()
+    def __init__(self) -> None:
+        self.failures: list[KafkaError] = []
+        self.payers: list[str] = []
 
-
-async def no_process() -> Process:
-    raise NotImplementedError
+    async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]:
+        self.payers.append(payer)
+        if self.failures:
+            raise self.failures.pop()
+        return frozenset(filter(ClientPattern(pattern).matches, texts))
 
 
 class World:
@@ -98,6 +111,7 @@ class World:
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self.clock = SystemClock()
+        self.patterns = Patterns()
         self.tasks = tasks
         self.running: list[asyncio.Task[None]] = []
         self.logs = LogEnvironment(SimFileSystem(), SimRandom(0))
@@ -113,7 +127,7 @@ class World:
             partitions=self,
             tasks=self,
             services=services,
-            patterns=PatternMatching(InlinePool(), CostlyPatterns(no_process), self.clock),
+            patterns=self.patterns,
         )
         self.image = MetadataImage()
 
@@ -204,6 +218,26 @@ class World:
         connection = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT")
         context = RequestContext(node, header, connection, self.clock.now())
         return await handler.handle(request, context)
+
+    async def reads_by_expression(self, epoch: int) -> ConsumerGroupHeartbeatResponse:
+        """A heartbeat of the one member of a consumer group, and what comes of the notices that it gives."""
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="regex",
+            member_id="m",
+            member_epoch=epoch,
+            rebalance_timeout_ms=10_000,
+            subscribed_topic_regex="[a-z]",
+            topic_partitions=[],
+        )
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return await self.coordination.ask(
+            "regex",
+            GroupShard.handle_consumer_group_heartbeat,
+            request,
+            ConsumerGroupHeartbeatResponse,
+            CoordinatorContext(NO_TOKEN, 1, "client", "/10.0.0.9"),
+        )
 
     async def join_alone(self, group_id: str = "g") -> str:
         response = await self.ask(join_group, join(group_id), 3)
@@ -439,3 +473,21 @@ async def test_offsets_of_a_deleted_topic_are_forgotten() -> None:
         groups = [OffsetFetchRequestGroup("g", topics=None)]
         (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 8)).groups
         assert answer.topics == []
+
+
+async def test_an_expression_that_cannot_be_matched_now_is_matched_at_a_later_heartbeat() -> None:
+    """Taken to mean no topic, it would take its partitions from the group."""
+    async with serving() as world:
+        world.patterns.failures = [
+            CoordinatorNotAvailable("no process"),
+            PatternProcessDied("gone"),
+        ]
+        epochs = [(await world.reads_by_expression(0)).member_epoch]
+        for _ in range(3):
+            answer = await world.reads_by_expression(epochs[-1])
+            epochs.append(answer.member_epoch)
+        assert epochs == [1, 1, 1, 2]
+        assert answer.assignment is not None
+        (owned,) = answer.assignment.topic_partitions
+        assert (owned.topic_id, sorted(owned.partitions)) == (TOPIC_ID, [0, 1])
+        assert world.patterns.payers == ["10.0.0.9"] * 3
