@@ -26,7 +26,7 @@ PATTERN_UNICODE_CLASSES_MAX: Final = 50
 COMPILED_BYTES_MAX: Final = 32 << 20
 """What RE2 may use for one expression. `\\p{L}{1000}` needs most of it."""
 CHEAP_COST_MAX: Final = 1_000
-"""Ten thousand random expressions of this cost, made to be costly, took less than 5 ms each; what people write is far below."""
+"""Random expressions of this cost, made to take long, were compiled in less than 5 ms; what people write is far below."""
 _REPETITION: Final = re.compile(r"(.?)\{([0-9]+)(?:,([0-9]*))?\}", re.DOTALL)
 """With the character before it."""
 _ENDS_OF_REPEATABLE: Final = frozenset(["", ")", "*", "+", "?"])

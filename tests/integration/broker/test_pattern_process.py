@@ -19,8 +19,8 @@ from millstream.protocol.generated.consumer_group_heartbeat import (
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.protocol.generated.list_transactions import ListTransactionsRequest
 from millstream.testing.broker import Broker
-from millstream.testing.raw_client import RawClient, request_frame
 from tests.patience import wait_until
+from tests.support.clients.raw_client import RawClient, request_frame
 
 CHEAP, COSTLY = "orders-.*", r"\p{L}{900}"
 
@@ -35,7 +35,7 @@ def process_ids(parent: int) -> list[int]:
 
 def is_pattern_process(pid: int) -> bool:
     try:
-        return b"millstream.broker.pattern_program" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"millstream.broker.patterns.program" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return False
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from millstream.broker.coordinator_partition import CoordinatorServices
-from millstream.broker.purgatory import Purgatory
-from millstream.broker.transaction_markers import TransactionMarkers
+from millstream.broker.coordination.coordinator_partition import CoordinatorServices
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import KafkaStorageError, NotLeaderOrFollower, UnknownTopicOrPartition
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.image import PartitionImage
@@ -17,8 +17,8 @@ from millstream.records.control import TransactionMarker
 from millstream.replication import Partition
 from millstream.runtime import Instant
 from millstream.runtime.system import SystemClock, SystemRandom
-from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
+from tests.support.simulated_disk import SimFileSystem
 
 PARTITIONS: Final = 250
 WAITING_MAX: Final = 100
