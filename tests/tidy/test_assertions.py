@@ -197,7 +197,7 @@ def is_broad(expectation: ast.expr) -> bool:
 
 
 def test_what_the_rows_of_the_seeds_name_is_run() -> None:
-    """A function named in docs/seed-coverage.md is a test that pytest collects, and no mark skips it always."""
+    """A function named in docs/seed-coverage is a test that pytest collects, and no mark skips it always."""
     idle = []
     for file, name in NAMED.findall(TEXT):
         path = ROOT / file

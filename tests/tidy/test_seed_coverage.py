@@ -1,4 +1,4 @@
-"""docs/seed-coverage.md names tests that exist, each item once and with an answer."""
+"""The pages of docs/seed-coverage name tests that exist, each item once and with an answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs/seed-coverage.md").read_text()
+PAGES = {path.stem: path.read_text() for path in sorted((ROOT / "docs/seed-coverage").glob("*.md"))}
+TEXT = "\n".join(PAGES.values())
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
     for line in TEXT.splitlines()
@@ -24,6 +25,20 @@ def test_every_row_has_an_item_what_it_is_and_an_answer() -> None:
 
 def test_every_item_is_answered_once() -> None:
     assert [item for item, count in Counter(row[0] for row in ROWS).items() if count > 1] == []
+
+
+def test_a_row_stands_on_the_page_of_its_group() -> None:
+    """The page of a group is named after it, and the index has them all."""
+    groups = [name for name in PAGES if re.fullmatch(r"[KS]\d+", name)]
+    assert len(groups) > 15
+    stray = [
+        item
+        for name in groups
+        for item in re.findall(r"^\| ([A-Z]\d+)\.\d+ \|", PAGES[name], re.MULTILINE)
+        if item != name
+    ]
+    assert stray == []
+    assert set(re.findall(r"\]\(([\w-]+)\.md\)", PAGES["README"])) == set(PAGES) - {"README"}
 
 
 def test_an_answer_is_a_test_or_a_reason() -> None:
