@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test test-failed check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -18,9 +18,6 @@ demo: setup-demo  ## flights through a topology on Apache Spark over our own bro
 
 test: setup-dev  ## every test
 	@$(PYTHON_BIN) -m pytest $(PYTEST_FLAGS)
-
-test-failed: setup-dev  ## the tests that failed last time, one after the other
-	@$(PYTHON_BIN) -m pytest --last-failed --last-failed-no-failures none
 
 check: setup-dev  ## format, lint, types, layers, generated code
 	@.venv/bin/ruff format --check .
