@@ -10,7 +10,8 @@ from millstream.streams.state.rows.headers import AggregationWithHeaders, ValueT
 from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.session.with_headers import SessionStoreWithHeaders
 from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
-from millstream.streams.state.storage.factory import StoreFactory, in_memory_stores, rocksdb_stores
+from millstream.streams.state.storage.factory import in_memory_stores, rocksdb_stores
+from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.state.storage.transaction import StoreMetadata, TransactionalRows
 from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.state.window.timestamped import (

@@ -14,7 +14,7 @@ from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom, RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.opening import open_store
-from millstream.streams.state.storage.factory import TaskStores
+from millstream.streams.state.storage.task_stores import TaskStores
 from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import StateStore, StoreParts
 from millstream.streams.topology.stores import StoreSpec

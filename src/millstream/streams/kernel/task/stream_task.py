@@ -47,7 +47,7 @@ from millstream.streams.queries.result import (
 )
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom
-from millstream.streams.state.storage.factory import StoreFactory
+from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology

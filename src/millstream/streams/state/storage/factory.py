@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.topology.stores import StoreSpec
 
 if TYPE_CHECKING:
@@ -16,25 +17,6 @@ if TYPE_CHECKING:
     from millstream.streams.state.storage.rocksdb import RocksDatabase
 
     ConfigureRocksDB = Callable[[Options], object]
-
-
-class TaskStores(Protocol):
-    """Where the stores of one task live."""
-
-    def open(self, spec: StoreSpec) -> ByteStore: ...
-
-    def directory(self) -> str | None:
-        """The task's directory, which is there from now on; None where everything is in memory."""
-
-    def together(self) -> AbstractContextManager[None]:
-        """What is written to any of the stores inside becomes permanent at the end, all of it or nothing."""
-        ...
-
-    def close(self) -> None: ...
-
-
-StoreFactory = Callable[[str], TaskStores]
-"""Task id → its stores. A task id is `<sub-topology>_<partition>`."""
 
 
 class MemoryTaskStores:

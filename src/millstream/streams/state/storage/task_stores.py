@@ -1,0 +1,29 @@
+"""The place where the stores of a task live, as the task sees it. `factory` makes such places, in memory and in a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from millstream.streams.state.storage.byte_store import ByteStore
+from millstream.streams.topology.stores import StoreSpec
+
+
+class TaskStores(Protocol):
+    """Where the stores of one task live."""
+
+    def open(self, spec: StoreSpec) -> ByteStore: ...
+
+    def directory(self) -> str | None:
+        """The task's directory, which is there from now on; None where everything is in memory."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is written to any of the stores inside becomes permanent at the end, all of it or nothing."""
+        ...
+
+    def close(self) -> None: ...
+
+
+StoreFactory = Callable[[str], TaskStores]
+"""Task id → its stores. A task id is `<sub-topology>_<partition>`."""
