@@ -10,19 +10,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "millstream"
 
 MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 PARAMETERS_MAX = 7
-
-PURE_PACKAGES = (
-    "protocol", "records", "security", "raft", "metadata", "controller", "coordinator", "clients/core", "streams/topology", "streams/kernel",
-)  # fmt: skip
-IMPURE_MODULES = {"asyncio", "socket", "ssl", "threading", "time", "random", "os", "pathlib"}
 
 FORBIDDEN_TEXT = {
     r"/work/": "a path of one machine",
@@ -109,26 +102,6 @@ def test_every_module_says_what_it_owns() -> None:
 def test_no_module_is_named_for_nothing() -> None:
     vague = [where(path) for path in product_files() if path.stem in BANNED_MODULE_NAMES]
     assert not vague, f"name the subject: {vague}"
-
-
-@pytest.mark.parametrize("package", PURE_PACKAGES)
-def test_pure_packages_do_not_touch_the_operating_system(package: str) -> None:
-    touched = []
-    for path in python_files(generated=True):
-        if not path.is_relative_to(SOURCE / package):
-            continue
-        for node in ast.walk(tree(path)):
-            names: list[str] = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module or ""]
-            touched += [
-                f"{where(path, node.lineno)} imports {name}"
-                for name in names
-                if name.split(".")[0] in IMPURE_MODULES or name == "millstream.runtime.system"
-            ]
-    assert not touched, f"pass it in (runtime.Clock, Random, FileSystem): {touched}"
 
 
 def test_escapes_from_the_type_checker_and_the_linter_have_reasons() -> None:
