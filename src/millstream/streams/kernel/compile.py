@@ -7,20 +7,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from millstream.streams.kernel import stateless
-from millstream.streams.kernel.aggregation import session_windows as session_aggregates
-from millstream.streams.kernel.aggregation import sliding_windows as sliding_aggregates
-from millstream.streams.kernel.aggregation import stream as aggregates
-from millstream.streams.kernel.aggregation import table as table_aggregates
-from millstream.streams.kernel.aggregation import time_windows as window_aggregates
+from millstream.streams.kernel.aggregation import (
+    session_windows,
+    sliding_windows,
+    stream,
+    table,
+    time_windows,
+)
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.joins import foreign_key as foreign_key_joins
-from millstream.streams.kernel.joins import self_join
-from millstream.streams.kernel.joins import stream_stream as stream_joins
-from millstream.streams.kernel.joins import stream_table as joins
-from millstream.streams.kernel.joins import table_table as table_joins
+from millstream.streams.kernel.joins import (
+    foreign_key,
+    self_join,
+    stream_stream,
+    stream_table,
+    table_table,
+)
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.processors import processor as processors
-from millstream.streams.kernel.processors import wrapped as wrapped_operators
+from millstream.streams.kernel.processors import processor, wrapped
 from millstream.streams.kernel.resolved_serdes import resolve
 from millstream.streams.kernel.tables import operators as tables
 from millstream.streams.kernel.tables import suppress, transform_values
@@ -29,9 +32,11 @@ from millstream.streams.queries.views import read_only
 from millstream.streams.state.buffers.join import JoinBuffer
 from millstream.streams.state.buffers.unmatched import UnmatchedStore
 from millstream.streams.state.key_value.store import TimestampedKeyValueStore
+from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.store import StateStore
 from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.execution_plan import NodePlan
 from millstream.streams.topology.nodes import ProcessorNode
 
 _ALONE: Mapping[type[ops.OperatorSpec], Callable[[TaskContext], Operator]] = {
@@ -48,24 +53,23 @@ _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes it
     ops.FlatMapValues: stateless.FlatMapValues,
     ops.Peek: stateless.Peek,
     ops.Branch: stateless.Branch,
-    ops.TableRegroup: table_aggregates.TableRegroup,
+    ops.TableRegroup: table.TableRegroup,
 }
 _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
-    ops.StreamAggregate: aggregates.StreamAggregate,
-    ops.StreamCount: aggregates.StreamCount,
-    ops.StreamReduce: aggregates.StreamReduce,
-    ops.WindowAggregate: window_aggregates.WindowAggregate,
-    ops.SlidingAggregate: sliding_aggregates.SlidingAggregate,
-    ops.SessionAggregate: session_aggregates.SessionAggregate,
+    ops.StreamAggregate: stream.StreamAggregate,
+    ops.StreamCount: stream.StreamCount,
+    ops.StreamReduce: stream.StreamReduce,
+    ops.WindowAggregate: time_windows.WindowAggregate,
+    ops.SlidingAggregate: sliding_windows.SlidingAggregate,
     ops.Suppress: suppress.Suppress,
-    ops.JoinWindow: stream_joins.JoinWindow,
+    ops.JoinWindow: stream_stream.JoinWindow,
     ops.SelfJoin: self_join.SelfJoin,
     ops.TableSource: tables.TableSource,
     ops.TableFilter: tables.TableFilter,
     ops.TableMapValues: tables.TableMapValues,
-    ops.TableAggregate: table_aggregates.TableAggregate,
-    ops.TableReduce: table_aggregates.TableReduce,
-    ops.TableJoinMerge: table_joins.TableJoinMerge,
+    ops.TableAggregate: table.TableAggregate,
+    ops.TableReduce: table.TableReduce,
+    ops.TableJoinMerge: table_table.TableJoinMerge,
 }
 
 
@@ -74,14 +78,17 @@ class _Parts:
     """What operators of one node are made with. `stores` are all there are, `allowed` what the node's own code may use."""
 
     context: TaskContext
+    plan: NodePlan
     stores: Mapping[str, StateStore]
     allowed: Mapping[str, object]
 
     @property
-    def reader(self) -> joins.TableReader:
+    def reader(self) -> stream_table.TableReader:
         """Of tables, which may have to be transformed when they are read."""
-        tables_only = {n: s for n, s in self.stores.items() if isinstance(s, joins.TABLE_STORES)}
-        return joins.TableReader(tables_only, self._open_transformer)
+        tables_only = {
+            n: s for n, s in self.stores.items() if isinstance(s, stream_table.TABLE_STORES)
+        }
+        return stream_table.TableReader(tables_only, self._open_transformer)
 
     def _open_transformer(self, supplier: ops.UserFunction) -> transform_values.Transform:
         return transform_values.open_transformer(self.context, supplier, self.allowed)[0]
@@ -89,6 +96,7 @@ class _Parts:
 
 def make_operator(
     node: ProcessorNode,
+    plan: NodePlan,
     context: TaskContext,
     stores: Mapping[str, StateStore],
     global_stores: Mapping[str, StateStore],
@@ -97,7 +105,7 @@ def make_operator(
     context.node = node.name
     allowed: dict[str, object] = {name: read_only(store) for name, store in global_stores.items()}
     allowed |= {name: stores[name].exposed for name in node.stores if name in stores}
-    return _make(node, _Parts(context, {**global_stores, **stores}, allowed))
+    return _make(node, _Parts(context, plan, {**global_stores, **stores}, allowed))
 
 
 def _make(node: ProcessorNode, parts: _Parts) -> Operator:
@@ -112,9 +120,25 @@ def _make(node: ProcessorNode, parts: _Parts) -> Operator:
         name: str | None = spec.store  # type: ignore[attr-defined]  # every specification of that table has one
         store = None if name is None else parts.stores[name]
         return _logging_headers(_WITH_STORE[kind](context, spec, store), store)
-    found = _with_code(node, parts) or _join(spec, parts) or _foreign_key_join(spec, parts)
+    found = (
+        _sessions(spec, parts)
+        or _with_code(node, parts)
+        or _join(spec, parts)
+        or _foreign_key_join(spec, parts)
+    )
     assert found is not None, f"no operator for {spec}"
     return found
+
+
+def _sessions(spec: ops.OperatorSpec, parts: _Parts) -> Operator | None:
+    """An aggregation of sessions; None for any other specification."""
+    if not isinstance(spec, ops.SessionAggregate):
+        return None
+    store = parts.stores[spec.store]
+    assert isinstance(store, SessionStore), "as the DSL made it"
+    in_turn = parts.plan.writes_in_turn
+    operator = session_windows.SessionAggregate(parts.context, spec, store, writes_in_turn=in_turn)
+    return _logging_headers(operator, store)
 
 
 def _with_code(node: ProcessorNode, parts: _Parts) -> Operator | None:
@@ -122,11 +146,14 @@ def _with_code(node: ProcessorNode, parts: _Parts) -> Operator | None:
     context, allowed = parts.context, parts.allowed
     match node.operator:
         case ops.Process() as spec:
-            opened = processors.ProcessorContext(context, node.name, allowed, spec.fixed_key)
-            return processors.Process(context, spec.supplier, opened)
+            opened = processor.ProcessorContext(context, node.name, allowed, spec.fixed_key)
+            return processor.Process(context, spec.supplier, opened)
         case ops.Wrapped() as spec:
             inner = _make(replace(node, operator=spec.inner), parts)
-            return wrapped_operators.WrappedOperator(context, spec, node.name, allowed, inner)
+            is_cached = parts.plan.is_cached
+            return wrapped.WrappedOperator(
+                context, spec, node.name, allowed, inner, is_cached=is_cached
+            )
         case ops.TableTransformValues() as spec:
             store = None if spec.store is None else parts.stores[spec.store]
             assert store is None or isinstance(store, tables.ROW_STORES), "as the DSL made it"
@@ -145,16 +172,16 @@ def _join(spec: ops.OperatorSpec, parts: _Parts) -> Operator | None:
             unmatched = None if spec.unmatched_store is None else stores[spec.unmatched_store]
             assert isinstance(other, PlainWindowStore), "a join reads the other side's window store"
             assert unmatched is None or isinstance(unmatched, UnmatchedStore), "as the DSL made it"
-            return stream_joins.StreamJoin(context, spec, other, unmatched)
+            return stream_stream.StreamJoin(context, spec, other, unmatched)
         case ops.StreamTableJoin():
-            join = joins.StreamTableJoin(context, spec, parts.reader)
+            join = stream_table.StreamTableJoin(context, spec, parts.reader)
             if spec.buffer is None:
                 return join
             buffer = stores[spec.buffer]
             assert isinstance(buffer, JoinBuffer), "as the DSL made it"
-            return joins.BufferedStreamTableJoin(context, join, buffer)
+            return stream_table.BufferedStreamTableJoin(context, join, buffer)
         case ops.TableJoin():
-            return table_joins.TableJoin(context, spec, parts.reader.lookup(spec.view))
+            return table_table.TableJoin(context, spec, parts.reader.lookup(spec.view))
         case _:
             return None
 
@@ -165,29 +192,29 @@ def _foreign_key_join(spec: ops.OperatorSpec, parts: _Parts) -> Operator | None:
     match spec:
         case ops.ForeignKeySubscribe():
             serdes = _join_serdes(spec.serdes, context)
-            return foreign_key_joins.Subscribe(context, spec, serdes)
+            return foreign_key.Subscribe(context, spec, serdes)
         case ops.ForeignKeyReceive():
             kept, serdes = stores[spec.store], _join_serdes(spec.serdes, context)
             assert isinstance(kept, TimestampedKeyValueStore), "as the DSL made it"
-            return foreign_key_joins.ReceiveSubscription(context, kept, serdes)
+            return foreign_key.ReceiveSubscription(context, kept, serdes)
         case ops.ForeignKeyAnswer():
-            return foreign_key_joins.AnswerSubscription(context, parts.reader.lookup(spec.view))
+            return foreign_key.AnswerSubscription(context, parts.reader.lookup(spec.view))
         case ops.ForeignKeyNotify():
             kept, serdes = stores[spec.store], _join_serdes(spec.serdes, context)
             assert isinstance(kept, TimestampedKeyValueStore), "as the DSL made it"
-            return foreign_key_joins.AnswerSubscribers(context, kept, serdes)
+            return foreign_key.AnswerSubscribers(context, kept, serdes)
         case ops.ForeignKeyResolve():
             left_value = _join_serdes(spec.serdes, context).left_value
-            return foreign_key_joins.ResolveResponse(
+            return foreign_key.ResolveResponse(
                 context, spec, parts.reader.lookup(spec.view), left_value
             )
         case _:
             return None
 
 
-def _join_serdes(serdes: ops.TableSerdes, context: TaskContext) -> foreign_key_joins.JoinSerdes:
+def _join_serdes(serdes: ops.TableSerdes, context: TaskContext) -> foreign_key.JoinSerdes:
     config, node = context.config, context.node
-    return foreign_key_joins.JoinSerdes(
+    return foreign_key.JoinSerdes(
         resolve(serdes.left_key, config.default_key, f"the left keys of {node}"),
         resolve(serdes.left_value, config.default_value, f"the left values of {node}"),
         resolve(serdes.right_key, config.default_key, f"the right keys of {node}"),

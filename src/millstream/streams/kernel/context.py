@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Generic, TypeVar, overload
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.handlers import ErrorContext
@@ -17,10 +17,30 @@ from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
 from millstream.streams.state.cache import NOWHERE, Origin
 
+T = TypeVar("T")
 SizedT = TypeVar("SizedT", bound=Sized)
 NO_RAW: Sequence[bytes | None] = ()
 Run = tuple[str | None, Sequence[int], Sequence[bytes | None], Sequence[bytes | None]]
 """Topic, offsets, and bytes of keys and values of the records that are processed together."""
+
+
+class _Everywhere(Sequence[T], Generic[T]):
+    """One item, whatever the ordinal."""
+
+    __slots__ = ("_item",)
+
+    def __init__(self, item: T) -> None:
+        self._item = item
+
+    def __len__(self) -> int:
+        return 1
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        return self if isinstance(at, slice) else self._item
 
 
 class TaskContext:
@@ -106,6 +126,12 @@ class TaskContext:
         self.offsets = offsets
         self.raw_keys = raw_keys
         self.raw_values = raw_values
+
+    def begin_record(
+        self, topic: str | None, offset: int, raw_key: bytes | None, raw_value: bytes | None
+    ) -> None:
+        """Rows of one record are processed from now on, whatever their ordinals."""
+        self.begin(topic, _Everywhere(offset), _Everywhere(raw_key), _Everywhere(raw_value))
 
     @property
     def run(self) -> Run:

@@ -14,7 +14,6 @@ from millstream.streams.kernel.user_functions import (
     of_rows,
 )
 from millstream.streams.topology import operators as ops
-from millstream.streams.vectorised import Vectorised
 
 
 class PassThrough(Operator):
@@ -38,7 +37,6 @@ class Filter(Operator):
     def __init__(self, context: TaskContext, spec: ops.Filter) -> None:
         super().__init__(context)
         self._predicate = spec.predicate
-        self.reads_arrays = isinstance(spec.predicate, Vectorised)
         self._negate = spec.negate
 
     def process(self, batch: Batch) -> Batch:
@@ -85,7 +83,6 @@ class SelectKey(Operator):
     def __init__(self, context: TaskContext, spec: ops.SelectKey) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
-        self.reads_arrays = isinstance(spec.mapper, Vectorised)
 
     def process(self, batch: Batch) -> Batch:
         return batch.with_keys(mapped(self._mapper, batch.key_column, batch.value_column))
@@ -97,7 +94,6 @@ class MapValues(Operator):
     def __init__(self, context: TaskContext, spec: ops.MapValues) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
-        self.reads_arrays = isinstance(spec.mapper, Vectorised)
         self._with_key = spec.with_key
 
     def process(self, batch: Batch) -> Batch:
@@ -110,8 +106,6 @@ class MapValues(Operator):
 
 class FlatMap(Operator):
     """KStream.flatMap."""
-
-    multiplies = True
 
     def __init__(self, context: TaskContext, spec: ops.FlatMap) -> None:
         super().__init__(context)
@@ -136,8 +130,6 @@ class FlatMap(Operator):
 
 class FlatMapValues(Operator):
     """KStream.flatMapValues."""
-
-    multiplies = True
 
     def __init__(self, context: TaskContext, spec: ops.FlatMapValues) -> None:
         super().__init__(context)
@@ -171,8 +163,6 @@ def _spread(batch: Batch, rows: list[int], keys: list[object], values: list[obje
 
 class Peek(Operator):
     """KStream.peek, foreach and print."""
-
-    has_side_effects = True
 
     def __init__(self, context: TaskContext, spec: ops.Peek) -> None:
         super().__init__(context)

@@ -6,6 +6,8 @@ session is removed and forwarded as a tombstone at its end, before the merged re
 
 from __future__ import annotations
 
+from functools import partial
+
 from millstream.streams.kernel.aggregation.stream import (
     bytes_of_keys,
     bytes_of_values,
@@ -16,6 +18,7 @@ from millstream.streams.kernel.columns.batch import NO_HEADERS, Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.serdes.windowed import pack_session, session_windowed
 from millstream.streams.state.rows.running import NOTHING_WRITTEN, RowKeys, Written
 from millstream.streams.state.session.running import (
@@ -33,11 +36,15 @@ from millstream.streams.topology import operators as ops
 class SessionAggregate(Operator):
     """KStreamSessionWindowAggregate; null values reach the aggregator, null keys are dropped (S19)."""
 
-    multiplies = True
-
     def __init__(
-        self, context: TaskContext, spec: ops.SessionAggregate, store: SessionStore
+        self,
+        context: TaskContext,
+        spec: ops.SessionAggregate,
+        store: SessionStore,
+        *,
+        writes_in_turn: bool,
     ) -> None:
+        """`writes_in_turn`: a session may be removed and put again for one record; who joins the tombstone must not find it yet."""
         super().__init__(context)
         self._store = store
         self._spec = spec
@@ -45,10 +52,10 @@ class SessionAggregate(Operator):
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
         self._updates = Updates()
+        self._writes_in_turn = writes_in_turn
         self._writes: list[SessionWrite] = []
-        """Those that are seen one by one: each is done when its row goes on."""
 
-    def process(self, batch: Batch) -> Batch:
+    def process(self, batch: Batch) -> Batch | RowsInTurn:
         batch = without_null_keys(self.context, batch)
         store, keys = self._store, bytes_of_keys(batch, self._store)
         together = len(batch) > 1 and store.takes_columns and store.cache is None
@@ -66,6 +73,9 @@ class SessionAggregate(Operator):
             given = [batch.timestamps[record] for record in updates.records]
             steps = Written(updates.names, bytes_of_values(rows, store), given)
             store.write_sessions(running.take_changed(), steps)
+        if self._writes_in_turn:
+            writes = [partial(store.put, *write) for write in self._writes]
+            return RowsInTurn(rows, [Turn(before=write) for write in writes])
         if not self._spec.emit_final:
             return rows
         self.context.counts[self._time, FINAL_EMIT] += len(closed)
@@ -80,7 +90,7 @@ class SessionAggregate(Operator):
     def _fold(self, batch: Batch, keys: RowKeys, running: RunningSessions | None) -> Batch:
         """Update sessions, in the store where none are running. Gives out what was closed on the way."""
         closed = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
-        self._updates = Updates()
+        self._updates, self._writes = Updates(), []
         store, spec = self._store, self._spec
         times, stream_time = store.times, store.times.get(self._time, -1)
         lateness = spec.windows.grace_ms + spec.windows.gap_ms
@@ -102,21 +112,9 @@ class SessionAggregate(Operator):
         return closed
 
     def _stored(self, key: object) -> SessionsOfKey:
-        if self.forwards_then_forgets:
+        if self._writes_in_turn:
             return SessionsInTurn(self._store, key, self._writes)
         return StoredSessions(self._store, key)
-
-    def shares_store(self) -> None:
-        """A session may be removed and put again for one record: who joins the tombstone must not find it yet."""
-        self.forwards_then_forgets = not self._spec.emit_final
-
-    def forwarding(self, _row: int) -> None:
-        if self._writes:
-            self._store.put(*self._writes.pop(0))
-
-    def forwarded(self) -> None:
-        while self._writes:
-            self._store.put(*self._writes.pop(0))
 
     def _aggregate(
         self,

@@ -58,8 +58,6 @@ class _Record:
 class SlidingAggregate(Operator):
     """KStreamSlidingWindowAggregate; null keys and null values are dropped (S19)."""
 
-    multiplies = True
-
     def __init__(
         self, context: TaskContext, spec: ops.SlidingAggregate, store: TimestampedWindowStore
     ) -> None:

@@ -19,8 +19,6 @@ from millstream.streams.topology import operators as ops
 class TableRegroup(Operator):
     """KTableRepartitionMap: one change where old and new key are equal, otherwise old first, then new."""
 
-    multiplies = True
-
     def __init__(self, context: TaskContext, spec: ops.TableRegroup) -> None:
         super().__init__(context)
         self._mapper = spec.mapper

@@ -51,8 +51,6 @@ class _Window:
 class WindowAggregate(Operator):
     """KStreamWindowAggregate, emitting every update, or each window once when it closes (S23)."""
 
-    multiplies = True
-
     def __init__(
         self, context: TaskContext, spec: ops.WindowAggregate, store: TimestampedWindowStore
     ) -> None:

@@ -44,8 +44,6 @@ class JoinSerdes:
 class Subscribe(Operator):
     """SubscriptionSend: tells the right side which of its rows a left row wants, and which no longer."""
 
-    multiplies = True
-
     def __init__(
         self, context: TaskContext, spec: ops.ForeignKeySubscribe, serdes: JoinSerdes
     ) -> None:
@@ -184,8 +182,6 @@ class AnswerSubscription(Operator):
 class AnswerSubscribers(Operator):
     """ForeignTableJoin: a right row has changed; everybody who wants it is told."""
 
-    multiplies = True
-
     def __init__(
         self, context: TaskContext, store: TimestampedKeyValueStore, serdes: JoinSerdes
     ) -> None:
@@ -216,8 +212,6 @@ class AnswerSubscribers(Operator):
 
 class ResolveResponse(Operator):
     """ResponseJoin: joins an answer with the left row, if that is still the row that asked."""
-
-    runs_again = True
 
     def __init__(
         self,

@@ -18,8 +18,6 @@ class SelfJoin(Operator):
     A record that came later than the store keeps records, less 1 ms, does not meet itself (measured).
     """
 
-    multiplies = True
-
     def __init__(self, context: TaskContext, spec: ops.SelfJoin, store: PlainWindowStore) -> None:
         super().__init__(context)
         self._spec = spec

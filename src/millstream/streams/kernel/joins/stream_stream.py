@@ -39,8 +39,6 @@ class JoinWindow(Operator):
 class StreamJoin(Operator):
     """KStreamKStreamJoin, one side."""
 
-    multiplies = True
-
     def __init__(
         self,
         context: TaskContext,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.held_rows import HoldsRows
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables.transform_values import Transform
+from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.kernel.user_functions import mapped, of_rows
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.buffers.join import JoinBuffer, Waiting
@@ -19,7 +19,6 @@ from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.window.timestamped import TimestampedWindowStore
 from millstream.streams.topology import operators as ops
-from millstream.streams.vectorised import Vectorised
 
 TABLE_STORES = (
     TimestampedKeyValueStore,
@@ -177,8 +176,6 @@ def _store_lookup(store: TableStore, as_of: AsOf | None) -> Lookup:
 class StreamTableJoin(Operator):
     """KStreamKTableJoin. Null keys and values are dropped; a left join lets a null key meet null (S30)."""
 
-    runs_again = True
-
     def __init__(
         self, context: TaskContext, spec: ops.StreamTableJoin, tables: TableReader
     ) -> None:
@@ -186,7 +183,6 @@ class StreamTableJoin(Operator):
         self._as_of = AsOf() if tables.is_versioned(spec.view) else None
         self._lookup = tables.lookup(spec.view, self._as_of)
         self._joiner = spec.joiner
-        self.reads_arrays = isinstance(spec.joiner, Vectorised)
         self._with_key = spec.with_key
         self._left = spec.left
         self._key_mapper = spec.key_mapper
@@ -233,7 +229,7 @@ class StreamTableJoin(Operator):
         return kept, [key for key, keep in zip(keys, mask, strict=True) if keep]
 
 
-class BufferedStreamTableJoin(HoldsRows):
+class BufferedStreamTableJoin(Operator):
     """A join with a versioned table whose stream side waits for the grace period (KIP-923); what is older is joined at once."""
 
     def __init__(self, context: TaskContext, join: StreamTableJoin, buffer: JoinBuffer) -> None:
@@ -241,7 +237,7 @@ class BufferedStreamTableJoin(HoldsRows):
         self._join = join
         self._buffer = buffer
 
-    def process(self, batch: Batch) -> Batch:
+    def process(self, batch: Batch) -> RowsInTurn:
         batch, keys = self._join.joinable(batch)
         ready: list[Waiting] = []
         let_out_by: list[int] = []
@@ -254,9 +250,9 @@ class BufferedStreamTableJoin(HoldsRows):
             ready.extend(self._buffer.take_due())
             let_out_by += [ordinal] * (len(ready) - len(let_out_by))
         joined = self._joined(ready)
-        self.origins = [ready[row].context for row in joined.ordinals]
+        turns = [Turn(ready[row].context) for row in joined.ordinals]
         joined.ordinals = [let_out_by[row] for row in joined.ordinals]
-        return joined
+        return RowsInTurn(joined, turns)
 
     def _joined(self, ready: list[Waiting]) -> Batch:
         """Those that have a partner; the ordinals are places in the list."""

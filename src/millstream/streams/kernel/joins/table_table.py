@@ -15,8 +15,6 @@ _NEVER = -1
 class TableJoin(Operator):
     """One side. Inner: no partner, nothing at all. Left and outer: see `_applies`."""
 
-    runs_again = True
-
     def __init__(self, context: TaskContext, spec: ops.TableJoin, lookup: Lookup) -> None:
         super().__init__(context)
         self._lookup = lookup

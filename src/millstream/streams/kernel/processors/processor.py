@@ -180,8 +180,6 @@ class ProcessorContext:
 class Process(Operator):
     """KStream.process, processValues, and processors of the Processor API."""
 
-    needs_records = True
-
     def __init__(
         self,
         context: TaskContext,

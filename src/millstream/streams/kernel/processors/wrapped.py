@@ -9,6 +9,7 @@ from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors.processor import Process, ProcessorContext
+from millstream.streams.kernel.turns import RowsInTurn, deliver_in_turn
 from millstream.streams.processor import TableChange
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.wrapping import AnyRecord, Forward
@@ -20,13 +21,13 @@ class _OperatorContext(ProcessorContext):
     inner: Operator
     children: tuple[str, ...] = ()
     """Where the operator's routes go; empty where all children get the same."""
-    holds_back = False
+    is_cached = False
     """What the operator makes goes on when the cache of its table is flushed, past the wrapper."""
 
     def run_operator(self, record: AnyRecord, forward: Forward) -> None:
         """Give what the operator makes of a record to `forward`."""
         rows, inner = self.rows_of(record, self.ordinal), self.inner
-        if self.holds_back:
+        if self.is_cached:
             self._task.origin = self._task.origin_of(rows)
             inner.process(rows)
             return
@@ -37,12 +38,11 @@ class _OperatorContext(ProcessorContext):
                     forward(self.record_of(each), child)
             return
         made = inner.process(rows)
-        try:
-            for row in range(len(made)):
-                inner.forwarding(row)
-                forward(self.record_of(made.take((row,))), None)
-        finally:
-            inner.forwarded()
+        if isinstance(made, RowsInTurn):
+            deliver_in_turn(self._task, made, lambda one: forward(self.record_of(one), None))
+            return
+        for one in made.each():
+            forward(self.record_of(one), None)
 
     def rows_of(self, record: AnyRecord, ordinal: int) -> Batch:
         change = record.value
@@ -72,16 +72,11 @@ class WrappedOperator(Process):
         node: str,
         stores: Mapping[str, Any],  # Any: stores of every kind
         inner: Operator,
+        *,
+        is_cached: bool,
     ) -> None:
         own = _OperatorContext(context, node, stores, fixed_key=False)
         own.inner = inner
         own.children = tuple(name for _, name in spec.branches or ())
+        own.is_cached = is_cached
         super().__init__(context, spec.supplier, own)
-        self._own = own
-
-    def shares_store(self) -> None:
-        self._own.inner.shares_store()
-
-    def hold_back(self) -> None:
-        """The operator's table is cached."""
-        self._own.holds_back = True

@@ -44,8 +44,6 @@ class TableSource(Operator):
 class TableFilter(Operator):
     """KTable.filter: a row that fails goes on as a tombstone, even the first of its key (S28)."""
 
-    runs_again = True
-
     def __init__(self, context: TaskContext, spec: ops.TableFilter, store: RowStore | None) -> None:
         super().__init__(context)
         self._predicate = spec.predicate
@@ -87,8 +85,6 @@ class TableFilter(Operator):
 
 class TableMapValues(Operator):
     """KTable.mapValues: null stays null."""
-
-    runs_again = True
 
     def __init__(
         self, context: TaskContext, spec: ops.TableMapValues, store: RowStore | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.columns.batch import NO_HEADERS, Batch, merge_by_ordinal
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.turns import RowsInTurn
 
 
 class KeepsRecordHeaders(Operator):
@@ -16,22 +17,8 @@ class KeepsRecordHeaders(Operator):
     def __init__(self, inside: Operator) -> None:
         super().__init__(inside.context)
         self._inside = inside
-        self.multiplies = inside.multiplies
-        self.has_side_effects = inside.has_side_effects
-        self.needs_records = inside.needs_records
-        self.runs_again = inside.runs_again
 
-    def shares_store(self) -> None:
-        self._inside.shares_store()
-        self.forwards_then_forgets = self._inside.forwards_then_forgets
-
-    def forwarding(self, row: int) -> None:
-        self._inside.forwarding(row)
-
-    def forwarded(self) -> None:
-        self._inside.forwarded()
-
-    def process(self, batch: Batch) -> Batch:
+    def process(self, batch: Batch) -> Batch | RowsInTurn:
         context = self.context
         if not any(batch.headers):
             context.record_headers = NO_HEADERS
@@ -40,5 +27,9 @@ class KeepsRecordHeaders(Operator):
         for one in batch.each():
             context.record_headers = one.headers[0]
             context.origin = context.origin_of(one)  # a cache keeps it until the row is logged
-            given.append(self._inside.process(one))
+            made = self._inside.process(one)
+            if isinstance(made, RowsInTurn):
+                assert len(batch) == 1, "rows go on in turn only where records come one by one"
+                return made
+            given.append(made)
         return merge_by_ordinal(given)

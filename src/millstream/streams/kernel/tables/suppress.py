@@ -9,13 +9,14 @@ from __future__ import annotations
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.held_rows import HoldsRows
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.buffers.suppression import SuppressionBuffer
 from millstream.streams.topology import operators as ops
 
 
-class Suppress(HoldsRows):
+class Suppress(Operator):
     """KTableSuppressProcessor."""
 
     def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
@@ -24,11 +25,10 @@ class Suppress(HoldsRows):
         self._spec = spec
         self._time = context.node
 
-    def process(self, batch: Batch) -> Batch:
+    def process(self, batch: Batch) -> RowsInTurn:
         store, spec = self._store, self._spec
-        self.origins.clear()
         old_values = batch.old_values or [None] * len(batch)
-        out = Batch([], [], [], [], [], [] if spec.send_old_values else None)
+        out = RowsInTurn(Batch([], [], [], [], [], [] if spec.send_old_values else None), [])
         for row, key in enumerate(batch.keys):
             at = batch.timestamps[row]
             stream_time = store.times[self._time] = max(store.times.get(self._time, -1), at)
@@ -39,14 +39,10 @@ class Suppress(HoldsRows):
                 time = key.end_ms
             store.put(time, key, (batch.values[row], old_values[row]), context)
             self._give_out(stream_time, batch.ordinals[row], out)
-        self.context.counts[self._time, "suppression-emit"] += len(out)
+        self.context.counts[self._time, "suppression-emit"] += len(out.turns)
         return out
 
-    def forwarded(self) -> None:
-        super().forwarded()
-        self._store.forget_leaving()
-
-    def _give_out(self, stream_time: int, ordinal: int, out: Batch) -> None:
+    def _give_out(self, stream_time: int, ordinal: int, out: RowsInTurn) -> None:
         store, spec = self._store, self._spec
         while (time := store.oldest_time()) is not None and time <= stream_time - spec.wait_ms:
             self._emit(ordinal, out)
@@ -63,15 +59,17 @@ class Suppress(HoldsRows):
         too_many = spec.max_records is not None and len(store) > spec.max_records
         return too_many or (spec.max_bytes is not None and store.bytes_buffered > spec.max_bytes)
 
-    def _emit(self, ordinal: int, out: Batch) -> None:
-        key, new, old, context = self._store.evict()
-        if new is None and self._spec.until_window_closes:
+    def _emit(self, ordinal: int, out: RowsInTurn) -> None:
+        leaving = self._store.evict()
+        if leaving.new is None and self._spec.until_window_closes:
+            leaving.forget()
             return  # nobody has seen the window yet
-        self.origins.append(context)
-        out.keys.append(key)
-        out.values.append(new)
-        out.timestamps.append(context.timestamp)
-        out.headers.append(context.headers)
-        out.ordinals.append(ordinal)
-        if out.old_values is not None:
-            out.old_values.append(old)
+        out.turns.append(Turn(leaving.context, after=leaving.forget))
+        rows = out.rows
+        rows.keys.append(leaving.key)
+        rows.values.append(leaving.new)
+        rows.timestamps.append(leaving.context.timestamp)
+        rows.headers.append(leaving.context.headers)
+        rows.ordinals.append(ordinal)
+        if rows.old_values is not None:
+            rows.old_values.append(leaving.old)

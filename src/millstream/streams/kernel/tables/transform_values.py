@@ -50,8 +50,6 @@ def open_transformer(
 class TableTransformValues(Operator):
     """Old values are transformed again where the result has no store that knows them."""
 
-    needs_records = True
-
     def __init__(
         self,
         context: TaskContext,

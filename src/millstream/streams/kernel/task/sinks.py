@@ -76,7 +76,6 @@ class Sink(Operator):
         self._records = records
         self._topic_name = topic_name
         self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
-        self.asks_origin = self._topic is None
 
     def process(self, batch: Batch) -> Batch:
         if not len(batch):

@@ -34,7 +34,7 @@ from millstream.streams.kernel.task.metrics import (
 )
 from millstream.streams.kernel.task.sinks import Sink, SinkRecords
 from millstream.streams.kernel.task.state import TaskState
-from millstream.streams.kernel.task.traversal import DepthFirst, Plan, PlanNode
+from millstream.streams.kernel.task.traversal import DepthFirst, RunningNode, Traversal
 from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
 from millstream.streams.processor import PunctuationType
 from millstream.streams.queries.answers import answer
@@ -49,6 +49,12 @@ from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.state.store import StateStore
+from millstream.streams.topology.execution_plan import (
+    ExecutionPlan,
+    NodePlan,
+    SourcePlan,
+    plan_execution,
+)
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology
 
@@ -125,14 +131,18 @@ class StreamTask:
             cache_room=cache_room or CacheRoom(config.cache_max_bytes),
         )
         self._stores = self._state.stores
-        nodes = self._make_nodes(sub_topology)
+        self._plan = self._plan_execution(sub_topology)
+        self._nodes = self._make_nodes()
         self._depth_first = DepthFirst(self._context, self._failed)
-        self._nodes = nodes
         self._caches = TaskCaches(
-            self._stores, nodes, self._context, self._make_plan, self._records.end_run
+            self._plan, self._stores, self._context, self._traversal_of_table, self._records.end_run
         )
-        sources = [each.node for each in nodes.values() if isinstance(each.node, SourceNode)]
-        self._plans = {each.name: self._make_plan(nodes[each.name]) for each in sources}
+        self._traversals = {
+            name: self._traversal(plan, self._nodes[name])
+            for name, plan in self._plan.sources.items()
+        }
+        nodes = (each.node for each in self._plan.nodes.values())
+        sources = [node for node in nodes if isinstance(node, SourceNode)]
         self._inputs = Inputs(sources, topology, self._context, self._failures)
         for topic in pattern_topics:
             self._inputs.maybe_read(topic)
@@ -268,7 +278,7 @@ class StreamTask:
             if self._lateness is not None:
                 self._note_lateness(self._lateness, run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
-            self._plans[run.node].run(run.batch)
+            self._traversals[run.node].run(run.batch)
             self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
             self._records.end_run()
             processed += len(run.batch)
@@ -375,33 +385,42 @@ class StreamTask:
             sensor.add(f"record-lateness-{name}", "stream-task-metrics", statistic, tags)
         return sensor
 
-    def _make_nodes(self, group: SubTopology) -> dict[str, PlanNode]:
-        topology = self._topology
-        made = {
-            name: PlanNode(name, topology.nodes[name], self._make_operator(name))
-            for name in group.nodes
-        }
-        for each in made.values():
-            each.children = [made[child] for child in topology.children[each.name]]
-            if isinstance(each.node, ProcessorNode):
-                branches = getattr(each.node.operator, "branches", None)
-                if branches is not None:
-                    each.children = [made[name] for _, name in branches]
-        return made
-
-    def _make_plan(self, source: PlanNode) -> Plan:
+    def _plan_execution(self, group: SubTopology) -> ExecutionPlan:
         config = self.config
-        single = config.on_processing_error is not OnError.FAIL or config.batch_records_max == 1
-        operators = [each.operator for each in self._nodes.values()]
-        origins_matter = any(each.needs_records or each.asks_origin for each in operators)
-        return Plan(
-            source, self._depth_first, self._failed, single=single, origins_matter=origins_matter
+        cached = (name for name, store in self._stores.items() if store.cache is not None)
+        return plan_execution(
+            self._topology,
+            group,
+            cached_stores=frozenset(cached),
+            single=config.on_processing_error is not OnError.FAIL or config.batch_records_max == 1,
         )
 
-    def _make_operator(self, name: str) -> Operator:
-        node = self._topology.nodes[name]
+    def _make_nodes(self) -> dict[str, RunningNode]:
+        plans = self._plan.nodes
+        made = {
+            name: RunningNode(name, plan, self._make_operator(plan)) for name, plan in plans.items()
+        }
+        for name, each in made.items():
+            each.children = [made[child] for child in plans[name].children]
+        return made
+
+    def _traversal(self, plan: SourcePlan, start: RunningNode) -> Traversal:
+        nodes = [start, *(self._nodes[name] for name in plan.order[1:])]
+        keeps_origins = self._plan.keeps_origins
+        return Traversal(plan, nodes, self._depth_first, self._failed, keeps_origins=keeps_origins)
+
+    def _traversal_of_table(self, name: str) -> Traversal:
+        """The way of what leaves the table's cache."""
+        table = self._nodes[name]
+        written = RunningNode(
+            name, table.plan.as_start(), PassThrough(self._context), table.children
+        )
+        return self._traversal(self._plan.tables[name], written)
+
+    def _make_operator(self, plan: NodePlan) -> Operator:
+        node = plan.node
         if isinstance(node, ProcessorNode):
-            return make_operator(node, self._context, self._stores, self._global_stores)
+            return make_operator(node, plan, self._context, self._stores, self._global_stores)
         if isinstance(node, SinkNode):
             serdes = source_serdes(node, self.config)
             return Sink(
@@ -440,7 +459,7 @@ class StreamTask:
             if queue.next_offset is not None
         }
 
-    def _emit(self, each: PlanNode, rows: Batch, child: str | None) -> None:
+    def _emit(self, each: RunningNode, rows: Batch, child: str | None) -> None:
         self._depth_first.forward(each, rows, child)
 
     def _punctuate(self, kind: PunctuationType, time_ms: int) -> None:
@@ -469,7 +488,7 @@ class StreamTask:
 
     def _failed(self, node: str, rows: Batch, error: Exception) -> None:
         self._context.failed_ordinal = None
-        if isinstance(self._nodes[node].node, SourceNode):
+        if isinstance(self._plan.nodes[node].node, SourceNode):
             self._failures.at_source(node, rows, error)
         self._failures.unprocessed(node, rows, error)
 

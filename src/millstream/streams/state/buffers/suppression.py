@@ -8,13 +8,15 @@ task commits, one per key that changed since, without a timestamp; -1 stands for
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from struct import Struct
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.options import RecordContext
 from millstream.streams.state.changelog import Headers
+from millstream.streams.state.read_only import Stored
 from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
 from millstream.streams.topology.java_order import hash_order_of_bytes
 
@@ -64,6 +66,18 @@ class Buffered:
         return cls(_LONG.unpack_from(data, at)[0], prior, old, new, context)
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A change that was evicted and goes on."""
+
+    key: Stored
+    new: Stored
+    old: Stored
+    context: RecordContext
+    forget: Callable[[], object]
+    """To be called when it has gone through everything below."""
+
+
 class SuppressionBuffer(StateStore):
     """Buffered changes in memory; their encoded form in the rows, so that they survive with the other stores."""
 
@@ -109,10 +123,6 @@ class SuppressionBuffer(StateStore):
         data = self._encode_key(key)
         return self._entries.get(data) or self._leaving.get(data)
 
-    def forget_leaving(self) -> None:
-        """What was evicted has gone through everything below."""
-        self._leaving.clear()
-
     def prior(self, waiting: Buffered) -> object:
         """The value that downstream has last seen; when that was is not known any more."""
         return None if waiting.prior is None else self._decode_value(waiting.prior)
@@ -121,8 +131,8 @@ class SuppressionBuffer(StateStore):
         """The time of the change that has waited longest."""
         return self._order[0][0] if self._order else None
 
-    def evict(self) -> tuple[object, object, object, RecordContext]:
-        """Take out the change that has waited longest: key, new value, old value, context."""
+    def evict(self) -> Leaving:
+        """Take out the change that has waited longest."""
         _, data = heapq.heappop(self._order)
         entry = self._leaving[data] = self._entries.pop(data)
         self._bytes -= entry.size(data)
@@ -130,7 +140,8 @@ class SuppressionBuffer(StateStore):
         decode = self._decode_value
         new = None if entry.new is None else decode(entry.new)
         old = None if entry.old is None else decode(entry.old)
-        return self._key.decode(data), new, old, entry.context
+        forget = partial(self._leaving.pop, data, None)
+        return Leaving(self._key.decode(data), new, old, entry.context, forget)
 
     def flush(self) -> None:
         """Write changelog records of the keys that changed since the last flush."""
