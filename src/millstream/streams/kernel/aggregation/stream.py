@@ -7,14 +7,16 @@ aggregate of None deletes the row and goes on as a tombstone (S20), logged with 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
+from millstream.streams.kernel.aggregation.fold import Folded, fold_records, fold_values
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import Column, Data, any_null, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_complete
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
@@ -28,13 +30,9 @@ from millstream.streams.state.rows.running import (
 )
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.operators import UserFunction
-
-Folded = tuple[list[object], list[int], list[object]]
-"""Aggregate and timestamp of each record, and the old aggregates where they are wanted."""
 
 
-class KeyFold(Operator):
+class KeyFold(RowByRow):
     """What aggregate, count and reduce share: rows are read once a batch and written once, if the store lets them."""
 
     def __init__(self, context: TaskContext, store: RowStore, *, send_old: bool) -> None:
@@ -43,68 +41,33 @@ class KeyFold(Operator):
         self._send_old = send_old
 
     @abstractmethod
-    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+    def fold(
+        self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows, /
+    ) -> Folded:
         """Fold records into rows; `keys` are what rows are found by."""
 
     def process(self, batch: Batch) -> Batch:
         batch, store = without_nulls(self.context, batch), self._store
         if isinstance(store, VersionedKeyValueStore):
             versions = VersionedRows(store)
-            folded = self.fold(batch, batch.keys, versions)
-            return as_versions(self._result(batch, *folded), versions.valid_to)
+            folded = self._folded(batch, batch.keys, versions)
+            return as_versions(self._result(batch, folded), versions.valid_to)
         if len(batch) == 1 or not store.takes_columns:
-            folded = self.fold(batch, batch.keys, WriteThroughRows(store.get, store.put))
-            return self._result(batch, *folded)
+            through = WriteThroughRows(store.get, store.put)
+            return self._result(batch, self._folded(batch, batch.keys, through))
         keys = bytes_of_keys(batch, store)
         rows = store.running_rows()
-        result = self._result(batch, *self.fold(batch, keys, rows))
+        result = self._result(batch, self._folded(batch, keys, rows))
         store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
         return result
 
-    def combined(
-        self,
-        batch: Batch,
-        selected: tuple[RowKeys, Sequence[object]],
-        rows: AnyRows,
-        combine: UserFunction,
-        initializer: UserFunction | None = None,
-    ) -> Folded:
-        """Fold what is selected of records (keys, values) into rows with combine(aggregate, value).
+    def _folded(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        return self.loop(batch, batch.timestamps, self.fold, batch, keys, rows)
 
-        Without an initializer the first value of a key is taken as it is.
-        """
-        aggregates: list[object] = []
-        timestamps: list[int] = []
-        old: list[object] = []
-        try:
-            for by, value, at in zip(*selected, batch.timestamps, strict=True):
-                before, timestamp = rows[by]
-                if before is None:
-                    timestamp = at
-                    if initializer is None:
-                        aggregate = value
-                    else:
-                        before = initializer()
-                        aggregate = combine(before, value)
-                else:
-                    aggregate = combine(before, value)
-                    if timestamp < at:  # noqa: PLR1730  # a call takes longer
-                        timestamp = at
-                rows[by] = (aggregate, timestamp if aggregate is not None else at)
-                old.append(before)
-                aggregates.append(aggregate)
-                timestamps.append(timestamp)
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
-            raise
-        return aggregates, timestamps, old
-
-    def _result(
-        self, batch: Batch, aggregates: list[object], timestamps: list[int], old: list[object]
-    ) -> Batch:
-        values = Column(self._store.value_serde, values=aggregates)
-        result = Batch(batch.key_column, values, timestamps, batch.headers, batch.ordinals)
-        result.old_values = old if self._send_old else None
+    def _result(self, batch: Batch, folded: Folded) -> Batch:
+        values = Column(self._store.value_serde, values=folded.aggregates)
+        result = Batch(batch.key_column, values, folded.timestamps, batch.headers, batch.ordinals)
+        result.old_values = folded.old if self._send_old else None
         return result
 
 
@@ -151,33 +114,26 @@ class StreamAggregate(KeyFold):
         self._initializer = spec.initializer
         self._aggregator = spec.aggregator
 
-    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        initializer, aggregator = self._initializer, self._aggregator
+    def _folded(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        aggregator = self._aggregator
         if isinstance(aggregator, Aggregate):
             selected = self._selected(aggregator, batch)
             if None not in selected:
-                chosen = (keys, selected)
-                return self.combined(batch, chosen, rows, aggregator.combine, initializer)
-        aggregates: list[object] = []
-        timestamps: list[int] = []
-        old: list[object] = []
-        records = zip(keys, batch.keys, batch.values, batch.timestamps, strict=True)
-        try:
-            for by, key, value, at in records:
-                before, timestamp = rows[by]
-                if before is None:
-                    before, timestamp = initializer(), at
-                elif timestamp < at:
-                    timestamp = at
-                aggregate = aggregator(key, value, before)
-                rows[by] = (aggregate, timestamp if aggregate is not None else at)
-                old.append(before)
-                aggregates.append(aggregate)
-                timestamps.append(timestamp)
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
-            raise
-        return aggregates, timestamps, old
+                values, initializer = (keys, selected), self._initializer
+                return self.loop(
+                    batch,
+                    batch.timestamps,
+                    fold_values,
+                    rows,
+                    values,
+                    aggregator.combine,
+                    initializer,
+                )
+        return super()._folded(batch, keys, rows)
+
+    def fold(self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        records = keys, batch.keys, batch.values
+        return fold_records(timestamps, repeat(rows), records, self._initializer, self._aggregator)
 
     def _selected(
         self,
@@ -185,16 +141,16 @@ class StreamAggregate(KeyFold):
         batch: Batch,
     ) -> Sequence[object]:
         """What of each record's value is aggregated; records without a value are gone already."""
-        if aggregate.select is None:
+        select = aggregate.select
+        if select is None:
             return batch.values
-        selected: list[object] = []
-        try:
-            selected.extend(map(aggregate.select, batch.values))
-            check_complete(aggregate.select, selected, batch.values)
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[len(selected)]
-            raise
-        return selected
+
+        def select_all(values: Iterator[object]) -> list[object]:
+            selected = list(map(select, values))
+            check_complete(select, selected, batch.values)
+            return selected
+
+        return self.loop(batch, batch.values, select_all)
 
 
 class StreamCount(KeyFold):
@@ -203,22 +159,22 @@ class StreamCount(KeyFold):
     def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
 
-    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+    def fold(self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         if isinstance(rows, RunningRows):
             counted = _counted_in_order(keys, batch.timestamps, rows)
             if counted is not None:
-                return counted, batch.timestamps, self._old(counted)
+                return Folded(counted, batch.timestamps, self._old(counted))
         counts: list[object] = []
-        timestamps: list[int] = []
-        for by, at in zip(keys, batch.timestamps, strict=True):
+        newest_times: list[int] = []
+        for by, at in zip(keys, timestamps, strict=True):
             before, newest = rows[by]
             count = 1 if before is None else before + 1
             if newest < at or before is None:
                 newest = at
             rows[by] = (count, newest)
             counts.append(count)
-            timestamps.append(newest)
-        return counts, timestamps, self._old(counts)
+            newest_times.append(newest)
+        return Folded(counts, newest_times, self._old(counts))
 
     def _old(self, counts: list[object]) -> list[object]:
         return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
@@ -269,8 +225,8 @@ class StreamReduce(KeyFold):
         super().__init__(context, store, send_old=spec.send_old_values)
         self._reducer = spec.reducer
 
-    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        return self.combined(batch, (keys, batch.values), rows, self._reducer)
+    def fold(self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        return fold_values(timestamps, rows, (keys, batch.values), self._reducer)
 
 
 def without_null_keys(context: TaskContext, batch: Batch) -> Batch:

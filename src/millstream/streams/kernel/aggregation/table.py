@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from itertools import repeat
 
 from millstream.streams.errors import StreamsError
+from millstream.streams.kernel.aggregation.fold import Folded, fold_records
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_no_lookalike, no_pair
 from millstream.streams.serdes.change import Change
@@ -64,7 +67,7 @@ class TableRegroup(Operator):
         return new_key, new_value
 
 
-class TableAggregation(Operator):
+class TableAggregation(RowByRow):
     """What aggregate and reduce share. The old value is taken off only where there is an aggregate."""
 
     def __init__(self, context: TaskContext, *, store: RowStore, send_old: bool) -> None:
@@ -79,39 +82,23 @@ class TableAggregation(Operator):
             if isinstance(store, VersionedKeyValueStore)
             else WriteThroughRows(store.get, store.put)
         )
-        aggregates: list[object] = []
-        timestamps: list[int] = []
-        old: list[object] = []
-        try:
-            for key, change, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-                if key is None:
-                    raise StreamsError("a grouped table must not have null keys")  # noqa: TRY301  # its row is named below
-                assert isinstance(change, Change), "grouped tables are fed with changes"
-                before, known = rows[key]
-                timestamp, aggregate = at, before
-                if change.old is not None and before is not None:
-                    aggregate = self._subtract(key, change.old, before)
-                    timestamp = max(at, known)
-                if change.new is not None:
-                    aggregate = self._add(key, change.new, aggregate)
-                    timestamp = max(at, known)
-                rows[key] = (aggregate, timestamp if aggregate is not None else at)
-                aggregates.append(aggregate)
-                timestamps.append(timestamp)
-                old.append(before)
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
-            raise
-        result = batch.with_values(aggregates)
-        result.timestamps = timestamps
-        result.old_values = old if self._send_old else None
+        if None in batch.keys:
+            self.loop(batch, batch.keys, _refuse_null)
+        folded = self.loop(batch, batch.timestamps, self._fold, batch, rows)
+        result = batch.with_values(folded.aggregates)
+        result.timestamps = folded.timestamps
+        result.old_values = folded.old if self._send_old else None
         return as_versions(result, rows.valid_to) if isinstance(rows, VersionedRows) else result
 
-    @abstractmethod
-    def _add(self, key: object, value: object, aggregate: object, /) -> object: ...
+    def _fold(
+        self, timestamps: Iterator[int], batch: Batch, rows: VersionedRows | WriteThroughRows
+    ) -> Folded:
+        records = batch.keys, batch.keys, batch.values
+        return fold_records(timestamps, repeat(rows), records, _nothing, self.changed)
 
     @abstractmethod
-    def _subtract(self, key: object, value: object, aggregate: object, /) -> object: ...
+    def changed(self, key: object, change: Change, aggregate: object, /) -> object:
+        """The aggregate after the change: without its old value, and then with its new one."""
 
 
 class TableAggregate(TableAggregation):
@@ -123,12 +110,13 @@ class TableAggregate(TableAggregation):
         self._adder = spec.adder
         self._subtractor = spec.subtractor
 
-    def _add(self, key: object, value: object, aggregate: object) -> object:
+    def changed(self, key: object, change: Change, aggregate: object) -> object:
+        if change.old is not None and aggregate is not None:
+            aggregate = self._subtractor(key, change.old, aggregate)
+        if change.new is None:
+            return aggregate
         start = self._initializer() if aggregate is None else aggregate
-        return self._adder(key, value, start)
-
-    def _subtract(self, key: object, value: object, aggregate: object) -> object:
-        return self._subtractor(key, value, aggregate)
+        return self._adder(key, change.new, start)
 
 
 class TableReduce(TableAggregation):
@@ -139,8 +127,19 @@ class TableReduce(TableAggregation):
         self._adder = spec.adder
         self._subtractor = spec.subtractor
 
-    def _add(self, _key: object, value: object, aggregate: object) -> object:
-        return value if aggregate is None else self._adder(aggregate, value)
+    def changed(self, _key: object, change: Change, aggregate: object) -> object:
+        if change.old is not None and aggregate is not None:
+            aggregate = self._subtractor(aggregate, change.old)
+        if change.new is None:
+            return aggregate
+        return change.new if aggregate is None else self._adder(aggregate, change.new)
 
-    def _subtract(self, _key: object, value: object, aggregate: object) -> object:
-        return self._subtractor(aggregate, value)
+
+def _refuse_null(keys: Iterator[object]) -> None:
+    for key in keys:
+        if key is None:
+            raise StreamsError("a grouped table must not have null keys")
+
+
+def _nothing() -> None:
+    """A change of a key without a row begins with no aggregate."""

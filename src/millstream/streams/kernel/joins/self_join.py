@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins.stream_stream import JoinWindow
-from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.topology import operators as ops
 
 _STREAM_TIME = "join time"
 
 
-class SelfJoin(Operator):
+class SelfJoin(RowByRow):
     """KStreamKStreamSelfJoin: gives what two stores would give, in the same order.
 
     A record that came later than the store keeps records, less 1 ms, does not meet itself (measured).
@@ -28,15 +30,13 @@ class SelfJoin(Operator):
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [])
-        row = 0
-        try:
-            for row in range(len(batch)):
-                self._join(batch, row, out)
-                self._keep.process(batch.take((row,)))
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[row]
-            raise
+        self.loop(batch, batch.timestamps, self._join_all, batch, out)
         return out
+
+    def _join_all(self, timestamps: Iterator[int], batch: Batch, out: Batch) -> None:
+        for row, _ in enumerate(timestamps):
+            self._join(batch, row, out)
+            self._keep.process(batch.take((row,)))
 
     def _join(self, batch: Batch, row: int, out: Batch) -> None:
         spec = self._spec

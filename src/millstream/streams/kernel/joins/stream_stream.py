@@ -6,10 +6,12 @@ window is over already. Waiting records are given out when a record advances str
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import EmitInterval
-from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state.buffers.unmatched import Unmatched, UnmatchedStore
 from millstream.streams.state.window.plain import PlainWindowStore
@@ -36,7 +38,7 @@ class JoinWindow(Operator):
         return batch
 
 
-class StreamJoin(Operator):
+class StreamJoin(RowByRow):
     """KStreamKStreamJoin, one side."""
 
     def __init__(
@@ -58,14 +60,12 @@ class StreamJoin(Operator):
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [])
-        row = 0
-        try:
-            for row in range(len(batch)):
-                self._join(batch, row, out)
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[row]
-            raise
+        self.loop(batch, batch.timestamps, self._join_all, batch, out)
         return out
+
+    def _join_all(self, timestamps: Iterator[int], batch: Batch, out: Batch) -> None:
+        for row, _ in enumerate(timestamps):
+            self._join(batch, row, out)
 
     def _join(self, batch: Batch, row: int, out: Batch) -> None:
         spec = self._spec
