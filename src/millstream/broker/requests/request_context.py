@@ -50,6 +50,4 @@ class RequestContext:
     @property
     def caller(self) -> Caller:
         """Who asks, as the shard of a coordinator records it."""
-        return Caller(
-            NO_TOKEN, self.version, self.client_id, f"/{self.client_host}", self.is_long
-        )
+        return Caller(NO_TOKEN, self.version, self.client_id, f"/{self.client_host}", self.is_long)

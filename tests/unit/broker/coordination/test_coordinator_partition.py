@@ -394,9 +394,7 @@ class Held:
         self.thread = threading.current_thread()
         self._offset = offset
 
-    def handle(
-        self, shard: GroupShard, context: Caller, now: Instant
-    ) -> CoordinatorResult:
+    def handle(self, shard: GroupShard, context: Caller, now: Instant) -> CoordinatorResult:
         self.thread = threading.current_thread()
         self.has_begun.set()
         assert self.may_go_on.wait(LONG_ENOUGH_S), "the test has forgotten it"
