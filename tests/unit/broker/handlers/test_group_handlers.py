@@ -32,7 +32,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
+from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.errors import (
     CoordinatorNotAvailable,
     InconsistentGroupProtocol,
@@ -236,7 +236,7 @@ class World:
             GroupShard.handle_consumer_group_heartbeat,
             request,
             ConsumerGroupHeartbeatResponse,
-            CoordinatorContext(NO_TOKEN, 1, "client", "/10.0.0.9"),
+            Caller(NO_TOKEN, 1, "client", "/10.0.0.9"),
         )
 
     async def join_alone(self, group_id: str = "g") -> str:
