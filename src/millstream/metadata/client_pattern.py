@@ -5,7 +5,7 @@ group matched interests nobody, and ten thousand groups would cost gigabytes. Th
 expression costs is known: its length, its Unicode classes (each of them takes 10 KB before RE2 looks at its own limit), and the
 memory of the compiled expression.
 
-`check_pattern` reads an expression without compiling it, which takes less than 30 ms. Compiling takes up to a second, and RE2's
+`check_pattern` reads an expression without compiling it, which takes less than 40 ms. Compiling may take seconds, and RE2's
 binding keeps the interpreter's lock all the while; matching gives the lock away, but one text may take many seconds. So who compiles
 asks `is_cheap` first: what is not is compiled in another process, what is may be compiled in a thread of this one.
 """
