@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from typing import cast
 
 from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.config import ClientConfig
+from millstream.clients.core.config.connection import ConnectionConfig
 from millstream.clients.core.credentials import ProvidedToken, TokenSource, UnsecuredToken
 from millstream.errors import RequestTimedOut, SaslAuthenticationFailed
 from millstream.runtime import Clock, Random
@@ -22,7 +22,7 @@ class BearerTokens:
     """`get` gives a token that is still good; many callers cost one fetch."""
 
     def __init__(
-        self, source: TokenSource, config: ClientConfig, clock: Clock, random: Random
+        self, source: TokenSource, config: ConnectionConfig, clock: Clock, random: Random
     ) -> None:
         self._source = source
         self._config = config

@@ -13,7 +13,7 @@ from millstream.clients.authentication import SaslAuthenticator
 from millstream.clients.bearer_tokens import BearerTokens
 from millstream.clients.connection import Authenticator, Connection, ConnectionOptions
 from millstream.clients.core.addresses import Address
-from millstream.clients.core.config import ClientConfig
+from millstream.clients.core.config.connection import ConnectionConfig
 from millstream.clients.core.credentials import Password, credentials_from
 from millstream.clients.core.traffic import Traffic
 from millstream.errors import KafkaError, NetworkException, RequestTimedOut
@@ -147,7 +147,7 @@ class Dialer:
         return connection
 
 
-def dialer_for(config: ClientConfig, traffic: Traffic, clock: Clock, random: Random) -> Dialer:
+def dialer_for(config: ConnectionConfig, traffic: Traffic, clock: Clock, random: Random) -> Dialer:
     """Raises ConfigError when certificates cannot be read or credentials are missing."""
     tls = authenticator = None
     if config.security_protocol.endswith("SSL"):

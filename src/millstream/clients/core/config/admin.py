@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from millstream.clients.core.addresses import Address, parse_bootstrap_servers
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
-from millstream.clients.core.settings import boolean, integer, setting
+from millstream.clients.core.declarations import boolean, integer, setting
 from millstream.errors import ConfigError
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from millstream.clients.core.assignors.assignment import Assignor
 from millstream.clients.core.assignors.registry import ASSIGNORS
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
-from millstream.clients.core.offset_reset import parse_offset_reset
-from millstream.clients.core.settings import (
+from millstream.clients.core.declarations import (
     boolean,
     integer,
     names,
@@ -18,6 +17,7 @@ from millstream.clients.core.settings import (
     setting,
     text_list,
 )
+from millstream.clients.core.offset_reset import parse_offset_reset
 from millstream.errors import ConfigError
 
 _NOT_OF_THE_PROTOCOL = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
-from millstream.clients.core.settings import boolean, integer, one_of, optional_text, setting
+from millstream.clients.core.declarations import boolean, integer, one_of, optional_text, setting
 from millstream.errors import ConfigError
 from millstream.records.compression import Codec
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from millstream.clients.core.settings import (
+from millstream.clients.core.declarations import (
     boolean,
     integer,
     names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
-from millstream.clients.core.settings import boolean, integer, one_of, setting, text
+from millstream.clients.core.declarations import boolean, integer, one_of, setting, text
 from millstream.errors import ConfigError
 
 IMPLICIT = "implicit"
