@@ -7,6 +7,7 @@ this module performs them.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from functools import partial
@@ -46,6 +47,8 @@ from millstream.runtime import Clock, Random
 __all__ = ["Cluster", "CoordinatorType", "Lane"]
 
 _Result = TypeVar("_Result")
+
+_CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
 
 _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""
@@ -107,6 +110,7 @@ class Cluster:
             scope,
             self.now_ms,
             random,
+            log=_CONNECTIONS_LOG,
         )
         self._retry_when_refused = retry_when_refused
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}

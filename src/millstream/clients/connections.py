@@ -17,7 +17,6 @@ from millstream.clients.tasks import TaskScope
 from millstream.errors import KafkaError, NetworkException
 from millstream.runtime import Random
 
-_LOG = logging.getLogger(__name__)
 _STAGGER_SECONDS = 0.3
 """How long one bootstrap address may stay silent before the next one is tried beside it."""
 
@@ -60,12 +59,16 @@ class Connections:
         scope: TaskScope,
         now_ms: Callable[[], int],
         random: Random,
+        *,
+        log: logging.Logger,
     ) -> None:
+        """`log` is told of addresses that cannot be reached, and of their return."""
         self._dialer = dialer
         self._policy = policy
         self._scope = scope
         self._now_ms = now_ms
         self._random = random
+        self._log = log
         self._connections: dict[tuple[Address, Lane], Connection] = {}
         self._connecting: dict[tuple[Address, Lane], asyncio.Lock] = {}
         self._failures: dict[Address, _Failures] = {}
@@ -182,7 +185,7 @@ class Connections:
             silence.cancel()
         healed = self._outages.connected(address, self._now_ms())
         if healed is not None:
-            _LOG.info("%s: %s", self._dialer.client_id, healed)
+            self._log.info("%s: %s", self._dialer.client_id, healed)
         return connection
 
     def _note_silence(self, address: Address) -> None:
@@ -190,7 +193,7 @@ class Connections:
 
     def _warn(self, sentence: str | None) -> None:
         if sentence is not None:
-            _LOG.warning("%s: %s", self._dialer.client_id, sentence)
+            self._log.warning("%s: %s", self._dialer.client_id, sentence)
 
     def _next_attempt_ms(self, address: Address) -> int:
         failed = self._failures.get(address)

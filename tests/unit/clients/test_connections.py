@@ -65,7 +65,14 @@ class World:
         self.scope = TaskScope("client")
         policy = DialPolicy(Backoff(10_000, 30_000), Backoff(50, 1_000))
         dialer: Any = self
-        self.connections = Connections(dialer, policy, self.scope, lambda: self.now_ms, Steady())
+        self.connections = Connections(
+            dialer,
+            policy,
+            self.scope,
+            lambda: self.now_ms,
+            Steady(),
+            log=logging.getLogger("dialing"),
+        )
 
     async def dial(self, address: Address, timeout_ms: int) -> Any:
         self.dialed.append((address, timeout_ms))
@@ -176,7 +183,7 @@ async def test_that_all_refused_is_told_from_silence() -> None:
 async def test_an_address_that_refuses_is_warned_of_once_and_its_return_is_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "millstream.clients")
+    caplog.set_level(logging.INFO, "dialing")
     world = World()
     world.outcomes = {A: NotConnected("cannot connect to a:1: refused")}
     for _ in range(5):
