@@ -8,8 +8,8 @@ from __future__ import annotations
 from setuptools import Extension, setup
 
 LEAVES = [
-    "millstream.clients.core.consumer_record",
-    "millstream.clients.core.murmur2",
+    "millstream.clients.consumer.core.consumer_record",
+    "millstream.clients.producer.core.murmur2",
     "millstream.records.record_check",
     "millstream.records.walker",
     "millstream.records.writer",

@@ -6,16 +6,16 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millstream.clients.core.config import (
+from millstream.clients.config import (
     AdminConfig,
     ConsumerConfig,
     ProducerConfig,
     ShareConsumerConfig,
 )
-from millstream.clients.core.config.client import ClientConfig
-from millstream.clients.core.config.security import SecurityConfig
-from millstream.clients.core.java_keys import java_only
-from millstream.clients.core.settings import setting_names
+from millstream.clients.config.client import ClientConfig
+from millstream.clients.config.java_keys import java_only
+from millstream.clients.config.settings import setting_names
+from millstream.net.client.config.security import SecurityConfig
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

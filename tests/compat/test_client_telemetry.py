@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.clients.core.otlp import DataPoint, metrics_data
+from millstream.clients.telemetry.core.otlp import DataPoint, metrics_data
 from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")

@@ -27,7 +27,7 @@ from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import HANDLERS
 from millstream.errors import ProtocolError
-from millstream.net.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom

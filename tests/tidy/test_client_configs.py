@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codegen.client_configs import java_keys, missing
-from millstream.clients.core.java_keys import JAVA_ONLY, java_only
+from millstream.clients.config.java_keys import JAVA_ONLY, java_only
 
 
 @pytest.mark.parametrize("key", sorted(java_keys()))

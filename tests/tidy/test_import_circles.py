@@ -22,7 +22,7 @@ CIRCLES = (
         "millstream.testing.streams.topology_test_topics",
     ),
     # A cluster tells brokers of itself, through its own connections.
-    ("millstream.clients.cluster", "millstream.clients.telemetry"),
+    ("millstream.clients.cluster.cluster", "millstream.clients.telemetry.telemetry"),
 )
 """Packages and modules that may import each other. Add none without such a reason."""
 

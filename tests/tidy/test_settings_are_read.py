@@ -29,7 +29,7 @@ from millstream.coordinator.transaction.config import TransactionCoordinatorConf
 from millstream.metadata.client_metrics_config import ClientMetricsSubscription
 from millstream.metadata.group_config import _LEAST_AND_MOST, GROUP_CONFIGS
 from millstream.metadata.topic_config import TOPIC_CONFIGS, LogConfig
-from millstream.net.limits import ConnectionLimits
+from millstream.net.server.limits import ConnectionLimits
 from millstream.raft.quorum_state import RaftTimeouts
 
 SOURCE = Path(__file__).parents[2] / "src" / "millstream"

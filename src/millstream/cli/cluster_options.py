@@ -83,7 +83,7 @@ class ClusterOptions:
 
         A file serves all clients, so its settings of other clients are left out.
         """
-        from millstream.clients.core.settings import setting_names
+        from millstream.clients.config.settings import setting_names
 
         names = setting_names(config)
         gathered: Settings = {key: _WAIT_MS for key in _WAITS if key in names}
@@ -105,7 +105,7 @@ class ClusterOptions:
         return replace(self, properties=(*self.properties, *more))
 
     def admin(self) -> Admin:
-        from millstream.clients.core.config import AdminConfig
+        from millstream.clients.config import AdminConfig
 
         return admin_beside(self.settings(AdminConfig))
 
@@ -116,8 +116,8 @@ def admin_beside(settings: Settings) -> Admin:
     It does not wait for a cluster where nothing listens: somebody sits before the terminal.
     """
     from millstream.clients.blocking import Admin
-    from millstream.clients.core.config import AdminConfig
-    from millstream.clients.core.settings import setting_names
+    from millstream.clients.config import AdminConfig
+    from millstream.clients.config.settings import setting_names
 
     known = setting_names(AdminConfig)
     shared = {key: value for key, value in settings.items() if key in known}
@@ -209,13 +209,13 @@ def _plain(key: str) -> str:
 
 def _is_known(key: str) -> bool:
     """To any client; serializers are classes of Java, which every file for Kafka's tools may name."""
-    from millstream.clients.core.config import (
+    from millstream.clients.config import (
         AdminConfig,
         ConsumerConfig,
         ProducerConfig,
         ShareConsumerConfig,
     )
-    from millstream.clients.core.settings import setting_names
+    from millstream.clients.config.settings import setting_names
 
     return key.endswith((".serializer", ".deserializer")) or any(
         _plain(key) in setting_names(config)

@@ -52,7 +52,7 @@ _FIRST_LOOK_MS: Final = 1_000
 )
 def console(*, cluster: ClusterOptions, port: int, host: str, timeout_ms: int) -> None:
     """Show a cluster in the browser: brokers, topics, records, groups and their lag. It changes nothing."""
-    from millstream.clients.core.config import ClientConfig
+    from millstream.clients.config import ClientConfig
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:

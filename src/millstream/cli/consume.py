@@ -176,7 +176,7 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
     from millstream.cli.records.positions import partition_numbers, partitions_of, seek
     from millstream.cli.records.reading import Reading, interruptible
     from millstream.clients.blocking import Consumer
-    from millstream.clients.core.config import ConsumerConfig
+    from millstream.clients.config import ConsumerConfig
     from millstream.runtime.system import SystemClock
 
     options = _Options(**given)

@@ -172,7 +172,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
     It ends when all records are written, and prints their number on standard error.
     """
     from millstream.clients.blocking import Producer
-    from millstream.clients.core.config import ProducerConfig
+    from millstream.clients.config import ProducerConfig
 
     options = _Options(**given)
     topic, files = _topic_and_files(arguments, options.topic)

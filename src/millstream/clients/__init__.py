@@ -9,25 +9,19 @@ from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.clients.admin import Admin, NewTopic
-    from millstream.clients.consumer import Consumer
-    from millstream.clients.consumer_interceptor import ConsumerInterceptor
-    from millstream.clients.core.consumer_errors import (
+    from millstream.clients.consumer.consumer import Consumer
+    from millstream.clients.consumer.core.errors import (
         CommitFailed,
         CorruptBatch,
         LogTruncation,
         NoOffsetForPartition,
         WakeupError,
     )
-    from millstream.clients.core.interceptors import ProducerInterceptor, ProducerRecord
+    from millstream.clients.consumer.core.interceptors import ConsumerInterceptor
+    from millstream.clients.consumer.range_reader import RangeReader
+    from millstream.clients.consumer.reading import ArrowRecords
     from millstream.clients.core.misuse import ConcurrentUse, IllegalState
-    from millstream.clients.core.partitioner import RoundRobinPartitioner
     from millstream.clients.core.serialization import RecordDeserializationError
-    from millstream.clients.core.share_values import AcknowledgeType, TopicIdPartition
-    from millstream.clients.core.transaction_errors import (
-        TransactionAborted,
-        TransactionalProducerFailed,
-        TransactionFailed,
-    )
     from millstream.clients.core.values import (
         ConsumerGroupMetadata,
         ConsumerRecord,
@@ -35,34 +29,40 @@ if TYPE_CHECKING:
         OffsetAndTimestamp,
         RecordMetadata,
     )
-    from millstream.clients.delivery import BatchDelivery, Delivery
-    from millstream.clients.member import RebalanceListener
-    from millstream.clients.producer import Producer
-    from millstream.clients.range_reader import RangeReader
-    from millstream.clients.reading import ArrowRecords
-    from millstream.clients.share_consumer import ShareConsumer
+    from millstream.clients.group.member import RebalanceListener
+    from millstream.clients.producer.core.interceptors import ProducerInterceptor, ProducerRecord
+    from millstream.clients.producer.core.partitioner import RoundRobinPartitioner
+    from millstream.clients.producer.delivery import BatchDelivery, Delivery
+    from millstream.clients.producer.producer import Producer
+    from millstream.clients.producer.transaction.core.errors import (
+        TransactionAborted,
+        TransactionalProducerFailed,
+        TransactionFailed,
+    )
+    from millstream.clients.share.core.values import AcknowledgeType, TopicIdPartition
+    from millstream.clients.share.share_consumer import ShareConsumer
     from millstream.model import TopicPartition
 else:
     __getattr__ = names_of(
         __name__,
         {
             "millstream.clients.admin": "Admin NewTopic",
-            "millstream.clients.consumer": "Consumer",
-            "millstream.clients.consumer_interceptor": "ConsumerInterceptor",
-            "millstream.clients.core.consumer_errors": "CommitFailed CorruptBatch LogTruncation NoOffsetForPartition WakeupError",
-            "millstream.clients.core.interceptors": "ProducerInterceptor ProducerRecord",
+            "millstream.clients.consumer.consumer": "Consumer",
+            "millstream.clients.consumer.core.interceptors": "ConsumerInterceptor",
+            "millstream.clients.consumer.core.errors": "CommitFailed CorruptBatch LogTruncation NoOffsetForPartition WakeupError",
+            "millstream.clients.producer.core.interceptors": "ProducerInterceptor ProducerRecord",
             "millstream.clients.core.misuse": "ConcurrentUse IllegalState",
-            "millstream.clients.core.partitioner": "RoundRobinPartitioner",
+            "millstream.clients.producer.core.partitioner": "RoundRobinPartitioner",
             "millstream.clients.core.serialization": "RecordDeserializationError",
-            "millstream.clients.core.share_values": "AcknowledgeType TopicIdPartition",
-            "millstream.clients.core.transaction_errors": "TransactionAborted TransactionalProducerFailed TransactionFailed",
+            "millstream.clients.share.core.values": "AcknowledgeType TopicIdPartition",
+            "millstream.clients.producer.transaction.core.errors": "TransactionAborted TransactionalProducerFailed TransactionFailed",
             "millstream.clients.core.values": "ConsumerGroupMetadata ConsumerRecord OffsetAndMetadata OffsetAndTimestamp RecordMetadata",
-            "millstream.clients.delivery": "BatchDelivery Delivery",
-            "millstream.clients.member": "RebalanceListener",
-            "millstream.clients.producer": "Producer",
-            "millstream.clients.range_reader": "RangeReader",
-            "millstream.clients.reading": "ArrowRecords",
-            "millstream.clients.share_consumer": "ShareConsumer",
+            "millstream.clients.producer.delivery": "BatchDelivery Delivery",
+            "millstream.clients.group.member": "RebalanceListener",
+            "millstream.clients.producer.producer": "Producer",
+            "millstream.clients.consumer.range_reader": "RangeReader",
+            "millstream.clients.consumer.reading": "ArrowRecords",
+            "millstream.clients.share.share_consumer": "ShareConsumer",
             "millstream.model": "TopicPartition",
         },
     )

@@ -12,8 +12,8 @@ from typing import Final
 _LOGGER = logging.getLogger(__name__)
 
 LEAVES: Final = (
-    "millstream.clients.core.consumer_record",
-    "millstream.clients.core.murmur2",
+    "millstream.clients.consumer.core.consumer_record",
+    "millstream.clients.producer.core.murmur2",
     "millstream.records.record_check",
     "millstream.records.walker",
     "millstream.records.writer",

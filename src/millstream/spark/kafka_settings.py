@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from millstream.clients.core.config import ClientConfig, ConsumerConfig, ProducerConfig
-from millstream.clients.core.settings import parse_settings, setting_names
+from millstream.clients.config import ClientConfig, ConsumerConfig, ProducerConfig
+from millstream.clients.config.settings import parse_settings, setting_names
 from millstream.errors import ConfigError
 
 PREFIX: Final = "kafka."

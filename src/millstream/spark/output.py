@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.clients import BatchDelivery, Producer
-from millstream.clients.core.murmur2 import partition_for_key
+from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.spark.origin import Origin, add_origin
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task.stream_task import TaskOutput

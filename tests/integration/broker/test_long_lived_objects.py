@@ -10,7 +10,7 @@ import pytest
 
 from millstream.broker.node.long_lived_objects import LongLivedObjects
 from millstream.log.partition_log import PartitionLog
-from millstream.net.connection import Connection
+from millstream.net.server.connection import Connection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_topics import DeleteTopicsRequest
 from millstream.protocol.generated.metadata import MetadataRequest

@@ -21,7 +21,7 @@ from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.node.tasks import NodeTasks
 from millstream.controller.controller import Controller
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
-from millstream.net.socket_server import SocketServer
+from millstream.net.server.socket_server import SocketServer
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response
 from millstream.protocol.generated.api_versions import ApiVersionsRequest

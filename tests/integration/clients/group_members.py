@@ -6,9 +6,9 @@ from typing import TypeVar
 from uuid import uuid4
 
 from millstream.clients import Admin
-from millstream.clients.admin.call import Asked, Call
-from millstream.clients.admin.places import GROUP_COORDINATOR
-from millstream.clients.admin.results import check
+from millstream.clients.admin.core.call import Asked, Call
+from millstream.clients.admin.core.places import GROUP_COORDINATOR
+from millstream.clients.admin.core.results import check
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,

@@ -20,7 +20,6 @@ from millstream.clients.admin import (
     TopicPartitionReplica,
     UpgradeType,
 )
-from millstream.clients.core.addresses import Address
 from millstream.errors import (
     BrokerIdNotRegistered,
     ElectionNotNeeded,
@@ -34,6 +33,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.model import Uuid
+from millstream.net.client.core.addresses import Address
 from tests.patience import LONG_ENOUGH_MS, eventually
 
 NewName = Callable[[], str]

@@ -13,8 +13,8 @@ import pytest
 
 from millstream.clients import NewTopic, TopicPartition, blocking
 from millstream.clients.blocking.loop_thread import shared
-from millstream.clients.tasks import WrongEventLoop
 from millstream.errors import UnknownTopicOrPartition
+from millstream.net.client.tasks import WrongEventLoop
 from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]

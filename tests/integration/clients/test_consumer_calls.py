@@ -19,8 +19,8 @@ from millstream.clients import (
     WakeupError,
     blocking,
 )
-from millstream.clients.tasks import ClientClosed
 from millstream.errors import ConfigError
+from millstream.net.client.tasks import ClientClosed
 from millstream.protocol.api import ApiKey
 from millstream.testing.faults.proxy import FaultProxy
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, wait_until

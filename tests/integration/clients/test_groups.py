@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from millstream.clients import Admin, CommitFailed, Consumer, Producer, TopicPartition
-from millstream.clients.connection import Connection
-from millstream.clients.core.assignors import (
+from millstream.clients.group.assignors import (
     Assignment,
     LastAssignment,
     MemberSubscription,
     TopicRacks,
 )
+from millstream.net.client.connection import Connection
 from millstream.protocol.api import ApiKey
 from tests.integration.clients.group_steps import (
     Diary,

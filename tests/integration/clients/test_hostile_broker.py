@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from millstream.clients import Admin, Producer
-from millstream.clients.connections import NoBrokerReachable
 from millstream.errors import BrokerNotAvailable, RequestTimedOut
+from millstream.net.client.connections import NoBrokerReachable
 from tests.integration.clients.refusals import refusal
 from tests.integration.clients.scripted_broker import Script, scripted_broker
 from tests.patience import LONG_ENOUGH_S

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from millstream.clients import Admin, Consumer, Producer
-from millstream.clients.cluster import Cluster
-from millstream.clients.core.config import AdminConfig, ConsumerConfig, ProducerConfig
-from millstream.clients.core.settings import parse_settings
-from millstream.clients.tasks import ClientClosed, TaskScope, WrongEventLoop
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
+from millstream.clients.config.settings import parse_settings
 from millstream.errors import (
     BrokerNotAvailable,
     InvalidTopic,
@@ -26,6 +25,7 @@ from millstream.errors import (
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
+from millstream.net.client.tasks import ClientClosed, TaskScope, WrongEventLoop
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
@@ -289,7 +289,7 @@ def test_a_forked_child_is_told_to_make_a_client_of_its_own() -> None:
     script = """
         import asyncio, os, sys
         from millstream.clients import Admin
-        from millstream.clients.tasks import ForkedClient
+        from millstream.net.client.tasks import ForkedClient
 
         admin = Admin(bootstrap_servers="127.0.0.1:1", default_api_timeout_ms=10)
 

@@ -18,8 +18,8 @@ from millstream.clients import (
     TopicPartition,
 )
 from millstream.clients.admin import ConfigResource, ConfigResourceType
-from millstream.clients.core.api_versions import ApiVersionTable
 from millstream.errors import KafkaError, UnsupportedVersion
+from millstream.net.client.core.api_versions import ApiVersionTable
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually

@@ -20,7 +20,6 @@ from millstream.clients import (
     TopicPartition,
 )
 from millstream.clients.core.misuse import IllegalState
-from millstream.clients.tasks import ClientClosed
 from millstream.errors import (
     BrokerNotAvailable,
     ConfigError,
@@ -30,6 +29,7 @@ from millstream.errors import (
     OffsetOutOfRange,
     RequestTimedOut,
 )
+from millstream.net.client.tasks import ClientClosed
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from millstream.records.batch import iterate_batches

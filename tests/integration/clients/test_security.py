@@ -16,14 +16,14 @@ import pytest
 import uvloop
 
 from millstream.clients import Admin, Consumer, Producer, RangeReader, ShareConsumer
-from millstream.clients.core.config.security import SecuritySettings
-from millstream.clients.tls import SslAuthenticationFailed
 from millstream.errors import (
     ConfigError,
     IllegalSaslState,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanism,
 )
+from millstream.net.client.config.security import SecuritySettings
+from millstream.net.client.tls import SslAuthenticationFailed
 from millstream.protocol.api import ApiKey
 from millstream.security.sasl_oauthbearer import OAuthBearerToken
 from tests.integration.clients.certificates import Authority

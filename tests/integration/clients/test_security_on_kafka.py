@@ -17,8 +17,8 @@ import pytest
 import uvloop
 
 from millstream.clients import Admin, Consumer, NewTopic, Producer
-from millstream.clients.tls import SslAuthenticationFailed
 from millstream.errors import IllegalSaslState, KafkaError, SaslAuthenticationFailed
+from millstream.net.client.tls import SslAuthenticationFailed
 from tests.integration.clients.certificates import Authority
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
@@ -235,8 +235,8 @@ async def test_a_connection_outlives_its_session(
     kafka: SecureKafka, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """KIP-368: connections.max.reauth.ms is two seconds, and the broker ends connections that do not follow."""
-    from millstream.clients.connection import Connection
-    from millstream.clients.dialing import Dialer
+    from millstream.net.client.connection import Connection
+    from millstream.net.client.dialer import Dialer
 
     dialed: list[Connection] = []
     dial = Dialer.dial

@@ -22,13 +22,13 @@ from millstream.clients import (
     TopicIdPartition,
     blocking,
 )
-from millstream.clients.core.config.share import ShareConsumerSettings
-from millstream.clients.core.consumer_errors import WakeupError
+from millstream.clients.config.share import ShareConsumerSettings
+from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.misuse import ConcurrentUse, IllegalState
 from millstream.clients.core.serialization import RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord
-from millstream.clients.tasks import ClientClosed
 from millstream.errors import InvalidRecordState, KafkaError
+from millstream.net.client.tasks import ClientClosed
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 from tests.support.clients.raw_client import RawClient

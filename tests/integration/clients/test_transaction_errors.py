@@ -17,7 +17,6 @@ from millstream.clients import (
     TransactionalProducerFailed,
     TransactionFailed,
 )
-from millstream.clients.core.api_versions import ApiVersionTable
 from millstream.clients.core.misuse import IllegalState
 from millstream.errors import (
     IllegalGeneration,
@@ -29,6 +28,7 @@ from millstream.errors import (
     TransactionAbortable,
     UnsupportedVersion,
 )
+from millstream.net.client.core.api_versions import ApiVersionTable
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
 from millstream.testing.faults.plan import AnswerWith, CloseAfter, Delay, Rule, SendLate

@@ -19,10 +19,13 @@ from millstream.clients import (
     TopicPartition,
     blocking,
 )
-from millstream.clients.core.api_versions import ApiVersionTable
 from millstream.clients.core.misuse import IllegalState
-from millstream.clients.core.transaction_errors import TransactionAborted, TransactionFailed
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionAborted,
+    TransactionFailed,
+)
 from millstream.errors import MessageTooLarge, ProducerFenced
+from millstream.net.client.core.api_versions import ApiVersionTable
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
 from tests.patience import LONG_ENOUGH_S
 

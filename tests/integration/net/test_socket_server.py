@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import ConfigError, KafkaStorageError, MalformedMessage
-from millstream.net.client_connection import ClientConnection
-from millstream.net.limits import ConnectionLimits
-from millstream.net.request_handler import Response
-from millstream.net.socket_server import SocketServer
+from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.request_handler import Response
+from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, File, Instant
 from millstream.runtime.system import SystemClock, SystemFileSystem
 from tests.patience import LONG_ENOUGH_S, until

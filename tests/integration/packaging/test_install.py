@@ -44,7 +44,7 @@ def pytest_sessionfinish(session):
     print("loaded", len(ours), "rewritten", rewritten)
 """,
     "test_it.py": """
-import millstream.broker.node.process, millstream.clients.producer, millstream.streams
+import millstream.broker.node.process, millstream.clients.producer.producer, millstream.streams
 
 def test_it(request):
     if request.config.pluginmanager.has_plugin("millstream.testing.pytest_plugin"):

@@ -104,7 +104,7 @@ def test_all_leaves_are_compiled_and_nothing_is_said(installed: Path) -> None:
     assert used.returncode == 0, used.stderr
     assert used.stdout == (
         "[b'v']\n"
-        "True None millstream.clients.core.consumer_record_compiled millstream.clients.core.murmur2_compiled "
+        "True None millstream.clients.consumer.core.consumer_record_compiled millstream.clients.producer.core.murmur2_compiled "
         "millstream.records.record_check_compiled millstream.records.walker_compiled "
         "millstream.records.writer_compiled\n"
     )

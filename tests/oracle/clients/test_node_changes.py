@@ -23,7 +23,7 @@ from millstream.clients import (
     TransactionalProducerFailed,
     TransactionFailed,
 )
-from millstream.clients.core.consumer_errors import LogTruncation
+from millstream.clients.consumer.core.errors import LogTruncation
 from millstream.errors import KafkaError, RetriableError
 from millstream.testing.history import History, Outcome
 from millstream.testing.history_check import illegal

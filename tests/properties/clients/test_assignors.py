@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.clients.core.assignors import ASSIGNORS, Assignment, MemberSubscription
-from millstream.clients.core.assignors.sticky import assign_sticky
+from millstream.clients.group.assignors import ASSIGNORS, Assignment, MemberSubscription
+from millstream.clients.group.assignors.sticky import assign_sticky
 from millstream.model import TopicPartition
 
 MEMBERS = [f"consumer-{number}" for number in range(8)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from millstream.clients.core.assignors import ASSIGNORS, LastAssignment, MemberSubscription
+from millstream.clients.group.assignors import ASSIGNORS, LastAssignment, MemberSubscription
 from millstream.model import TopicPartition
 from tests.oracle.assignors.judge import judged, random_case, stored
 

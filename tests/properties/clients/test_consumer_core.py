@@ -13,9 +13,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from millstream.clients.core.fetcher import FetchIntent
-from millstream.clients.core.offset_reset import EARLIEST_TIMESTAMP
-from millstream.clients.core.positions import EpochEnd, EpochQuery, PositionQuery, ResetQuery
+from millstream.clients.consumer.core.fetcher import FetchIntent
+from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP
+from millstream.clients.consumer.core.positions import (
+    EpochEnd,
+    EpochQuery,
+    PositionQuery,
+    ResetQuery,
+)
 from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import NetworkException
 from millstream.model import TopicPartition
@@ -25,7 +30,7 @@ from millstream.protocol.generated.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
-from tests.unit.clients.fetch_world import TOPIC_ID, World, batch
+from tests.unit.clients.consumer.fetch_world import TOPIC_ID, World, batch
 
 PARTITION = TopicPartition("t", 0)
 OUT_OF_RANGE, NOT_LEADER, FENCED, UNKNOWN_EPOCH = 1, 6, 74, 75

@@ -17,20 +17,18 @@ from millstream.broker.share.sessions import (
     SharedPlace,
     ShareSessions,
 )
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.cluster_metadata import (
+from millstream.clients.cluster.core.cluster_metadata import (
     BrokerNode,
     ClusterMetadata,
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.core.share_buffer import ShareBuffer
-from millstream.clients.core.share_fetcher import ShareFetcher
-from millstream.clients.core.share_in_hand import InHand
-from millstream.clients.core.share_intent import FetchIntent, ShareIntent
-from millstream.clients.core.share_requests import SharePolicy
-from millstream.clients.core.share_values import AcknowledgeType, TopicIdPartition
+from millstream.clients.share.core.buffer import ShareBuffer
+from millstream.clients.share.core.fetcher import ShareFetcher
+from millstream.clients.share.core.in_hand import InHand
+from millstream.clients.share.core.intent import FetchIntent, ShareIntent
+from millstream.clients.share.core.requests import SharePolicy
+from millstream.clients.share.core.values import AcknowledgeType, TopicIdPartition
 from millstream.coordinator.share.state import ShareState
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
 from millstream.coordinator.share_partition.acquisition import (
@@ -42,6 +40,8 @@ from millstream.coordinator.share_partition.acquisition import (
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import KafkaError, NetworkException
 from millstream.model import Uuid
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.backoff import Backoff
 from millstream.protocol.generated import share_acknowledge, share_fetch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record

@@ -13,22 +13,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.cluster_metadata import (
+from millstream.clients.cluster.core.cluster_metadata import (
     BrokerNode,
     ClusterMetadata,
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.core.produce_request import ProduceIntent
-from millstream.clients.core.producer_batch import ProducerBatch
-from millstream.clients.core.sender import Sender
-from millstream.clients.core.sender_policy import SenderPolicy
-from millstream.clients.core.transaction import Transaction, TransactionState
+from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.produce_request import ProduceIntent
+from millstream.clients.producer.core.producer_batch import ProducerBatch
+from millstream.clients.producer.core.sender import Sender
+from millstream.clients.producer.core.sender_policy import SenderPolicy
+from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
 from millstream.errors import NetworkException
 from millstream.model import TopicPartition
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.backoff import Backoff
 from millstream.protocol.generated.produce import (
     PartitionProduceResponse,
     ProduceResponse,

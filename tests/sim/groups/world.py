@@ -14,22 +14,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.clients.classic_member import ClassicMember
-from millstream.clients.cluster import CoordinatorType, Lane
-from millstream.clients.consumer_member import ConsumerMember
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.cluster_metadata import (
+from millstream.clients.cluster.cluster import CoordinatorType, Lane
+from millstream.clients.cluster.core.cluster_metadata import (
     BrokerNode,
     ClusterMetadata,
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.core.config import ConsumerConfig
-from millstream.clients.core.settings import parse_settings
-from millstream.clients.core.subscription import SubscriptionState
-from millstream.clients.member import Member, RebalanceListener
-from millstream.clients.tasks import TaskScope
+from millstream.clients.config import ConsumerConfig
+from millstream.clients.config.settings import parse_settings
+from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.group.classic_member import ClassicMember
+from millstream.clients.group.consumer_member import ConsumerMember
+from millstream.clients.group.member import Member, RebalanceListener
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.shard import GroupShard
@@ -40,6 +37,9 @@ from millstream.errors import (
     RequestTimedOut,
 )
 from millstream.model import TopicPartition
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from millstream.protocol.generated.heartbeat import HeartbeatResponse

@@ -11,7 +11,7 @@ from millstream.cli.cluster_options import (
     admin_beside,
     read_client_file,
 )
-from millstream.clients.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+from millstream.clients.config import AdminConfig, ConsumerConfig, ProducerConfig
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from millstream.clients import Admin, Consumer, Producer, RangeReader, ShareConsumer, blocking
 from millstream.clients.admin import NewTopic, TopicListing
-from millstream.clients.core.producer_batch import BatchOutcome, ProducerBatch
-from millstream.clients.delivery import BatchDelivery, Delivery, Settlements
+from millstream.clients.producer.core.producer_batch import BatchOutcome, ProducerBatch
+from millstream.clients.producer.delivery import BatchDelivery, Delivery, Settlements
 from millstream.clients.serdes.registry import SchemaRegistry
 from millstream.errors import NotLeaderOrFollower
 from millstream.model import TopicPartition, Uuid, uuid_from_text

@@ -20,8 +20,7 @@ from millstream.clients.admin import (
     Results,
     TopicDescription,
 )
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.cluster_metadata import BrokerNode, PartitionMetadata
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode, PartitionMetadata
 from millstream.console.application import create_application
 from millstream.console.views.groups import GroupsView, GroupView, group_view, groups_view
 from millstream.console.views.offsets import OffsetRange
@@ -33,6 +32,7 @@ from millstream.console.views.topic import TopicView, topic_view
 from millstream.console.views.topics import TopicsView, topics_view
 from millstream.errors import MillstreamError, RequestTimedOut, UnknownTopicOrPartition
 from millstream.model import ZERO_UUID, TopicPartition
+from millstream.net.client.core.addresses import Address
 
 HOSTILE = "\"'><script>alert(1)</script>\u202egnp.exe"
 """Markup, and what turns the text behind it around."""

@@ -7,10 +7,10 @@ from millstream.clients.admin import (
     GroupType,
     TopicDescription,
 )
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.cluster_metadata import BrokerNode, PartitionMetadata
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode, PartitionMetadata
 from millstream.console.views.overview import BrokerRow, overview_view
 from millstream.model import ZERO_UUID
+from millstream.net.client.core.addresses import Address
 
 CLUSTER = ClusterDescription(
     "cluster-1",

@@ -9,7 +9,7 @@ from millstream.clients.admin import (
     Results,
     TopicDescription,
 )
-from millstream.clients.core.cluster_metadata import PartitionMetadata
+from millstream.clients.cluster.core.cluster_metadata import PartitionMetadata
 from millstream.console.views.configs import ConfigRow, config_rows
 from millstream.console.views.offsets import OffsetRange, offset_ranges, total
 from millstream.console.views.paging import Page

@@ -31,8 +31,8 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
-from millstream.net.limits import ConnectionLimits
-from millstream.net.socket_server import SocketServer
+from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, FileSystem, Random
 
 _LOGGER = logging.getLogger(__name__)

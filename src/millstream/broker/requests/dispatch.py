@@ -21,8 +21,8 @@ from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, 
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError, ProtocolError, UnknownServerError, UnsupportedVersion
-from millstream.net.client_connection import ClientConnection
-from millstream.net.request_handler import Response
+from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.request_handler import Response
 from millstream.protocol.api import ApiKey, Message, request_class, response_class
 from millstream.protocol.frames import decode_request_header, encode_response
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse

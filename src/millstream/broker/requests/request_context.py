@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.coordinator.result import NO_TOKEN, Caller
-from millstream.net.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.runtime import Instant
 

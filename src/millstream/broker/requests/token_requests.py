@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.controller.controller import Controller
 from millstream.errors import DelegationTokenRequestNotAllowed, RetriableError
-from millstream.net.client_connection import ANONYMOUS
+from millstream.net.server.client_connection import ANONYMOUS
 
 if TYPE_CHECKING:
     from millstream.broker.node.services import ControllerClient

@@ -23,7 +23,7 @@ from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
-from millstream.net.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 
 _LOGGER = logging.getLogger(__name__)
 SHARE_VERSION: Final = "share.version"

@@ -91,7 +91,7 @@ def consume(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
     from millstream.cli.records.offset_choice import Bounds, Start
     from millstream.cli.records.positions import partitions_of, seek
     from millstream.clients.blocking import Consumer
-    from millstream.clients.core.config import ConsumerConfig
+    from millstream.clients.config import ConsumerConfig
 
     options = _Options(**given)
     topic = topic or options.named

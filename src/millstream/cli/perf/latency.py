@@ -71,7 +71,7 @@ def latency(
     """Send a record to TOPIC, wait until it is read, then send the next. Nobody else may write to TOPIC meanwhile."""
     import asyncio
 
-    from millstream.clients.core.config import ConsumerConfig, ProducerConfig
+    from millstream.clients.config import ConsumerConfig, ProducerConfig
 
     topic = topic or named
     if topic is None:

@@ -125,7 +125,7 @@ class _Options:
 def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> None:
     """Send records to TOPIC and measure how long each takes."""
     from millstream.clients.blocking import Producer
-    from millstream.clients.core.config import ProducerConfig
+    from millstream.clients.config import ProducerConfig
 
     options = _Options(**given)
     topic = topic or options.named

@@ -23,7 +23,7 @@ _LINE_CHARACTERS_MAX: Final = 10_000
 
 
 class PlainFormat(logging.Formatter):
-    """`2026-01-31T12:00:00.123Z INFO [node 1] millstream.net.socket_server: ...`"""
+    """`2026-01-31T12:00:00.123Z INFO [node 1] millstream.net.server.socket_server: ...`"""
 
     def __init__(self, node_id: int) -> None:
         super().__init__()

@@ -5,16 +5,30 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
-    from millstream.clients.admin.acls import AclBinding
-    from millstream.clients.admin.brokers import ClusterDescription
-    from millstream.clients.admin.client import Admin
-    from millstream.clients.admin.client_quotas import (
+    from millstream.clients.admin.admin import Admin
+    from millstream.clients.admin.cluster.brokers import ClusterDescription
+    from millstream.clients.admin.cluster.features import (
+        FeatureMetadata,
+        FeatureRange,
+        FeatureUpdate,
+        UpgradeType,
+    )
+    from millstream.clients.admin.cluster.log_dirs import (
+        LogDirDescription,
+        LogDirs,
+        ReplicaInfo,
+        ReplicaLogDirs,
+        TopicPartitionReplica,
+    )
+    from millstream.clients.admin.cluster.quorum import QuorumInfo, QuorumReplica, RaftVoterEndpoint
+    from millstream.clients.admin.cluster.replicas import ElectionType, PartitionReassignment
+    from millstream.clients.admin.configs.client_quotas import (
         ANY_ENTITY,
         DEFAULT_ENTITY,
         ClientQuotaEntity,
         ClientQuotaFilter,
     )
-    from millstream.clients.admin.configs import (
+    from millstream.clients.admin.configs.configs import (
         AlterConfig,
         AlterOperation,
         ConfigEntry,
@@ -24,35 +38,19 @@ if TYPE_CHECKING:
         ConfigSynonym,
         ConfigType,
     )
-    from millstream.clients.admin.features import (
-        FeatureMetadata,
-        FeatureRange,
-        FeatureUpdate,
-        UpgradeType,
+    from millstream.clients.admin.core.results import Results
+    from millstream.clients.admin.groups.descriptions import (
+        GroupDescription,
+        GroupMemberDescription,
     )
-    from millstream.clients.admin.group_descriptions import GroupDescription, GroupMemberDescription
-    from millstream.clients.admin.group_members import MemberToRemove
-    from millstream.clients.admin.group_offsets import GroupOffsets
-    from millstream.clients.admin.groups import GroupListing, GroupState, GroupType
-    from millstream.clients.admin.log_dirs import (
-        LogDirDescription,
-        LogDirs,
-        ReplicaInfo,
-        ReplicaLogDirs,
-        TopicPartitionReplica,
+    from millstream.clients.admin.groups.groups import GroupListing, GroupState, GroupType
+    from millstream.clients.admin.groups.members import MemberToRemove
+    from millstream.clients.admin.groups.offsets import GroupOffsets
+    from millstream.clients.admin.groups.share_offsets import (
+        ShareGroupOffsets,
+        SharePartitionOffset,
     )
-    from millstream.clients.admin.offsets import HIGH_WATERMARK, OffsetSpec
-    from millstream.clients.admin.producers import OpenTransaction, ProducerState
-    from millstream.clients.admin.quorum import QuorumInfo, QuorumReplica, RaftVoterEndpoint
-    from millstream.clients.admin.replicas import ElectionType, PartitionReassignment
-    from millstream.clients.admin.results import Results
-    from millstream.clients.admin.scram import (
-        DeleteScramCredential,
-        ScramCredentialInfo,
-        UpsertScramCredential,
-    )
-    from millstream.clients.admin.share_group_offsets import ShareGroupOffsets, SharePartitionOffset
-    from millstream.clients.admin.streams_groups import (
+    from millstream.clients.admin.groups.streams_descriptions import (
         StreamsAssignment,
         StreamsGroupDescription,
         StreamsMemberDescription,
@@ -60,17 +58,30 @@ if TYPE_CHECKING:
         StreamsTask,
         StreamsTopic,
     )
-    from millstream.clients.admin.tokens import DelegationToken, KafkaPrincipal
-    from millstream.clients.admin.topic_descriptions import PartitionDescription, TopicDescription
-    from millstream.clients.admin.topics import CreatedTopic, NewPartitions, NewTopic, TopicListing
-    from millstream.clients.admin.transactions import (
+    from millstream.clients.admin.security.acls import AclBinding
+    from millstream.clients.admin.security.scram import (
+        DeleteScramCredential,
+        ScramCredentialInfo,
+        UpsertScramCredential,
+    )
+    from millstream.clients.admin.security.tokens import DelegationToken, KafkaPrincipal
+    from millstream.clients.admin.topics.descriptions import PartitionDescription, TopicDescription
+    from millstream.clients.admin.topics.offsets import HIGH_WATERMARK, OffsetSpec
+    from millstream.clients.admin.topics.topics import (
+        CreatedTopic,
+        NewPartitions,
+        NewTopic,
+        TopicListing,
+    )
+    from millstream.clients.admin.transactions.producers import OpenTransaction, ProducerState
+    from millstream.clients.admin.transactions.transactions import (
         AbortTransactionSpec,
         FencedProducer,
         TransactionDescription,
         TransactionListing,
         TransactionState,
     )
-    from millstream.clients.core.offset_reset import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+    from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
     from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
     from millstream.security.acl_filter import AclFilter
     from millstream.security.scram import ScramMechanism
@@ -78,30 +89,30 @@ else:
     __getattr__ = names_of(
         __name__,
         {
-            "millstream.clients.admin.acls": "AclBinding",
-            "millstream.clients.admin.brokers": "ClusterDescription",
-            "millstream.clients.admin.client": "Admin",
-            "millstream.clients.admin.client_quotas": "ANY_ENTITY ClientQuotaEntity ClientQuotaFilter DEFAULT_ENTITY",
-            "millstream.clients.admin.configs": "AlterConfig AlterOperation ConfigEntry ConfigResource ConfigResourceType ConfigSource ConfigSynonym ConfigType",
-            "millstream.clients.admin.features": "FeatureMetadata FeatureRange FeatureUpdate UpgradeType",
-            "millstream.clients.admin.group_descriptions": "GroupDescription GroupMemberDescription",
-            "millstream.clients.admin.group_members": "MemberToRemove",
-            "millstream.clients.admin.group_offsets": "GroupOffsets",
-            "millstream.clients.admin.groups": "GroupListing GroupState GroupType",
-            "millstream.clients.admin.log_dirs": "LogDirDescription LogDirs ReplicaInfo ReplicaLogDirs TopicPartitionReplica",
-            "millstream.clients.admin.offsets": "HIGH_WATERMARK OffsetSpec",
-            "millstream.clients.admin.producers": "OpenTransaction ProducerState",
-            "millstream.clients.admin.quorum": "QuorumInfo QuorumReplica RaftVoterEndpoint",
-            "millstream.clients.admin.replicas": "ElectionType PartitionReassignment",
-            "millstream.clients.admin.results": "Results",
-            "millstream.clients.admin.scram": "DeleteScramCredential ScramCredentialInfo UpsertScramCredential",
-            "millstream.clients.admin.share_group_offsets": "ShareGroupOffsets SharePartitionOffset",
-            "millstream.clients.admin.streams_groups": "StreamsAssignment StreamsGroupDescription StreamsMemberDescription StreamsSubtopology StreamsTask StreamsTopic",
-            "millstream.clients.admin.tokens": "DelegationToken KafkaPrincipal",
-            "millstream.clients.admin.topic_descriptions": "PartitionDescription TopicDescription",
-            "millstream.clients.admin.topics": "CreatedTopic NewPartitions NewTopic TopicListing",
-            "millstream.clients.admin.transactions": "AbortTransactionSpec FencedProducer TransactionDescription TransactionListing TransactionState",
-            "millstream.clients.core.offset_reset": "EARLIEST_TIMESTAMP LATEST_TIMESTAMP",
+            "millstream.clients.admin.security.acls": "AclBinding",
+            "millstream.clients.admin.cluster.brokers": "ClusterDescription",
+            "millstream.clients.admin.admin": "Admin",
+            "millstream.clients.admin.configs.client_quotas": "ANY_ENTITY ClientQuotaEntity ClientQuotaFilter DEFAULT_ENTITY",
+            "millstream.clients.admin.configs.configs": "AlterConfig AlterOperation ConfigEntry ConfigResource ConfigResourceType ConfigSource ConfigSynonym ConfigType",
+            "millstream.clients.admin.cluster.features": "FeatureMetadata FeatureRange FeatureUpdate UpgradeType",
+            "millstream.clients.admin.groups.descriptions": "GroupDescription GroupMemberDescription",
+            "millstream.clients.admin.groups.members": "MemberToRemove",
+            "millstream.clients.admin.groups.offsets": "GroupOffsets",
+            "millstream.clients.admin.groups.groups": "GroupListing GroupState GroupType",
+            "millstream.clients.admin.cluster.log_dirs": "LogDirDescription LogDirs ReplicaInfo ReplicaLogDirs TopicPartitionReplica",
+            "millstream.clients.admin.topics.offsets": "HIGH_WATERMARK OffsetSpec",
+            "millstream.clients.admin.transactions.producers": "OpenTransaction ProducerState",
+            "millstream.clients.admin.cluster.quorum": "QuorumInfo QuorumReplica RaftVoterEndpoint",
+            "millstream.clients.admin.cluster.replicas": "ElectionType PartitionReassignment",
+            "millstream.clients.admin.core.results": "Results",
+            "millstream.clients.admin.security.scram": "DeleteScramCredential ScramCredentialInfo UpsertScramCredential",
+            "millstream.clients.admin.groups.share_offsets": "ShareGroupOffsets SharePartitionOffset",
+            "millstream.clients.admin.groups.streams_descriptions": "StreamsAssignment StreamsGroupDescription StreamsMemberDescription StreamsSubtopology StreamsTask StreamsTopic",
+            "millstream.clients.admin.security.tokens": "DelegationToken KafkaPrincipal",
+            "millstream.clients.admin.topics.descriptions": "PartitionDescription TopicDescription",
+            "millstream.clients.admin.topics.topics": "CreatedTopic NewPartitions NewTopic TopicListing",
+            "millstream.clients.admin.transactions.transactions": "AbortTransactionSpec FencedProducer TransactionDescription TransactionListing TransactionState",
+            "millstream.clients.consumer.core.offset_reset": "EARLIEST_TIMESTAMP LATEST_TIMESTAMP",
             "millstream.security.acl": "Operation PatternType PermissionType ResourceType",
             "millstream.security.acl_filter": "AclFilter",
             "millstream.security.scram": "ScramMechanism",

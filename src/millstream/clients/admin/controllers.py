@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.clients.admin.releases import unsupported
-from millstream.clients.admin.results import check
-from millstream.clients.connection import Connection
+from millstream.clients.admin.core.releases import unsupported
+from millstream.clients.admin.core.results import check
+from millstream.net.client.connection import Connection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_cluster import (
     DescribeClusterRequest,

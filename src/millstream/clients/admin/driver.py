@@ -10,15 +10,15 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Iterable, Mapping
 
-from millstream.clients.admin.call import Asked, Call, Key, Progress, Response, Value
-from millstream.clients.admin.lookups import FIND_LEADERS, coordinator_call
-from millstream.clients.admin.places import AnyBroker, Controller, Coordinator, Leader, Node
-from millstream.clients.admin.results import Results
-from millstream.clients.cluster import Cluster
-from millstream.clients.connection import Connection
-from millstream.clients.core.cluster_metadata import BrokerNode
-from millstream.clients.tasks import TaskScope
+from millstream.clients.admin.core.call import Asked, Call, Key, Progress, Response, Value
+from millstream.clients.admin.core.lookups import FIND_LEADERS, coordinator_call
+from millstream.clients.admin.core.places import AnyBroker, Controller, Coordinator, Leader, Node
+from millstream.clients.admin.core.results import Results
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import KafkaError
+from millstream.net.client.connection import Connection
+from millstream.net.client.tasks import TaskScope
 
 
 class Driver:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from millstream.clients.blocking.consumer import Consumer, RangeReader, RebalanceListener
     from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
     from millstream.clients.blocking.share_consumer import ShareConsumer
-    from millstream.clients.tasks import ForkedClient
+    from millstream.net.client.tasks import ForkedClient
 else:
     __getattr__ = names_of(
         __name__,
@@ -18,7 +18,7 @@ else:
             "millstream.clients.blocking.consumer": "Consumer RangeReader RebalanceListener",
             "millstream.clients.blocking.producer": "BatchDelivery Delivery Producer",
             "millstream.clients.blocking.share_consumer": "ShareConsumer",
-            "millstream.clients.tasks": "ForkedClient",
+            "millstream.net.client.tasks": "ForkedClient",
         },
     )
 

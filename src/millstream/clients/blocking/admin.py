@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from millstream.clients.admin import client
+from millstream.clients.admin import admin as client
 from millstream.clients.blocking.twin import Twin, waits
-from millstream.clients.core.config import AdminSettings
+from millstream.clients.config import AdminSettings
 
 
 class Admin(Twin[client.Admin]):

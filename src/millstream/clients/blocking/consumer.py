@@ -7,14 +7,15 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Self, Unpack, final
 
-from millstream.clients import consumer, member, range_reader
 from millstream.clients.blocking.twin import Twin, calls, waits
-from millstream.clients.consumer_interceptor import ConsumerInterceptor
-from millstream.clients.core.config import ConsumerSettings
-from millstream.clients.core.consumer_arguments import AnyOffset, AnyPartition
+from millstream.clients.config import ConsumerSettings
+from millstream.clients.consumer import consumer, range_reader
+from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
+from millstream.clients.consumer.core.interceptors import ConsumerInterceptor
 from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
+from millstream.clients.group import member
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from millstream.clients.tasks import ForkedClient, WrongEventLoop
+from millstream.net.client.tasks import ForkedClient, WrongEventLoop
 
 _Result = TypeVar("_Result")
 

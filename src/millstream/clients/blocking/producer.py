@@ -12,23 +12,23 @@ import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 
-from millstream.clients import producer
 from millstream.clients.blocking.loop_thread import LoopThread
 from millstream.clients.blocking.twin import Twin, waits
-from millstream.clients.core.config import ProducerSettings
-from millstream.clients.core.interceptors import (
+from millstream.clients.config import ProducerSettings
+from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import Headers, RecordMetadata
+from millstream.clients.producer import producer
+from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,
     ProducerInterceptor,
     ProducerRecord,
 )
-from millstream.clients.core.outgoing import AnySerializer, OutgoingRecord, plain_record
-from millstream.clients.core.partitioner import PartitionChooser
-from millstream.clients.core.producer_batch import ProducerBatch
-from millstream.clients.core.serialization import LookupNeeded
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import Headers, RecordMetadata
-from millstream.clients.delivery import BatchDelivery as AsyncBatchDelivery
-from millstream.clients.delivery import PlacedRecord, Settlements
+from millstream.clients.producer.core.outgoing import AnySerializer, OutgoingRecord, plain_record
+from millstream.clients.producer.core.partitioner import PartitionChooser
+from millstream.clients.producer.core.producer_batch import ProducerBatch
+from millstream.clients.producer.delivery import BatchDelivery as AsyncBatchDelivery
+from millstream.clients.producer.delivery import PlacedRecord, Settlements
 from millstream.errors import RequestTimedOut
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Generic, Self, Unpack
 
-from millstream.clients import share_consumer
 from millstream.clients.blocking.twin import Twin, calls, waits
-from millstream.clients.core.config.share import ShareConsumerSettings
+from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.core.deserialization import AnyDeserializer
-from millstream.clients.core.share_values import AcknowledgeType
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.share import share_consumer
+from millstream.clients.share.core.values import AcknowledgeType
 
 
 class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key, Value]):

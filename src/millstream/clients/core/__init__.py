@@ -1,0 +1,1 @@
+"""What all clients share, without I/O: values, serialization, Arrow batches, names. PURE."""

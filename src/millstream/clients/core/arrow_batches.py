@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.clients.core.consumer_errors import CorruptBatch
-from millstream.clients.core.fetched import FetchedChunk, readable_front
+from millstream.clients.consumer.core.errors import CorruptBatch
+from millstream.clients.consumer.core.fetched import FetchedChunk, readable_front
 from millstream.errors import InvalidRecord, KafkaError
 from millstream.model import TopicPartition
 from millstream.records.arrow import ReadOptions, from_arrow, to_arrow
@@ -23,9 +23,9 @@ from millstream.records.transactions import AbortedTransactionFilter
 from millstream.runtime.native import load_leaf
 
 if TYPE_CHECKING:
-    from millstream.clients.core import murmur2
+    from millstream.clients.producer.core import murmur2
 else:
-    murmur2 = load_leaf("millstream.clients.core.murmur2")
+    murmur2 = load_leaf("millstream.clients.producer.core.murmur2")
 
 _RECORD_COUNT: Final = Struct(">i")
 _RECORD_COUNT_AT: Final = 57

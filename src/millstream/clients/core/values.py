@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         def with_delivery_count(self, delivery_count: int) -> ConsumerRecord[Key, Value]: ...
 
 else:
-    ConsumerRecord = load_leaf("millstream.clients.core.consumer_record").ConsumerRecord
+    ConsumerRecord = load_leaf("millstream.clients.consumer.core.consumer_record").ConsumerRecord
 
 
 class OffsetAndMetadata(NamedTuple):

@@ -16,7 +16,7 @@ from millstream.controller.result import ControllerContext
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
 from millstream.metadata.image import MetadataImage
 from millstream.model import Uuid
-from millstream.net.client_connection import ANONYMOUS
+from millstream.net.server.client_connection import ANONYMOUS
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,

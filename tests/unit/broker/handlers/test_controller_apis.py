@@ -10,7 +10,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import HANDLERS
 from millstream.errors import ProtocolError
-from millstream.net.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.frames import encode_request
 from millstream.runtime.system import SystemClock

@@ -15,7 +15,7 @@ from millstream.broker.requests.failure import NoAnswer, error_at_the_top
 from millstream.broker.requests.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage
-from millstream.net.client_connection import ANONYMOUS, ClientConnection
+from millstream.net.server.client_connection import ANONYMOUS, ClientConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse

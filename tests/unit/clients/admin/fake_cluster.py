@@ -9,12 +9,12 @@ from random import Random
 from types import SimpleNamespace
 
 from millstream.clients.admin.driver import Driver
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.api_versions import ApiVersionTable
-from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.cluster_metadata import BrokerNode, ClusterMetadata
-from millstream.clients.tasks import TaskScope
+from millstream.clients.cluster.core.cluster_metadata import BrokerNode, ClusterMetadata
 from millstream.errors import KafkaError
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.api_versions import ApiVersionTable
+from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import VERSIONS, ApiKey, Message
 
 Answer = Callable[[int, Message], Message]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from millstream.clients.admin import Admin, Results
-from millstream.clients.admin.brokers import unregister_broker
-from millstream.clients.admin.groups import delete_groups, list_groups
-from millstream.clients.admin.offsets import OffsetSpec, list_offsets
-from millstream.clients.admin.topics import NewTopic, create_topics, delete_topics
+from millstream.clients.admin.cluster.brokers import unregister_broker
+from millstream.clients.admin.groups.groups import delete_groups, list_groups
+from millstream.clients.admin.topics.offsets import OffsetSpec, list_offsets
+from millstream.clients.admin.topics.topics import NewTopic, create_topics, delete_topics
 from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import (
     ConfigError,

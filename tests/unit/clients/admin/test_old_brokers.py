@@ -21,7 +21,7 @@ from millstream.clients.admin import (
     ScramMechanism,
     UpsertScramCredential,
 )
-from millstream.clients.admin.releases import SINCE
+from millstream.clients.admin.core.releases import SINCE
 from millstream.errors import UnsupportedVersion
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey

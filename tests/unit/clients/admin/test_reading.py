@@ -17,10 +17,10 @@ from millstream.clients.admin import (
     TransactionState,
     UpsertScramCredential,
 )
-from millstream.clients.admin.log_dirs import replica_log_dirs
-from millstream.clients.admin.producers import hanging
-from millstream.clients.admin.results import NOT_ASKED, operations
-from millstream.clients.admin.scram import salted
+from millstream.clients.admin.cluster.log_dirs import replica_log_dirs
+from millstream.clients.admin.core.results import NOT_ASKED, operations
+from millstream.clients.admin.security.scram import salted
+from millstream.clients.admin.transactions.producers import hanging
 from millstream.errors import TransactionalIdNotFound
 from millstream.model import TopicPartition
 from millstream.protocol.generated.describe_log_dirs import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.admin.topic_descriptions import TopicPages
+from millstream.clients.admin.topics.descriptions import TopicPages
 from millstream.errors import KafkaError, UnknownServerError, UnknownTopicOrPartition
 from millstream.protocol.generated.describe_topic_partitions import (
     Cursor,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from millstream.clients.core.murmur2 import murmur2
+from millstream.clients.producer.core.murmur2 import murmur2
 from millstream.streams import StreamsConfig, Topology
 from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask
 from millstream.streams.serdes import string

@@ -19,13 +19,13 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
-from millstream.clients.core.backoff import Backoff
 from millstream.clients.serdes.registry.errors import (
     SchemaRegistryError,
     SchemaRegistryUnavailable,
     error_for_answer,
 )
 from millstream.errors import ConfigError
+from millstream.net.client.core.backoff import Backoff
 from millstream.runtime.system import SystemRandom
 
 T = TypeVar("T")

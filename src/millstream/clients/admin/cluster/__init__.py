@@ -1,0 +1,1 @@
+"""Admin calls on brokers, features, the quorum and replicas."""

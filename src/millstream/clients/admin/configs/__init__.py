@@ -1,0 +1,1 @@
+"""Admin calls on configs and client quotas."""

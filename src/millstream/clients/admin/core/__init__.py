@@ -1,0 +1,1 @@
+"""What an admin call is, without I/O. PURE."""

@@ -1,0 +1,108 @@
+"""The two questions that other calls need answered first: who coordinates a name, who leads a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from millstream.clients.admin.core.call import Asked, Call
+from millstream.clients.admin.core.places import AnyBroker
+from millstream.clients.admin.core.results import item_error
+from millstream.clients.cluster.cluster import CoordinatorType
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    KafkaError,
+    LeaderNotAvailable,
+    UnknownTopicOrPartition,
+)
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from millstream.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+
+_FIRST_FIND_OF_MANY: Final = 4
+
+
+def coordinator_call(kind: CoordinatorType) -> Call[str, int, FindCoordinatorResponse]:
+    """By group id, transactional id and so on the coordinator's node id."""
+
+    def build(asked: Asked[str]) -> FindCoordinatorRequest:
+        if asked.version >= _FIRST_FIND_OF_MANY:
+            return FindCoordinatorRequest(key_type=kind.value, coordinator_keys=asked.keys)
+        (name,) = asked.keys
+        return FindCoordinatorRequest(key_type=kind.value, key=name)
+
+    return Call(
+        api=ApiKey.FIND_COORDINATOR,
+        response=FindCoordinatorResponse,
+        place=AnyBroker(),
+        build=build,
+        read=_coordinators,
+        batched_since=_FIRST_FIND_OF_MANY,
+        retries=(CoordinatorNotAvailable,),
+    )
+
+
+def _coordinators(
+    response: FindCoordinatorResponse, asked: Asked[str]
+) -> dict[str, int | KafkaError]:
+    if not response.coordinators:  # before version 4
+        (name,) = asked.keys
+        return {name: _node_id(name, response.error_code, response.error_message, response.node_id)}
+    return {
+        each.key: _node_id(each.key, each.error_code, each.error_message, each.node_id)
+        for each in response.coordinators
+    }
+
+
+def _node_id(name: str, code: int, message: str | None, node_id: int) -> int | KafkaError:
+    return item_error(code, name, message) if code else node_id
+
+
+def metadata_request(topics: Iterable[str]) -> MetadataRequest:
+    """Asks without creating what is not there."""
+    return MetadataRequest(
+        topics=[MetadataRequestTopic(name=topic) for topic in topics],
+        allow_auto_topic_creation=False,
+    )
+
+
+def _leaders(
+    response: MetadataResponse, asked: Asked[TopicPartition]
+) -> dict[TopicPartition, int | KafkaError]:
+    topics = {topic.name or "": topic for topic in response.topics}
+    return {partition: _leader(partition, topics) for partition in asked.keys}
+
+
+def _leader(
+    wanted: TopicPartition, topics: Mapping[str, MetadataResponseTopic]
+) -> int | KafkaError:
+    topic = topics.get(wanted.topic)
+    if topic is not None and topic.error_code:
+        return item_error(topic.error_code, wanted)
+    for partition in topic.partitions if topic is not None else ():
+        if partition.partition_index == wanted.partition:
+            if partition.leader_id < 0:
+                return LeaderNotAvailable(f"{wanted}: {LeaderNotAvailable.sentence}")
+            return partition.leader_id
+    return UnknownTopicOrPartition(f"{wanted}: there is no such partition")
+
+
+FIND_LEADERS: Final = Call[TopicPartition, int, MetadataResponse](
+    api=ApiKey.METADATA,
+    response=MetadataResponse,
+    place=AnyBroker(),
+    build=lambda asked: metadata_request(sorted({each.topic for each in asked.keys})),
+    read=_leaders,
+    retries=(LeaderNotAvailable,),
+    doubted=(UnknownTopicOrPartition,),
+)
+"""By partition the node id of its leader."""

@@ -1,0 +1,1 @@
+"""Admin calls on groups, their members and offsets."""

@@ -1,0 +1,1 @@
+"""Admin calls on access control lists and credentials."""

@@ -1,0 +1,1 @@
+"""Admin calls on topics and their offsets."""

@@ -1,0 +1,1 @@
+"""Admin calls on transactions and producers."""

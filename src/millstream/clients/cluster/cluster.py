@@ -1,0 +1,364 @@
+"""A client's view of the whole cluster: connections by broker, fresh metadata, coordinators.
+
+Producer, Consumer and Admin each own one. Decisions (when to refresh, which version, how long to wait) are the core's;
+this module performs them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from functools import partial
+from typing import TypeVar
+
+from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata, TopicMetadata
+from millstream.clients.cluster.core.leader_news import LeaderNews
+from millstream.clients.cluster.core.metadata_state import MetadataPolicy, MetadataState
+from millstream.clients.cluster.metadata_refresh import MetadataRefresh
+from millstream.clients.config import ClientConfig
+from millstream.clients.core.client_names import named
+from millstream.clients.telemetry.telemetry import Telemetry
+from millstream.errors import (
+    BrokerNotAvailable,
+    CoordinatorNotAvailable,
+    NetworkException,
+    NotCoordinator,
+    RequestTimedOut,
+    RetriableError,
+    error_for,
+)
+from millstream.net.client.connection import AnyResponse, Connection
+from millstream.net.client.connections import AllRefused, Connections, DialPolicy, Lane
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.backoff import Backoff
+from millstream.net.client.core.traffic import Traffic
+from millstream.net.client.dialer import canonical_addresses, dialer_for
+from millstream.net.client.tasks import TaskScope
+from millstream.protocol.api import ApiKey, Message
+from millstream.protocol.generated.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from millstream.runtime import Clock, Random
+
+__all__ = ["Cluster", "CoordinatorType", "Lane"]
+
+_Result = TypeVar("_Result")
+
+_CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
+
+_CREATION_IS_OPTIONAL_VERSION = 4
+"""A broker that is asked for a topic in an earlier version creates it anyway."""
+_TRANSIENT_TOPIC_ERRORS = (3, 5)
+"""A topic that is being created answers so for a moment."""
+
+
+class CoordinatorType(Enum):
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
+
+
+MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[MetadataResponse, int]]]
+"""Asks for a picture of the cluster: the answer, and the version it came in."""
+
+
+class Cluster:
+    def __init__(
+        self,
+        config: ClientConfig,
+        scope: TaskScope,
+        clock: Clock,
+        random: Random,
+        *,
+        allow_auto_create_topics: bool = True,
+        metadata_observer: Callable[[], None] = lambda: None,
+        ask_metadata: MetadataSource | None = None,
+        retry_when_refused: bool = True,
+    ) -> None:
+        """`metadata_observer` is called after each refresh, successful or not."""
+        config = named(config)
+        self.config = config
+        self.clock = clock
+        self.random = random
+        self.backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
+        self.metadata = MetadataState(
+            MetadataPolicy(
+                max_age_ms=config.metadata_max_age_ms,
+                backoff=self.backoff,
+                rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
+                rebootstrap_trigger_ms=config.metadata_recovery_rebootstrap_trigger_ms,
+                allow_auto_create_topics=allow_auto_create_topics,
+                topic_idle_ms_max=config.topic_idle_ms_max,
+            ),
+            random,
+        )
+        self._scope = scope
+        self.traffic = Traffic()
+        self._connections = Connections(
+            dialer_for(config, self.traffic, clock, random),
+            DialPolicy(
+                setup_timeout=Backoff(
+                    config.socket_connection_setup_timeout_ms,
+                    config.socket_connection_setup_timeout_max_ms,
+                ),
+                reconnect=Backoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms),
+            ),
+            scope,
+            self.now_ms,
+            random,
+            log=_CONNECTIONS_LOG,
+        )
+        self._retry_when_refused = retry_when_refused
+        self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
+        self._ask_metadata = ask_metadata or partial(
+            _ask_broker, may_create_topics=allow_auto_create_topics
+        )
+        self._metadata_observer = metadata_observer
+        self._refresh = MetadataRefresh(
+            self.metadata,
+            scope,
+            self.now_ms,
+            self._connections,
+            ask=self._ask_any,
+            observer=self._refreshed,
+        )
+        self.telemetry = Telemetry(self, scope)
+
+    @property
+    def picture(self) -> ClusterMetadata:
+        return self.metadata.cluster
+
+    @property
+    def unreachable(self) -> str:
+        """Which addresses could not be connected to lately, and why; empty when there are none."""
+        return self._connections.why_unreachable() if self._connections.any_failed else ""
+
+    def now_ms(self) -> int:
+        return self.clock.now().monotonic_ms
+
+    def request_metadata(self) -> None:
+        """Ask for a refresh in the background."""
+        self._refresh.request()
+
+    def learn(self, news: LeaderNews) -> None:
+        """Leaders that an answer named in passing."""
+        self.metadata.replace_cluster(news.told_to(self.picture))
+
+    def use_topics(self, *topics: str) -> None:
+        self._scope.check()
+        if self.metadata.use_topics(topics, self.now_ms()):
+            self.request_metadata()
+
+    async def topic(self, name: str, deadline_ms: int) -> TopicMetadata:
+        """Raises what the brokers say of the topic, at once: that its name is invalid, or not for us. RequestTimedOut
+        when it is not there by the deadline.
+        """
+        told_before = self.metadata.version if name in self.picture.topic_errors else -1
+
+        def find() -> TopicMetadata | None:
+            code = self.picture.topic_errors.get(name)
+            fresh = self.metadata.version > told_before
+            if code is not None and code not in _TRANSIENT_TOPIC_ERRORS and fresh:
+                raise error_for(code, f"topic {name!r}: {error_for(code)}")
+            return self.picture.topics.get(name)
+
+        self.use_topics(name)
+        if told_before >= 0:
+            self.request_metadata()  # what was wrong then may be right now
+        return await self.until(
+            find, deadline_ms, f"topic {name!r} is not in the cluster's metadata"
+        )
+
+    async def until(
+        self, find: Callable[[], _Result | None], deadline_ms: int, otherwise: str
+    ) -> _Result:
+        """The first thing `find` returns, asked anew after each change of the metadata.
+
+        Raises at once what no retry changes: that we are not let in, or speak no common version.
+        """
+        return await self._refresh.until(find, deadline_ms, otherwise)
+
+    def raise_refusal(self) -> None:
+        """For who waits for something else than metadata: raises, once, why it could not be had for good; asks anew."""
+        self._refresh.raise_refusal()
+
+    async def refresh_metadata(self, deadline_ms: int) -> ClusterMetadata:
+        """Metadata that was asked for after this call."""
+        before = self.metadata.version
+        self.request_metadata()
+        return await self.until(
+            lambda: self.picture if self.metadata.version > before else None,
+            deadline_ms,
+            "the cluster's metadata could not be fetched",
+        )
+
+    async def request(
+        self,
+        node_id: int,
+        key: ApiKey,
+        request: Message,
+        response_type: type[AnyResponse],
+        *,
+        lane: Lane = Lane.MAIN,
+        timeout_ms: int | None = None,
+        version_max: int = 2**15,
+    ) -> AnyResponse:
+        connection = await self.connection(node_id, lane)
+        return await connection.request(
+            key, request, response_type, timeout_ms=timeout_ms, version_max=version_max
+        )
+
+    async def request_any(
+        self, key: ApiKey, request: Message, response_type: type[AnyResponse]
+    ) -> AnyResponse:
+        """From whichever broker answers."""
+        connection = await self.any_connection()
+        return await connection.request(key, request, response_type)
+
+    def open_connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection | None:
+        """The one there is, without waiting."""
+        node = self.picture.nodes.get(node_id)
+        return None if node is None else self._connections.open(node.address, lane)
+
+    async def connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection:
+        node = self.picture.nodes.get(node_id)
+        if node is None:
+            self.request_metadata()
+            raise NetworkException(f"broker {node_id} is not in the cluster's metadata")
+        try:
+            return await self._connections.get(node.address, lane)
+        except (NetworkException, RequestTimedOut):
+            self.request_metadata()
+            raise
+
+    async def any_connection(self) -> Connection:
+        """An open one with the least to do, else the first broker that can be reached.
+
+        Raises NoBrokerReachable; BrokerNotAvailable, which no retry follows, when every address refuses and that was
+        chosen to be the end.
+        """
+        connection = self._connections.least_loaded()
+        if connection is not None:
+            return connection
+        addresses = [node.address for node in self.picture.nodes.values()]
+        if not addresses or not self._retry_when_refused:
+            addresses += await self._bootstrap_addresses()
+        try:
+            return await self._connections.first_reachable(list(dict.fromkeys(addresses)))
+        except AllRefused as error:
+            if self._retry_when_refused:
+                raise
+            raise BrokerNotAvailable(str(error)) from error
+
+    async def coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> int:
+        """Node id of the coordinator, asked for once and remembered until `forget_coordinator`."""
+        known = self._coordinators.get((key, kind))
+        if known is not None and known in self.picture.nodes:
+            return known
+        connection = await self.any_connection()
+        response = await connection.request(
+            ApiKey.FIND_COORDINATOR,
+            _find(key, kind, connection.versions.choose(ApiKey.FIND_COORDINATOR)),
+            FindCoordinatorResponse,
+        )
+        node_id, error_code, message = _found(response)
+        if error_code:
+            raise error_for(error_code, message)
+        self._coordinators[key, kind] = node_id
+        if node_id not in self.picture.nodes:
+            await self.refresh_metadata(self.now_ms() + self.config.request_timeout_ms)
+        return node_id
+
+    def forget_coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> None:
+        self._coordinators.pop((key, kind), None)
+
+    async def with_coordinator(
+        self,
+        key: str,
+        ask: Callable[[int], Awaitable[_Result]],
+        deadline_ms: int,
+        kind: CoordinatorType = CoordinatorType.GROUP,
+    ) -> _Result:
+        """`ask` the coordinator of `key`, looking for it again when it has moved, until the deadline."""
+
+        async def attempt() -> _Result:
+            node_id = await self.coordinator(key, kind)
+            try:
+                return await ask(node_id)
+            except (NotCoordinator, CoordinatorNotAvailable, NetworkException, RequestTimedOut):
+                self.forget_coordinator(key, kind)
+                raise
+
+        return await self.retrying(attempt, deadline_ms)
+
+    async def retrying(
+        self, attempt: Callable[[], Awaitable[_Result]], deadline_ms: int
+    ) -> _Result:
+        """Repeat `attempt` with growing waits while it raises RetriableError; the last error at the deadline."""
+        failures = 0
+        cause: RetriableError | None = None
+        while True:
+            remaining_ms = deadline_ms - self.now_ms()
+            try:
+                async with asyncio.timeout(max(0, remaining_ms) / 1000):
+                    return await attempt()
+            except TimeoutError as error:
+                before = f"; the last attempt before ended with: {cause}" if cause else ""
+                raise RequestTimedOut(f"the time limit of the call is over{before}") from error
+            except RetriableError as error:
+                cause = error
+                failures += 1
+                wait_ms = self.backoff.delay_ms(failures, self.random)
+                if self.now_ms() + wait_ms >= deadline_ms:
+                    raise
+                await asyncio.sleep(wait_ms / 1000)
+
+    def wake_waiters(self) -> None:
+        """The metadata task is gone: those who wait for it must look at the scope."""
+        self._refresh.wake_waiters()
+
+    async def close(self) -> None:
+        """Connections only; tasks are the scope's. What the broker wants to know last is told before."""
+        try:
+            await self.telemetry.terminate()
+        finally:
+            await self._connections.close()
+
+    async def _ask_any(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:
+        return await self._ask_metadata(await self.any_connection(), request)
+
+    def _refreshed(self) -> None:
+        self.telemetry.start()
+        self._metadata_observer()
+
+    async def _bootstrap_addresses(self) -> list[Address]:
+        if self.config.client_dns_lookup == "use_all_dns_ips":
+            return list(self.config.bootstrap_servers)
+        return await canonical_addresses(self.config.bootstrap_servers)
+
+
+async def _ask_broker(
+    connection: Connection, request: MetadataRequest, *, may_create_topics: bool
+) -> tuple[MetadataResponse, int]:
+    version = connection.versions.choose(ApiKey.METADATA)
+    if version < _CREATION_IS_OPTIONAL_VERSION and may_create_topics:
+        request.allow_auto_topic_creation = True
+    return await connection.request(ApiKey.METADATA, request, MetadataResponse), version
+
+
+def _find(key: str, kind: CoordinatorType, version: int) -> FindCoordinatorRequest:
+    if version >= 4:
+        return FindCoordinatorRequest(key_type=kind.value, coordinator_keys=[key])
+    return FindCoordinatorRequest(key=key, key_type=kind.value)
+
+
+def _found(response: FindCoordinatorResponse) -> tuple[int, int, str | None]:
+    """(node id, error code, message); the answer's shape changed in version 4."""
+    if response.coordinators:
+        first = response.coordinators[0]
+        return first.node_id, first.error_code, first.error_message
+    return response.node_id, response.error_code, response.error_message

@@ -1,0 +1,1 @@
+"""The cluster's metadata, and when it is to be asked for. PURE."""

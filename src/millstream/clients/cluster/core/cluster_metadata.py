@@ -1,0 +1,139 @@
+"""What a client believes of the cluster: an immutable picture and how a Metadata response changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from millstream.model import NO_LEADER_EPOCH, ZERO_UUID, TopicPartition, Uuid
+from millstream.net.client.core.addresses import Address
+from millstream.protocol.generated.metadata import MetadataResponse, MetadataResponseTopic
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerNode:
+    node_id: int
+    address: Address
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """`leader` is -1 while there is none; `leader_epoch` is -1 when the broker did not say."""
+
+    partition: int
+    leader: int
+    leader_epoch: int = NO_LEADER_EPOCH
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    offline_replicas: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    name: str
+    topic_id: Uuid = ZERO_UUID
+    is_internal: bool = False
+    partitions: Mapping[int, PartitionMetadata] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMetadata:
+    """`topic_errors` holds the code of every topic that was asked for and could not be described."""
+
+    cluster_id: str | None = None
+    controller_id: int = -1
+    nodes: Mapping[int, BrokerNode] = field(default_factory=dict)
+    topics: Mapping[str, TopicMetadata] = field(default_factory=dict)
+    topic_errors: Mapping[str, int] = field(default_factory=dict)
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
+        topic = self.topics.get(topic_partition.topic)
+        return None if topic is None else topic.partitions.get(topic_partition.partition)
+
+    def leader(self, topic_partition: TopicPartition) -> int | None:
+        """The leader's node id, or None while unknown or unreachable by what we know."""
+        partition = self.partition(topic_partition)
+        if partition is None or partition.leader not in self.nodes:
+            return None
+        return partition.leader
+
+    def with_response(
+        self, response: MetadataResponse, *, complete: bool, epochs_reliable: bool = True
+    ) -> ClusterMetadata:
+        """The picture after `response`; topics it does not mention stay, unless it is `complete`.
+
+        Leader epochs that are not reliable are as good as not told.
+        """
+        topics = {} if complete else dict(self.topics)
+        errors = {} if complete else dict(self.topic_errors)
+        for described in response.topics:
+            name = described.name
+            if name is None:
+                continue
+            errors.pop(name, None)
+            if described.error_code:
+                errors[name] = described.error_code
+                topics.pop(name, None)
+            else:
+                topics[name] = _topic(
+                    described, self.topics.get(name), epochs_reliable=epochs_reliable
+                )
+        return ClusterMetadata(
+            cluster_id=response.cluster_id,
+            controller_id=response.controller_id,
+            nodes={
+                b.node_id: BrokerNode(b.node_id, Address(b.host, b.port), b.rack)
+                for b in response.brokers
+            },
+            topics=topics,
+            topic_errors=errors,
+        )
+
+    def with_leader(
+        self, topic_partition: TopicPartition, leader: int, leader_epoch: int
+    ) -> ClusterMetadata:
+        """The picture after a response named a newer leader (KIP-951); unchanged when ours is as new."""
+        known = self.partition(topic_partition)
+        if known is None or leader_epoch <= known.leader_epoch or leader not in self.nodes:
+            return self
+        topic = self.topics[topic_partition.topic]
+        partitions = dict(topic.partitions)
+        partitions[known.partition] = replace(known, leader=leader, leader_epoch=leader_epoch)
+        return replace(
+            self, topics={**self.topics, topic.name: replace(topic, partitions=partitions)}
+        )
+
+    def with_nodes(self, nodes: Mapping[int, BrokerNode]) -> ClusterMetadata:
+        return replace(self, nodes={**self.nodes, **nodes})
+
+
+def _topic(
+    described: MetadataResponseTopic, known: TopicMetadata | None, *, epochs_reliable: bool
+) -> TopicMetadata:
+    """A leader epoch never goes back: a lagging broker's answer does not replace what we know better (KIP-320)."""
+    recreated = known is not None and known.topic_id != described.topic_id
+    known_partitions = known.partitions if known is not None and not recreated else {}
+    partitions = {}
+    for part in described.partitions:
+        fresh = PartitionMetadata(
+            part.partition_index,
+            part.leader_id,
+            part.leader_epoch if epochs_reliable else NO_LEADER_EPOCH,
+            tuple(part.replica_nodes),
+            tuple(part.isr_nodes),
+            tuple(part.offline_replicas),
+        )
+        old = known_partitions.get(fresh.partition)
+        stale = (
+            old is not None
+            and fresh.leader_epoch != NO_LEADER_EPOCH
+            and fresh.leader_epoch < old.leader_epoch
+        )
+        partitions[fresh.partition] = old if old is not None and stale else fresh
+    return TopicMetadata(
+        described.name or "",
+        described.topic_id,
+        described.is_internal,
+        dict(sorted(partitions.items())),
+    )

@@ -1,0 +1,111 @@
+"""One call at a time: whoever uses a consumer meanwhile is told so, and may interrupt the call that is waiting.
+
+A listener or callback that the call itself runs may use the consumer: what runs in the call's context belongs to it,
+also when it crosses to another thread and back, because contexts travel along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from millstream.clients.consumer.core.errors import WakeupError
+from millstream.clients.core.misuse import ConcurrentUse
+from millstream.errors import MillstreamError
+
+_CALLS: ContextVar[tuple[object, ...]] = ContextVar("calls under way", default=())
+
+
+class CallGuard:
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._call: object | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._interruption: MillstreamError | None = None
+        """Raised by the call under way, or else by the next one that may wait."""
+        self._cancelled = False
+        self._shielded = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def check(self) -> None:
+        """Raises ConcurrentUse while a call that is not ours is under way."""
+        if self._call is not None and self._call not in _CALLS.get():
+            raise ConcurrentUse(
+                f"another task or thread is using this {self._owner}; wait for its call, or end it with wakeup()"
+            )
+
+    @contextlib.contextmanager
+    def call(self) -> Iterator[None]:
+        """Around what may wait. Raises ConcurrentUse, and WakeupError when `interrupt` ended it."""
+        self.check()
+        if self._call is not None:
+            yield  # called by a listener that the outer call waits for
+            return
+        self._raise_interruption()
+        self._call = object()
+        self._task = task = asyncio.current_task()
+        assert task is not None, "calls run in tasks"
+        cancelling = task.cancelling()
+        token = _CALLS.set((*_CALLS.get(), self._call))
+        self._idle.clear()
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self._cancelled and task.uncancel() <= cancelling:
+                self._cancelled = False
+                self._raise_interruption()
+            raise
+        finally:
+            if self._cancelled:
+                self._cancelled = False
+                task.uncancel()
+            _CALLS.reset(token)
+            self._call = self._task = None
+            self._idle.set()
+
+    @contextlib.contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Around the application's own code, which is not interrupted: what waits next is."""
+        self._shielded += 1
+        try:
+            yield
+        finally:
+            self._shielded -= 1
+
+    def check_interruption(self) -> None:
+        """Before waiting: raises what could not be raised before."""
+        if not self._shielded:
+            self._raise_interruption()
+
+    def wake_up(self) -> None:
+        """End the call that is waiting with WakeupError; when there is none, the next one."""
+        self._interruption = self._interruption or WakeupError("woken up by wakeup()")
+        self._cancel()
+
+    async def end_other_calls(self, error: MillstreamError) -> None:
+        """Interrupt the call of somebody else until there is none."""
+        while self._call is not None and self._call not in _CALLS.get():
+            self._interruption = error
+            self._cancel()
+            await self._idle.wait()
+        self._interruption = None
+
+    async def until_idle(self) -> None:
+        await self._idle.wait()
+
+    def _cancel(self) -> None:
+        """Not from inside the call: a task that cancels itself is cancelled at whatever it does next."""
+        task = self._task
+        if self._shielded or self._cancelled or task in (None, asyncio.current_task()):
+            return
+        assert task is not None, "checked above"
+        self._cancelled = True
+        task.cancel()
+
+    def _raise_interruption(self) -> None:
+        error, self._interruption = self._interruption, None
+        if error is not None:
+            raise error

@@ -1,0 +1,593 @@
+"""The asyncio consumer: records and Arrow batches out of topics.
+
+Owns what the application calls, and the order of things inside poll(): callbacks, auto-commit, rebalances, records.
+Fetching runs in the background (`fetching`), membership in `classic_member` and `consumer_member`, commits in `commits`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Generic, Self, Unpack
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.config import ConsumerConfig, ConsumerSettings
+from millstream.clients.config.settings import parse_settings
+from millstream.clients.consumer.auto_commit import AutoCommit
+from millstream.clients.consumer.call_guard import CallGuard
+from millstream.clients.consumer.commits import CommitCallback, Commits
+from millstream.clients.consumer.committed_offsets import fetch_committed
+from millstream.clients.consumer.core import arguments
+from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
+from millstream.clients.consumer.core.interceptors import ConsumerInterceptor, ConsumerInterceptors
+from millstream.clients.consumer.core.metrics import ConsumerMetrics
+from millstream.clients.consumer.core.offset_reset import (
+    EARLIEST,
+    EARLIEST_TIMESTAMP,
+    LATEST,
+    LATEST_TIMESTAMP,
+    OffsetReset,
+)
+from millstream.clients.consumer.core.partition_state import PartitionState
+from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.consumer.offset_lookup import lookup_offsets
+from millstream.clients.consumer.reading import ArrowRecords, Reading
+from millstream.clients.consumer.subscribing import Subscribing
+from millstream.clients.core.client_names import described, first_of, named
+from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.serialization import RecordDeserializationError
+from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import (
+    ConsumerGroupMetadata,
+    ConsumerRecord,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+)
+from millstream.clients.group.member import RebalanceListener
+from millstream.clients.group.shielded_listener import ShieldedListener
+from millstream.errors import KafkaError, RequestTimedOut
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import ClientClosed, TaskScope
+from millstream.runtime.system import SystemClock, SystemRandom
+
+_LOG = logging.getLogger(__name__)
+
+_POLL_MS = 1_000
+_CLOSE_MS = 30_000
+
+
+class Consumer(Generic[Key, Value]):
+    """Use as `async with Consumer(bootstrap_servers=..., group_id=...) as consumer`, or call `close()` in the end.
+
+    Settings are keyword arguments with Kafka's names: see ConsumerConfig. One task at a time may use a consumer; only
+    `wakeup()` and `close()` may be called while another is in a call. Keys and values are bytes unless a deserializer
+    is given: an object with `deserialize(topic, data, headers)` or `decode(data)`, or a function of bytes.
+    """
+
+    def __init__(
+        self,
+        *,
+        key_deserializer: AnyDeserializer[Key] | None = None,
+        value_deserializer: AnyDeserializer[Value] | None = None,
+        interceptors: Sequence[ConsumerInterceptor[Key, Value]] | None = None,
+        **settings: Unpack[ConsumerSettings],
+    ) -> None:
+        config = named(parse_settings(ConsumerConfig, settings))
+        self.config = config
+        self._scope = TaskScope("consumer", self._background_failed)
+        self._guard = CallGuard("consumer")
+        self._subscription = SubscriptionState()
+        interceptor_chain = ConsumerInterceptors(interceptors or ())
+        reader: RecordReader[Key, Value] | None = None
+        if key_deserializer is not None or value_deserializer is not None:
+            skipped = self._skipped if config.deserialization_error == "skip" else None
+            reader = RecordReader(key_deserializer, value_deserializer, skipped)
+        self._cluster = Cluster(
+            config,
+            self._scope,
+            SystemClock(),
+            SystemRandom(),
+            allow_auto_create_topics=config.allow_auto_create_topics,
+            metadata_observer=self._observe_metadata,
+        )
+        self._fetching = Fetching(config, self._cluster, self._subscription, self._scope)
+        self._subscribing = Subscribing(
+            config,
+            self._cluster,
+            self._subscription,
+            self._fetching,
+            self._scope,
+            before_giving_up=self._commit_before_giving_up,
+        )
+        self._reading = Reading(
+            self._cluster,
+            self._fetching,
+            self._subscription,
+            self._scope,
+            interceptors=interceptor_chain,
+            reader=reader,
+        )
+        self._commits = Commits(
+            self._cluster,
+            self._scope,
+            self._subscribing.committing_group,
+            interceptor_chain.on_commit,
+        )
+        self._auto_commit: AutoCommit | None = None
+        if config.enable_auto_commit and config.group_id is not None:
+            self._auto_commit = AutoCommit(
+                self._cluster, self._commits, self._returned, config.auto_commit_interval_ms
+            )
+        self._closing = False
+        self._closed = asyncio.Event()
+
+    def __repr__(self) -> str:
+        return described(
+            self,
+            self.config,
+            is_closed=self._scope.is_closed,
+            group_id=self.config.group_id,
+            topics=first_of(self._subscription.topics),
+            assignment=first_of(self._subscription.partitions),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leaves the group. After an exception nothing is committed: what was being processed may not be done."""
+        await self.close(commit=error is None)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ConsumerRecord[Key, Value]:
+        """The next record; waits as long as it takes. Asking for it says that the one before is processed."""
+        while (record := self.next_at_hand()) is None:
+            self._reading.undelivered.add(await self.poll())
+        return record
+
+    def next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
+        """The next record if iteration has it already."""
+        self._guard.check()
+        return self._reading.undelivered.next()
+
+    # ---- what to read
+
+    def assign(self, partitions: Iterable[AnyPartition]) -> None:
+        """Read these partitions, and no others; no group decides. None at all is `unsubscribe`."""
+        self._check()
+        wanted = arguments.topic_partitions(partitions)
+        held = set(self._subscription.partitions)
+        self._reading.undelivered.give_back(held)
+        if not wanted:
+            self._subscribing.unsubscribe_soon()
+            return
+        if self._auto_commit is not None and held:
+            self._auto_commit.soon()
+        self._subscribing.assign(wanted)
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """Read the partitions that the group gives us of `topics`, or of all topics whose whole name `pattern` matches.
+
+        Takes the place of an earlier subscription; an empty list of topics is `unsubscribe`. With group_protocol
+        consumer a `pattern` given as text is matched by the broker, in RE2's language; a compiled one is matched here.
+        """
+        self._check()
+        if (topics is None) == (pattern is None):
+            raise IllegalState("subscribe() takes either topics or a pattern")
+        if listener is not None and not isinstance(listener, RebalanceListener):
+            raise TypeError(f"listener must be a RebalanceListener, got {listener!r}")
+        shielded = listener and ShieldedListener(listener, self._guard)
+        if pattern is not None:
+            self._subscribing.subscribe_pattern(pattern, shielded)
+        elif names := arguments.topic_names(topics or ()):
+            self._subscribing.subscribe(names, shielded)
+        else:
+            self._reading.undelivered.give_back(self._subscription.partitions)
+            self._subscribing.unsubscribe_soon()
+
+    async def unsubscribe(self) -> None:
+        """Leave the group, forget assignment and positions."""
+        self._check()
+        with self._guard.call():
+            await self._subscribing.unsubscribe()
+            self._reading.undelivered.drop_given_up()
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read now: those of `assign`, or those that the group gave us by the last poll().
+
+        Empty before the first poll() of a subscriber. A copy: changing it changes nothing. Raises ClientClosed.
+        """
+        self._check()
+        return set(self._subscription.partitions)
+
+    def subscription(self) -> set[str]:
+        """The names of the subscribed topics; of a pattern those that it matches so far. Empty after `assign`.
+
+        Empty too where the coordinator matches the pattern: which topics those are shows in `assignment()`. A copy.
+        """
+        self._check()
+        return set(self._subscription.topics)
+
+    # ---- reading
+
+    async def poll(
+        self, *, max_records: int | None = None, timeout_ms: int = _POLL_MS
+    ) -> list[ConsumerRecord[Key, Value]]:
+        """Records as soon as there are any, at most `max_records`; empty after `timeout_ms`.
+
+        Rebalances, their listener, callbacks and auto-commit run inside this call. It says that everything returned
+        before has been processed. Raises WakeupError after `wakeup()`, OffsetOutOfRange and its kinds where
+        auto_offset_reset is none, CorruptBatch and RecordDeserializationError for what cannot be read, and
+        authorization errors. Cancelled or failed, it has lost nothing.
+        """
+        count_max = self.config.max_poll_records
+        if max_records is not None:
+            count_max = arguments.record_count(max_records)
+        deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
+        self._check()
+        with self._guard.call():
+            while True:
+                await self._look_after_group(deadline_ms)
+                records = await self._reading.take(count_max, deadline_ms)
+                if records or not await self._wait_for_data(deadline_ms):
+                    return records
+
+    async def poll_arrow(
+        self, *, timeout_ms: int = _POLL_MS, headers: bool = False
+    ) -> list[ArrowRecords]:
+        """Everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
+
+        Like `poll`, but no Python object is made per record, and deserializers and interceptors are not asked. The
+        column `headers` is there when asked for.
+        """
+        deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
+        self._check()
+        with self._guard.call():
+            while True:
+                await self._look_after_group(deadline_ms)
+                batches = await self._reading.take_arrow(
+                    check_crcs=self.config.check_crcs, headers=headers
+                )
+                if batches or not await self._wait_for_data(deadline_ms):
+                    return batches
+
+    def wakeup(self) -> None:
+        """End the call that is waiting with WakeupError, or else the next one. The one method for other tasks."""
+        if not self._closing:
+            self._guard.wake_up()
+
+    def pause(self, partitions: Iterable[AnyPartition]) -> None:
+        """Return nothing of these partitions until `resume`; positions and membership stay."""
+        states = self._states(partitions)
+        self._reading.undelivered.give_back(state.topic_partition for state in states)
+        for state in states:
+            state.paused = True
+
+    def resume(self, partitions: Iterable[AnyPartition]) -> None:
+        """Return records of these partitions again, from where they were paused. Raises IllegalState for one not assigned."""
+        for state in self._states(partitions):
+            state.paused = False
+        self._fetching.wake()
+
+    def paused(self) -> set[TopicPartition]:
+        """The assigned partitions that `pause` was called for. A copy."""
+        self._check()
+        return {tp for tp, state in self._subscription.partitions.items() if state.paused}
+
+    # ---- positions
+
+    def seek(self, partition: AnyPartition, offset: AnyOffset) -> None:
+        """The next record returned is the first at or after `offset`, whatever was committed or fetched.
+
+        With an OffsetAndMetadata that has a leader epoch, it is checked that the log was not truncated since (KIP-320).
+        """
+        target = arguments.position(offset)
+        state = self._state(partition)
+        self._reading.undelivered.give_back((state.topic_partition,))
+        state.seek(target.offset, target.leader_epoch)
+        self._fetching.wake()
+
+    def seek_to_beginning(self, *partitions: AnyPartition) -> None:
+        """All assigned partitions when none is named."""
+        self._seek_to(partitions, EARLIEST)
+
+    def seek_to_end(self, *partitions: AnyPartition) -> None:
+        """All assigned partitions when none is named."""
+        self._seek_to(partitions, LATEST)
+
+    async def position(self, partition: AnyPartition, timeout_ms: int | None = None) -> int:
+        """The offset of the next record that poll() returns."""
+        deadline_ms = self._deadline(timeout_ms)
+        state = self._state(partition)
+        undelivered = self._reading.undelivered.first_offsets().get(state.topic_partition)
+        if undelivered is not None:
+            return undelivered
+        with self._guard.call():
+            self._fetching.wake()
+            while state.position is None:
+                if state.error is not None:
+                    error, state.error = state.error, None
+                    raise error
+                remaining_ms = deadline_ms - self._cluster.now_ms()
+                if remaining_ms <= 0:
+                    raise RequestTimedOut(
+                        f"the position of {state.topic_partition} could not be determined in time"
+                    )
+                await self._fetching.wait_for_news(remaining_ms)
+                self._scope.check()
+            return state.position
+
+    def high_watermark(self, partition: AnyPartition) -> int | None:
+        """As of the last fetch; None before the first."""
+        value = self._state(partition).high_watermark
+        return None if value < 0 else value
+
+    def lag(self, partition: AnyPartition) -> int | None:
+        """Records between the position and the end (at read_committed of what is decided), as of the last fetch.
+
+        None before the first. The Java client's currentLag.
+        """
+        return self._lag(self._state(partition))
+
+    def metrics(self) -> ConsumerMetrics:
+        """What was counted so far, and how far behind the position of each partition is. Any task may ask."""
+        states = self._subscription.partitions.values()
+        lags = {state.topic_partition: self._lag(state) for state in states}
+        known = {tp: lag for tp, lag in lags.items() if lag is not None}
+        return ConsumerMetrics(replace(self._fetching.counters), known)
+
+    async def beginning_offsets(
+        self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset of the first record that is still there, for each partition; they need not be assigned.
+
+        Of an empty partition it is its end. `timeout_ms` covers retries, and is default_api_timeout_ms when left out;
+        after it RequestTimedOut is raised, or the error of a partition, such as UnknownTopicOrPartition.
+        """
+        wanted = arguments.topic_partitions(partitions)
+        found = await self._lookup(dict.fromkeys(wanted, EARLIEST_TIMESTAMP), timeout_ms)
+        return {tp: result.offset for tp, result in found.items()}
+
+    async def end_offsets(
+        self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset behind the last record; at read_committed behind the last stable one."""
+        wanted = arguments.topic_partitions(partitions)
+        found = await self._lookup(dict.fromkeys(wanted, LATEST_TIMESTAMP), timeout_ms)
+        return {tp: result.offset for tp, result in found.items()}
+
+    async def offsets_for_times(
+        self, timestamps_ms: Mapping[TopicPartition, int], timeout_ms: int | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after each time; None when there is none."""
+        found = await self._lookup(arguments.search_times(timestamps_ms), timeout_ms)
+        return {tp: result if result.offset >= 0 else None for tp, result in found.items()}
+
+    async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
+        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        self._check()
+        return await self._cluster.telemetry.client_instance_id(timeout_ms)
+
+    async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[int]:
+        """The numbers of the topic's partitions, 0 and up.
+
+        Raises RequestTimedOut where the topic is not there after `timeout_ms` (default_api_timeout_ms), and InvalidTopic or
+        TopicAuthorizationFailed at once.
+        """
+        self._check()
+        with self._guard.call():
+            return list((await self._cluster.topic(topic, self._deadline(timeout_ms))).partitions)
+
+    # ---- commits
+
+    async def commit(
+        self,
+        offsets: Mapping[TopicPartition, AnyOffset] | None = None,
+        *,
+        timeout_ms: int | None = None,
+    ) -> None:
+        """Store `offsets`, or the positions of everything returned so far, with the group. The Java client's commitSync.
+
+        Works for assigned consumers too, without membership. Retries what may go away. Raises CommitFailed when the
+        group went on without us, RebalanceInProgress when poll() must join first, and the first error of a partition.
+        """
+        self._check()
+        self._subscribing.group_id()
+        chosen = self._returned() if offsets is None else arguments.positions(offsets)
+        deadline_ms = self._deadline(timeout_ms)
+        with self._guard.call():
+            await self._subscribing.end_unsubscribing()
+            await self._commits.commit(chosen, deadline_ms)
+            await self._run_callbacks()
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, AnyOffset] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """As `commit`, but in the background and without a retry. A later poll(), commit() or close() runs `callback`.
+
+        Commits are sent in the order they were asked for. Without a callback a failure is logged.
+        """
+        self._check()
+        self._subscribing.group_id()
+        chosen = self._returned() if offsets is None else arguments.positions(offsets)
+        self._commits.commit_soon(chosen, callback)
+
+    async def committed(
+        self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed for each partition: the offset to read next, or None where there is no commit.
+
+        They need not be assigned. Waits for the outcome of a transaction that is about to commit. Raises ConfigError without
+        a group_id, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the first error of a partition.
+        """
+        self._check()
+        wanted = arguments.topic_partitions(partitions)
+        group_id = self._subscribing.group_id()
+        deadline_ms = self._deadline(timeout_ms)
+        with self._guard.call():
+            found = await fetch_committed(self._cluster, group_id, wanted, deadline_ms)
+        results: dict[TopicPartition, OffsetAndMetadata | None] = {}
+        for partition in wanted:
+            result = found.get(partition)
+            if isinstance(result, KafkaError):
+                raise result
+            results[partition] = result
+        return results
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who this consumer is in its group, for `Producer.send_offsets_to_transaction`. Raises ConfigError without a group_id.
+
+        Before the first poll() of a subscriber, and after `assign`, it is no member: generation -1.
+        """
+        return self._subscribing.group_metadata()
+
+    async def close(self, *, commit: bool = True, timeout_ms: int = _CLOSE_MS) -> None:
+        """Commit (with auto-commit), leave the group, stop fetching, disconnect. Idempotent.
+
+        Any task may call it: a call that is waiting ends with ClientClosed. After `timeout_ms` commit and leaving are
+        given up, and everything is let go.
+        """
+        limit_ms = arguments.timeout(timeout_ms)
+        if self._closing:
+            await self._closed.wait()
+            return
+        self._closing = True
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                await self._guard.end_other_calls(ClientClosed("consumer is closed"))
+                with self._guard.call():
+                    await self._leave(commit=commit)
+        except TimeoutError:
+            _LOG.warning("not left within %d ms; the group will notice", limit_ms)
+        finally:
+            try:
+                await self._scope.close()
+            finally:
+                await self._cluster.close()
+                self._closed.set()
+
+    # ---- inside poll()
+
+    async def _look_after_group(self, deadline_ms: int) -> None:
+        self._scope.check()
+        await self._run_callbacks()
+        if self._auto_commit is not None:
+            self._auto_commit.poll()
+        await self._subscribing.poll(deadline_ms)
+        self._reading.undelivered.drop_given_up()
+
+    async def _wait_for_data(self, deadline_ms: int) -> bool:
+        """False when the time is over. Raises what a partition's fetch ended with."""
+        self._cluster.raise_refusal()
+        self._fetching.records.raise_error()
+        self._guard.check_interruption()
+        self._fetching.wake()
+        remaining_ms = deadline_ms - self._cluster.now_ms()
+        if remaining_ms <= 0:
+            await asyncio.sleep(0)
+            return False
+        await self._fetching.wait_for_news(self._subscribing.turn_ms(remaining_ms))
+        return True
+
+    async def _run_callbacks(self) -> None:
+        if self._commits.has_finished:
+            with self._guard.shielded():
+                await self._commits.run_callbacks()
+
+    async def _commit_before_giving_up(self) -> None:
+        if self._auto_commit is not None:
+            await self._auto_commit.before_giving_up()
+
+    # ---- inside
+
+    def _background_failed(self) -> None:
+        self._cluster.wake_waiters()
+        self._fetching.announce()
+
+    def _observe_metadata(self) -> None:
+        self._fetching.observe_metadata()
+        self._fetching.announce()
+
+    def _skipped(self, error: RecordDeserializationError) -> None:
+        self._fetching.counters.records_skipped += 1
+        _LOG.warning("passed over (deserialization_error skip): %s", error)
+
+    def _check(self) -> None:
+        self._guard.check()
+        self._scope.check()
+
+    def _returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The positions behind everything that poll() and iteration have returned."""
+        undelivered = self._reading.undelivered.first_offsets()
+        positions = {}
+        for topic_partition, state in self._subscription.partitions.items():
+            offset = undelivered.get(topic_partition, state.position)
+            if offset is not None:
+                positions[topic_partition] = OffsetAndMetadata(offset, "", state.leader_epoch)
+        return positions
+
+    async def _leave(self, *, commit: bool) -> None:
+        if commit:
+            await self._commit_before_giving_up()
+        await self._subscribing.leave()
+        await self._commits.settle()
+        await self._run_callbacks()
+
+    def _lag(self, state: PartitionState) -> int | None:
+        end = state.last_stable_offset if self._fetching.read_committed else state.high_watermark
+        undelivered = self._reading.undelivered.first_offsets()
+        position = undelivered.get(state.topic_partition, state.position)
+        return None if end < 0 or position is None else max(0, end - position)
+
+    def _state(self, partition: AnyPartition) -> PartitionState:
+        self._check()
+        return self._subscription.state(arguments.topic_partition(partition))
+
+    def _states(self, partitions: Iterable[AnyPartition]) -> list[PartitionState]:
+        self._check()
+        return [self._subscription.state(tp) for tp in arguments.topic_partitions(partitions)]
+
+    def _seek_to(self, partitions: tuple[AnyPartition, ...], reset: OffsetReset) -> None:
+        states = self._states(partitions or tuple(self._subscription.partitions))
+        self._reading.undelivered.give_back(state.topic_partition for state in states)
+        for state in states:
+            state.seek_to_reset(reset)
+        self._fetching.wake()
+
+    async def _lookup(
+        self, timestamps: Mapping[TopicPartition, int], timeout_ms: int | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        self._check()
+        deadline_ms = self._deadline(timeout_ms)
+        with self._guard.call():
+            return await lookup_offsets(
+                self._cluster,
+                timestamps,
+                read_committed=self._fetching.read_committed,
+                deadline_ms=deadline_ms,
+            )
+
+    def _deadline(self, timeout_ms: int | None) -> int:
+        limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        return self._cluster.now_ms() + arguments.timeout(limit)

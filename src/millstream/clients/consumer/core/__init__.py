@@ -1,0 +1,1 @@
+"""What a consumer decides: subscriptions, positions, fetches, records. PURE."""

@@ -1,0 +1,111 @@
+"""Where a consumer stands in one partition, and what it has fetched of it ahead.
+
+Two positions: `position` is the next offset poll() will return, `fetch_offset` the next one to ask a broker for. What
+lies between is in `chunks`. A seek starts a new `generation`, so that answers to older questions are recognised and
+dropped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from millstream.clients.consumer.core.fetched import DecodedBatch, FetchedChunk
+from millstream.clients.consumer.core.offset_reset import OffsetReset
+from millstream.errors import KafkaError
+from millstream.model import NO_LEADER_EPOCH, ZERO_UUID, TopicPartition, Uuid
+
+
+class ReadReplica(NamedTuple):
+    """A follower near us that the leader told us to fetch from (KIP-392), until we should ask the leader again."""
+
+    node_id: int
+    until_ms: int
+
+
+@dataclass(slots=True, eq=False)
+class PartitionState:
+    topic_partition: TopicPartition
+    position: int | None = None
+    leader_epoch: int = NO_LEADER_EPOCH
+    """Of the last record before `position`; goes into commits."""
+    fetch_offset: int | None = None
+    fetch_epoch: int = NO_LEADER_EPOCH
+    """Of the last batch before `fetch_offset`."""
+    validated_epoch: int = NO_LEADER_EPOCH
+    """The leader of this epoch has the log up to `fetch_offset` as we read it (KIP-320)."""
+    topic_id: Uuid = ZERO_UUID
+    """Of the topic that the positions belong to; zero until something was asked for."""
+    reset: OffsetReset | None = None
+    """Ask ListOffsets for a position."""
+    committed_wanted: bool = False
+    """Ask the group for a position before anything else."""
+    asked_generation: int = -1
+    """The generation for which somebody is being asked for a position, or to confirm it."""
+    read_replica: ReadReplica | None = None
+    awaits_metadata: bool = False
+    """The broker asked last was the wrong one, or not ready: wait for newer metadata."""
+    paused: bool = False
+    generation: int = 0
+    chunks: deque[FetchedChunk] = field(default_factory=deque)
+    decoded: DecodedBatch | None = None
+    decoded_index: int = 0
+    buffered_bytes: int = 0
+    last_turn: int = 0
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    error: KafkaError | None = None
+    """To be raised by the next poll()."""
+
+    def seek(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
+        self._start_over()
+        self.position = self.fetch_offset = offset
+        self.leader_epoch = self.fetch_epoch = leader_epoch
+
+    def seek_to_reset(self, reset: OffsetReset) -> None:
+        """To where the leader says that `reset` is."""
+        self._start_over()
+        self.reset = reset
+
+    def seek_to_committed(self) -> None:
+        """To where the group stands."""
+        self._start_over()
+        self.committed_wanted = True
+
+    def fetch_again(self) -> None:
+        """Forget what was fetched ahead."""
+        assert self.position is not None, "what was fetched has a position"
+        self.seek(self.position, self.leader_epoch)
+
+    @property
+    def is_asking(self) -> bool:
+        return self.asked_generation == self.generation
+
+    @property
+    def has_fetched(self) -> bool:
+        decoded = self.decoded
+        return bool(self.chunks) or (decoded is not None and self.decoded_index < decoded.count)
+
+    def needs_validation(self, leader_epoch: int) -> bool:
+        """The leader has changed since the batch before `fetch_offset` was written: does its log still hold it?"""
+        return NO_LEADER_EPOCH < self.fetch_epoch < leader_epoch != self.validated_epoch
+
+    def drop_chunk(self) -> None:
+        """The first chunk was read to its end, or is not wanted."""
+        chunk = self.chunks.popleft()
+        self.buffered_bytes -= len(chunk.records)
+        self.decoded, self.decoded_index = None, 0
+        self.position = max(self.position or 0, chunk.next_offset)
+
+    def _start_over(self) -> None:
+        self.generation += 1
+        self.chunks.clear()
+        self.decoded, self.decoded_index = None, 0
+        self.buffered_bytes = 0
+        self.position = self.fetch_offset = None
+        self.leader_epoch = self.fetch_epoch = self.validated_epoch = NO_LEADER_EPOCH
+        self.reset = None
+        self.committed_wanted = False
+        self.error = None

@@ -1,0 +1,220 @@
+"""Who has to be asked before a partition can be fetched, and what the answers mean.
+
+A partition without a position gets one from its group's committed offset, else from where `auto_offset_reset` points.
+One whose leader has changed is fetched again only after the new leader confirmed that its log still holds what was read
+(KIP-320). Every leader is asked on its own, so that a broker that is down keeps back its own partitions only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
+from millstream.clients.consumer.core.errors import LogTruncation, NoOffsetForPartition
+from millstream.clients.consumer.core.offset_reset import OffsetReset
+from millstream.clients.consumer.core.partition_state import PartitionState
+from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
+from millstream.errors import KafkaError
+from millstream.model import TopicPartition
+
+_LOG = logging.getLogger(__name__)
+
+Generations = Mapping[TopicPartition, int]
+
+
+class EpochEnd(NamedTuple):
+    """Where the leader's log leaves the largest epoch that is not above the one asked for; -1 when it knows none."""
+
+    leader_epoch: int
+    end_offset: int
+
+
+class EpochQuestion(NamedTuple):
+    """Does the log of the leader of `current_leader_epoch` go up to `offset` at `leader_epoch`?"""
+
+    current_leader_epoch: int
+    leader_epoch: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedQuery:
+    """For the group's coordinator."""
+
+    generations: Generations
+
+
+@dataclass(frozen=True, slots=True)
+class ResetQuery:
+    """ListOffsets for a leader."""
+
+    node_id: int
+    generations: Generations
+    resets: Mapping[TopicPartition, OffsetReset]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochQuery:
+    """OffsetForLeaderEpoch for a leader."""
+
+    node_id: int
+    generations: Generations
+    questions: Mapping[TopicPartition, EpochQuestion]
+
+
+PositionQuery = CommittedQuery | ResetQuery | EpochQuery
+
+
+class Positions:
+    def __init__(self, subscription: SubscriptionState, reset: OffsetReset | None) -> None:
+        """`reset` None: what has no position is an error."""
+        self._subscription = subscription
+        self._reset = reset
+        self.metadata_wanted = False
+
+    def want(self, state: PartitionState, *, has_group: bool) -> None:
+        """A new partition: start where the group stands if there is one, else as auto_offset_reset says."""
+        if has_group:
+            state.seek_to_committed()
+        else:
+            self._without_offset(state)
+
+    def plan(self, cluster: ClusterMetadata) -> list[PositionQuery]:
+        """What nobody is being asked yet. `finish` each when its partitions may be asked about again."""
+        committed: list[PartitionState] = []
+        resets: dict[int, dict[TopicPartition, OffsetReset]] = {}
+        questions: dict[int, dict[TopicPartition, EpochQuestion]] = {}
+        for topic_partition, state in self._subscription.partitions.items():
+            if state.is_asking or state.error is not None:
+                continue
+            if state.committed_wanted:
+                committed.append(state)
+                continue
+            leader = cluster.partition(topic_partition)
+            if leader is None or leader.leader not in cluster.nodes:
+                self.metadata_wanted = self.metadata_wanted or state.reset is not None
+            elif state.reset is not None:
+                resets.setdefault(leader.leader, {})[topic_partition] = state.reset
+            elif state.fetch_offset is not None and state.needs_validation(leader.leader_epoch):
+                questions.setdefault(leader.leader, {})[topic_partition] = EpochQuestion(
+                    leader.leader_epoch, state.fetch_epoch, state.fetch_offset
+                )
+            elif state.position is None:
+                self._without_offset(state)
+        queries: list[PositionQuery] = []
+        if committed:
+            queries.append(CommittedQuery(self._ask(state.topic_partition for state in committed)))
+        queries += [ResetQuery(node, self._ask(asked), asked) for node, asked in resets.items()]
+        queries += [EpochQuery(node, self._ask(asked), asked) for node, asked in questions.items()]
+        return queries
+
+    def is_unanswered(self, query: PositionQuery) -> bool:
+        """Somebody will have to be asked again; better not at once."""
+        return any(
+            state.position is None or self._is_unsure(query, state) for state in self._asked(query)
+        )
+
+    def finish(self, query: PositionQuery) -> None:
+        """Partitions that got no answer may be asked about again."""
+        for state in self._asked(query):
+            state.asked_generation = -1
+
+    def handle_committed(
+        self, query: CommittedQuery, found: Mapping[TopicPartition, OffsetAndMetadata | KafkaError]
+    ) -> None:
+        for state in self._asked(query):
+            committed = found.get(state.topic_partition)
+            if isinstance(committed, KafkaError):
+                state.error = committed
+            elif committed is not None:
+                state.seek(committed.offset, committed.leader_epoch)
+            else:
+                self._without_offset(state)
+
+    def handle_offsets(
+        self, query: ResetQuery, found: Mapping[TopicPartition, OffsetAndTimestamp | KafkaError]
+    ) -> None:
+        for state in self._asked(query):
+            offset = found.get(state.topic_partition)
+            if isinstance(offset, KafkaError):
+                self._handle_error(state, offset)
+            elif offset is not None:
+                state.seek(offset.offset, offset.leader_epoch)
+
+    def handle_epochs(
+        self, query: EpochQuery, found: Mapping[TopicPartition, EpochEnd | KafkaError]
+    ) -> None:
+        for state in self._asked(query):
+            end = found.get(state.topic_partition)
+            if isinstance(end, KafkaError):
+                self._handle_error(state, end)
+            elif end is not None:
+                self._handle_end(state, query.questions[state.topic_partition], end)
+
+    def handle_unsupported(self, query: EpochQuery) -> None:
+        """A broker that knows nothing of epochs has to be believed."""
+        for state in self._asked(query):
+            state.validated_epoch = query.questions[state.topic_partition].current_leader_epoch
+
+    def handle_failure(self, query: PositionQuery, error: KafkaError) -> None:
+        """The whole request failed."""
+        for state in self._asked(query):
+            self._handle_error(state, error)
+
+    def _ask(self, partitions: Iterable[TopicPartition]) -> Generations:
+        generations = {}
+        for topic_partition in partitions:
+            state = self._subscription.partitions[topic_partition]
+            state.asked_generation = generations[topic_partition] = state.generation
+        return generations
+
+    def _asked(self, query: PositionQuery) -> list[PartitionState]:
+        """The query's partitions, but for those given up or sought since."""
+        found = self._subscription.partitions
+        return [
+            state
+            for topic_partition, generation in query.generations.items()
+            if (state := found.get(topic_partition)) is not None and state.generation == generation
+        ]
+
+    def _is_unsure(self, query: PositionQuery, state: PartitionState) -> bool:
+        if not isinstance(query, EpochQuery):
+            return False
+        return state.needs_validation(query.questions[state.topic_partition].current_leader_epoch)
+
+    def _handle_error(self, state: PartitionState, error: KafkaError) -> None:
+        if error.retriable:
+            self.metadata_wanted = True
+        else:
+            state.error = error
+
+    def _without_offset(self, state: PartitionState) -> None:
+        if self._reset is not None:
+            state.seek_to_reset(self._reset)
+        else:
+            state.error = NoOffsetForPartition(
+                f"{state.topic_partition} has no committed offset and auto_offset_reset is none; seek to where to start"
+            )
+
+    def _handle_end(self, state: PartitionState, asked: EpochQuestion, end: EpochEnd) -> None:
+        if (state.fetch_epoch, state.fetch_offset) != (asked.leader_epoch, asked.offset):
+            return  # a fetch was answered in between: the question is asked again
+        known = end.leader_epoch >= 0 and end.end_offset >= 0
+        if known and end.end_offset >= asked.offset:
+            state.validated_epoch = asked.current_leader_epoch
+        elif state.position != asked.offset:
+            state.fetch_again()  # what was fetched ahead is gone; is what was returned?
+        elif self._reset is None:
+            diverging = OffsetAndMetadata(end.end_offset, "", end.leader_epoch) if known else None
+            state.error = LogTruncation(state.topic_partition, asked.offset, diverging)
+        else:
+            _LOG.warning("%s: the log was cut below offset %d", state.topic_partition, asked.offset)
+            if known:
+                state.seek(end.end_offset, end.leader_epoch)
+                state.validated_epoch = asked.current_leader_epoch
+            else:
+                state.seek_to_reset(self._reset)

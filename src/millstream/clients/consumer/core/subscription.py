@@ -1,0 +1,93 @@
+"""Which partitions a consumer reads, and who decided that: the caller, or a group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+
+from millstream.clients.consumer.core.partition_state import PartitionState
+from millstream.clients.core.misuse import IllegalState
+from millstream.model import TopicPartition
+
+__all__ = ["SubscriptionState", "SubscriptionType"]
+
+
+class SubscriptionType(Enum):
+    NONE = "none"
+    ASSIGNED = "assigned"
+    TOPICS = "topics"
+    PATTERN = "pattern"
+    """Matched here, against the names of all topics."""
+    REGEX = "regex"
+    """Matched by the coordinator (KIP-848)."""
+
+
+class SubscriptionState:
+    def __init__(self) -> None:
+        self.type = SubscriptionType.NONE
+        self.topics: frozenset[str] = frozenset()
+        self.pattern: re.Pattern[str] | None = None
+        self.regex: str | None = None
+        self.partitions: dict[TopicPartition, PartitionState] = {}
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """The caller chooses. Positions of partitions that stay are kept."""
+        if self.is_subscribed:
+            raise IllegalState("the consumer has subscribed; call unsubscribe() before assign()")
+        self.type = SubscriptionType.ASSIGNED
+        self.set_partitions(partitions)
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        self._subscribe(SubscriptionType.TOPICS)
+        self.topics = frozenset(topics)
+
+    def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
+        self._subscribe(SubscriptionType.PATTERN)
+        self.pattern = pattern
+
+    def subscribe_regex(self, regex: str) -> None:
+        """For the coordinator to match; which topics those are shows in the assignment only."""
+        self._subscribe(SubscriptionType.REGEX)
+        self.regex = regex
+
+    def match_pattern(self, topics: Iterable[str]) -> bool:
+        """Take the topics of the cluster that the pattern matches; True when they changed."""
+        assert self.pattern is not None, "only a pattern subscription is matched"
+        matching = frozenset(topic for topic in topics if self.pattern.fullmatch(topic))
+        changed = matching != self.topics
+        self.topics = matching
+        return changed
+
+    def unsubscribe(self) -> None:
+        self.type = SubscriptionType.NONE
+        self.topics = frozenset()
+        self.pattern = None
+        self.regex = None
+        self.partitions = {}
+
+    def set_partitions(self, partitions: Iterable[TopicPartition]) -> None:
+        self.partitions = {
+            tp: self.partitions.get(tp) or PartitionState(tp) for tp in dict.fromkeys(partitions)
+        }
+
+    @property
+    def is_subscribed(self) -> bool:
+        return self.type not in (SubscriptionType.NONE, SubscriptionType.ASSIGNED)
+
+    def state(self, topic_partition: TopicPartition) -> PartitionState:
+        state = self.partitions.get(topic_partition)
+        if state is None:
+            raise IllegalState(f"{topic_partition} is not assigned to this consumer")
+        return state
+
+    def _subscribe(self, type_: SubscriptionType) -> None:
+        """The new subscription takes the place of the old one; partitions stay until the group decides."""
+        if self.type is SubscriptionType.ASSIGNED:
+            raise IllegalState(
+                "partitions are assigned by hand; call unsubscribe() before subscribe()"
+            )
+        self.type = type_
+        self.topics = frozenset()
+        self.pattern = None
+        self.regex = None

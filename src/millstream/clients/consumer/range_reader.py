@@ -1,0 +1,244 @@
+"""Exact ranges of a partition as Arrow batches, fast: for readers that plan their own offsets, such as Spark's tasks.
+
+No group, no position kept between calls. While one answer is turned into Arrow the next one travels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.config import ConsumerConfig, ConsumerSettings
+from millstream.clients.config.settings import parse_settings
+from millstream.clients.consumer.core.fetched import FetchedChunk, next_offset_of, partition_error
+from millstream.clients.consumer.offset_lookup import lookup_offsets
+from millstream.clients.core.client_names import described
+from millstream.errors import (
+    KafkaError,
+    OffsetOutOfRange,
+    RequestTimedOut,
+    UnknownServerError,
+    error_for,
+)
+from millstream.model import ZERO_UUID, TopicPartition
+from millstream.net.client.tasks import TaskScope
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from millstream.runtime.system import SystemClock, SystemRandom
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PARTITION_FETCH_BYTES = 8 * 1024 * 1024
+_LAST_VERSION_BY_NAME = 12
+
+
+class RangeReader:
+    """Settings are a Consumer's; fetches are 8 MiB unless max_partition_fetch_bytes says otherwise.
+
+    Keep one per process and reuse it: connections and metadata stay. Several reads may run at the same time.
+    """
+
+    def __init__(self, **settings: Unpack[ConsumerSettings]) -> None:
+        settings.setdefault("max_partition_fetch_bytes", _PARTITION_FETCH_BYTES)
+        self.config = parse_settings(ConsumerConfig, settings)
+        self._read_committed = self.config.isolation_level == "read_committed"
+        self._scope = TaskScope("range reader")
+        self._cluster = Cluster(
+            self.config,
+            self._scope,
+            SystemClock(),
+            SystemRandom(),
+            allow_auto_create_topics=False,
+        )
+
+    def __repr__(self) -> str:
+        return described(self, self.config, is_closed=self._scope.is_closed)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the reads that are going on and disconnect. Idempotent."""
+        try:
+            await self._scope.close()
+        finally:
+            await self._cluster.close()
+
+    async def read(
+        self,
+        topic: str,
+        partition: int,
+        start_offset: int,
+        end_offset: int,
+        *,
+        headers: bool = False,
+        timeout_ms: int | None = None,
+    ) -> AsyncIterator[pa.RecordBatch]:
+        """The records with start_offset <= offset < end_offset, in order, in batches that are not empty.
+
+        Columns: key, value (binary), offset, timestamp (int64, ms), and headers when asked for. Offsets that hold no
+        record (compacted, control) are passed over. Waits for records that are not written yet. Raises
+        OffsetOutOfRange when the start is no longer, or not yet, in the log, RequestTimedOut after `timeout_ms`
+        (default_api_timeout_ms) without progress, and CorruptBatch where a batch cannot be read.
+        """
+        from millstream.clients.core.arrow_batches import readable_rows, rows_before
+
+        topic_partition = TopicPartition(topic, partition)
+        patience_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        position = start_offset
+        fetch: asyncio.Task[FetchedChunk] | None = None
+        try:
+            while position < end_offset:
+                if fetch is None:
+                    fetch = self._start(topic_partition, position, patience_ms)
+                chunk = await fetch
+                fetch = None
+                at, position = position, chunk.next_offset
+                if position < end_offset:
+                    fetch = self._start(topic_partition, position, patience_ms)
+                records, broken = readable_rows(
+                    chunk,
+                    topic_partition,
+                    at,
+                    check_crcs=self.config.check_crcs,
+                    headers=headers,
+                )
+                records = rows_before(records, end_offset)
+                if records.num_rows:
+                    yield records
+                if broken is not None and broken.offset < end_offset:
+                    raise broken
+        finally:
+            if fetch is not None:
+                fetch.cancel()
+
+    async def offsets(
+        self, topic: str, timestamp: int, timeout_ms: int | None = None
+    ) -> dict[int, int]:
+        """By partition: the first offset at or after `timestamp` (ms), -1 for the end, -2 for the start.
+
+        The end where no record is that late.
+        """
+        limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        deadline_ms = self._cluster.now_ms() + limit
+        metadata = await self._cluster.topic(topic, deadline_ms)
+        partitions = [TopicPartition(topic, partition) for partition in metadata.partitions]
+        found = await lookup_offsets(
+            self._cluster,
+            dict.fromkeys(partitions, timestamp),
+            read_committed=self._read_committed,
+            deadline_ms=deadline_ms,
+        )
+        late = [tp for tp, result in found.items() if result.offset < 0]
+        ends = await lookup_offsets(
+            self._cluster,
+            dict.fromkeys(late, -1),
+            read_committed=self._read_committed,
+            deadline_ms=deadline_ms,
+        )
+        return {tp.partition: ends.get(tp, result).offset for tp, result in found.items()}
+
+    def _start(
+        self, topic_partition: TopicPartition, offset: int, patience_ms: int
+    ) -> asyncio.Task[FetchedChunk]:
+        self._scope.check()
+        return self._scope.start(
+            self._fetch(topic_partition, offset, patience_ms),
+            f"fetch {topic_partition}",
+            awaited=True,
+        )
+
+    async def _fetch(
+        self, topic_partition: TopicPartition, offset: int, patience_ms: int
+    ) -> FetchedChunk:
+        """Long polls until something is there."""
+        deadline_ms = self._cluster.now_ms() + patience_ms
+
+        async def attempt() -> FetchedChunk:
+            while True:
+                answer = await self._ask_leader(topic_partition, offset, deadline_ms)
+                records = answer.records or memoryview(b"")
+                assert isinstance(records, memoryview), "decoded records are views of their frame"
+                if (next_offset := next_offset_of(records, offset)) > offset:
+                    aborted = answer.aborted_transactions if self._read_committed else None
+                    return FetchedChunk(
+                        records,
+                        next_offset,
+                        [(entry.first_offset, entry.producer_id) for entry in aborted or ()],
+                    )
+
+        try:
+            return await self._cluster.retrying(attempt, deadline_ms)
+        except RequestTimedOut as error:
+            raise RequestTimedOut(
+                f"{topic_partition}: no record at or after offset {offset} within {patience_ms} ms: {error}"
+            ) from error
+
+    async def _ask_leader(
+        self, topic_partition: TopicPartition, offset: int, deadline_ms: int
+    ) -> PartitionData:
+        topic = await self._cluster.topic(topic_partition.topic, deadline_ms)
+        leader = await self._cluster.until(
+            lambda: self._cluster.picture.leader(topic_partition),
+            deadline_ms,
+            f"{topic_partition} has no leader",
+        )
+        known = self._cluster.picture.partition(topic_partition)
+        entry = FetchPartition(
+            partition=topic_partition.partition,
+            current_leader_epoch=-1 if known is None else known.leader_epoch,
+            fetch_offset=offset,
+            partition_max_bytes=self.config.max_partition_fetch_bytes,
+        )
+        request = FetchRequest(
+            max_wait_ms=self.config.fetch_max_wait_ms,
+            min_bytes=self.config.fetch_min_bytes,
+            max_bytes=self.config.fetch_max_bytes,
+            isolation_level=int(self._read_committed),
+            topics=[FetchTopic(topic=topic.name, topic_id=topic.topic_id, partitions=[entry])],
+            rack_id=self.config.client_rack,
+        )
+        response = await self._cluster.request(
+            leader,
+            ApiKey.FETCH,
+            request,
+            FetchResponse,
+            lane=Lane.FETCH,
+            version_max=_LAST_VERSION_BY_NAME if topic.topic_id == ZERO_UUID else 2**15,
+        )
+        return self._checked(topic_partition, offset, response)
+
+    def _checked(
+        self, topic_partition: TopicPartition, offset: int, response: FetchResponse
+    ) -> PartitionData:
+        if response.error_code:
+            raise error_for(response.error_code)
+        if not response.responses or not response.responses[0].partitions:
+            raise UnknownServerError(f"the broker's answer leaves {topic_partition} out")
+        answer = response.responses[0].partitions[0]
+        if answer.error_code == OffsetOutOfRange.code:
+            raise OffsetOutOfRange(f"{topic_partition}: offset {offset} is not in the log")
+        if answer.error_code:
+            error: KafkaError = partition_error(answer.error_code, topic_partition)
+            if error.retriable:
+                self._cluster.request_metadata()
+            raise error
+        return answer

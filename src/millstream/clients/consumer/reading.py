@@ -1,0 +1,134 @@
+"""Takes what was fetched, in the form that the application wants it, and keeps what could not be given out.
+
+Records pass deserializers, then interceptors. A call that is cancelled here gives its records to the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Generic, NamedTuple
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.consumer.core.interceptors import ConsumerInterceptors
+from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.consumer.core.undelivered import Undelivered
+from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.core.deserialization import RecordReader
+from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import ConsumerRecord
+from millstream.net.client.tasks import TaskScope
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ArrowRecords(NamedTuple):
+    """Records of one partition as columns: key, value (binary), offset (int64), timestamp (ms), headers."""
+
+    topic: str
+    partition: int
+    records: pa.RecordBatch
+    next_offset: int
+    """Where reading goes on; may lie beyond the last record."""
+
+
+class Reading(Generic[Key, Value]):
+    def __init__(
+        self,
+        cluster: Cluster,
+        fetching: Fetching,
+        subscription: SubscriptionState,
+        scope: TaskScope,
+        *,
+        interceptors: ConsumerInterceptors[Key, Value],
+        reader: RecordReader[Key, Value] | None,
+    ) -> None:
+        self._cluster = cluster
+        self._fetching = fetching
+        self._subscription = subscription
+        self._scope = scope
+        self._interceptors = interceptors
+        self._reader = reader
+        self._look_up_task: asyncio.Task[None] | None = None
+        self.undelivered: Undelivered[Key, Value] = Undelivered(subscription)
+
+    async def take(self, count_max: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
+        """What is there, without waiting for more; waits until the deadline for what a deserializer must look up."""
+        while not self.undelivered:
+            try:
+                records = self._fetching.records.take(count_max, self._reader)
+            except LookupNeeded as needed:
+                if not await self._look_up(needed, deadline_ms):
+                    return []
+            else:
+                if not records:
+                    return []
+                self._fetching.counters.records_consumed += len(records)
+                records = self._interceptors.on_consume(records)
+                try:
+                    await self._fetching.send_next()
+                except asyncio.CancelledError:
+                    self.undelivered.add(records)
+                    raise
+                return records
+        return self.undelivered.take(count_max)
+
+    async def take_arrow(self, *, check_crcs: bool, headers: bool) -> list[ArrowRecords]:
+        """All chunks that are there. What cannot be read ends it, and is raised when nothing stands before it."""
+        self.undelivered.give_back(self._subscription.partitions)
+        partitions = self._subscription.partitions.values()
+        before = [(state, state.position, state.leader_epoch) for state in partitions]
+        batches = self._arrow_batches(check_crcs=check_crcs, headers=headers)
+        if batches:
+            try:
+                await self._fetching.send_next()
+            except asyncio.CancelledError:
+                for state, position, leader_epoch in before:
+                    if position is not None and position != state.position:
+                        state.seek(position, leader_epoch)
+                raise
+        return batches
+
+    def _arrow_batches(self, *, check_crcs: bool, headers: bool) -> list[ArrowRecords]:
+        from millstream.clients.core.arrow_batches import readable_rows
+
+        batches: list[ArrowRecords] = []
+        fetched = self._fetching.records
+        while (item := fetched.next_chunk()) is not None:
+            state, start, chunk = item
+            rows, broken = readable_rows(
+                chunk, state.topic_partition, start, check_crcs=check_crcs, headers=headers
+            )
+            if broken is not None and not rows.num_rows and not batches:
+                raise broken
+            next_offset = chunk.next_offset if broken is None else max(start, broken.offset)
+            if rows.num_rows:
+                self._fetching.counters.records_consumed += rows.num_rows
+                batches.append(ArrowRecords(*state.topic_partition, rows, next_offset))
+            if broken is not None:
+                state.position = next_offset  # the rest is met again by the next call
+                break
+            fetched.finish_chunk(state)
+        return batches
+
+    async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
+        """What a deserializer must first learn. Goes on behind a poll() that is too short for it."""
+        assert self._reader is not None, "deserializers ask for look-ups"
+        if self._look_up_task is None:
+            self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
+        remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
+        done, _ = await asyncio.wait((self._look_up_task,), timeout=remaining_ms / 1000)
+        if not done:
+            return False
+        task, self._look_up_task = self._look_up_task, None
+        self._scope.check()
+        try:
+            task.result()
+        except Exception as error:
+            raise self._reader.look_up_failed(error) from error
+        return True
+
+
+async def _learn(needed: LookupNeeded) -> None:
+    await needed.look_up()

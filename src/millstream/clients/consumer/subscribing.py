@@ -1,0 +1,156 @@
+"""What a consumer was told to read, and its membership in the group that decides which part of it is its own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.config import ConsumerConfig
+from millstream.clients.consumer.core.errors import CommitFailed
+from millstream.clients.consumer.core.subscription import SubscriptionState, SubscriptionType
+from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.group.classic_member import ClassicMember
+from millstream.clients.group.consumer_member import ConsumerMember
+from millstream.clients.group.member import Member, RebalanceListener
+from millstream.errors import ConfigError
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+
+
+class Subscribing:
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        cluster: Cluster,
+        subscription: SubscriptionState,
+        fetching: Fetching,
+        scope: TaskScope,
+        *,
+        before_giving_up: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`before_giving_up` is awaited while the partitions are still ours."""
+        self._config = config
+        self._cluster = cluster
+        self._subscription = subscription
+        self._fetching = fetching
+        self._scope = scope
+        self._before_giving_up = before_giving_up
+        self._member: Member | None = None
+        self._unsubscribe_task: asyncio.Task[None] | None = None
+
+    def assign(self, wanted: Sequence[TopicPartition]) -> None:
+        self._check_not_unsubscribing()
+        before = set(self._subscription.partitions)
+        self._subscription.assign(wanted)
+        for topic_partition, state in self._subscription.partitions.items():
+            if topic_partition not in before:
+                self._fetching.want_position(state)
+        self._cluster.use_topics(*{tp.topic for tp in wanted})
+        self._fetching.wake()
+
+    def subscribe(self, topics: Sequence[str], listener: RebalanceListener | None) -> None:
+        self._check_may_subscribe()
+        self._subscription.subscribe(topics)
+        self._cluster.metadata.use_all_topics(False)
+        self._cluster.use_topics(*topics)
+        self._join(listener)
+
+    def subscribe_pattern(
+        self, pattern: str | re.Pattern[str], listener: RebalanceListener | None
+    ) -> None:
+        self._check_may_subscribe()
+        if isinstance(pattern, str) and self._config.group_protocol == "consumer":
+            self._subscription.subscribe_regex(pattern)
+        else:
+            self._subscription.subscribe_pattern(re.compile(pattern))
+            self._cluster.metadata.use_all_topics(True)
+            self._cluster.request_metadata()
+        self._join(listener)
+
+    async def poll(self, deadline_ms: int) -> None:
+        """Take part in the group, as far as it goes until the deadline."""
+        await self.end_unsubscribing()
+        if self._subscription.type is SubscriptionType.NONE:
+            raise IllegalState("nothing to read: call subscribe() or assign() first")
+        if self._member is not None:
+            await self._member.poll(deadline_ms, self._before_giving_up)
+
+    def turn_ms(self, remaining_ms: int) -> int:
+        """How much of `remaining_ms` may be waited before the group is looked at again."""
+        if self._member is None:
+            return remaining_ms
+        return min(remaining_ms, self._member.next_turn_ms())
+
+    async def unsubscribe(self) -> None:
+        await self.end_unsubscribing()
+        await self._unsubscribe()
+
+    def unsubscribe_soon(self) -> None:
+        """For a subscription to nothing: leaving takes time that a plain method does not have."""
+        if self._member is None:
+            self._forget()
+        elif self._unsubscribe_task is None:
+            self._unsubscribe_task = self._scope.start(
+                self._unsubscribe(), "unsubscribe", awaited=True
+            )
+
+    async def end_unsubscribing(self) -> None:
+        if self._unsubscribe_task is not None:
+            await asyncio.wait((self._unsubscribe_task,))
+            task, self._unsubscribe_task = self._unsubscribe_task, None
+            task.result()
+
+    async def leave(self) -> None:
+        """For good. Assigned partitions need no leaving."""
+        await self.end_unsubscribing()
+        if self._member is not None:
+            await self._member.leave()
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        if self._member is not None:
+            return self._member.metadata()
+        return ConsumerGroupMetadata(self.group_id())
+
+    def committing_group(self) -> ConsumerGroupMetadata:
+        """Raises CommitFailed for a subscriber who is not a member: nobody could tell whose offsets those are."""
+        group = self.group_metadata()
+        if self._subscription.is_subscribed and group.generation_id < 0:
+            raise CommitFailed("not a member of the group at the moment; call poll() to join it")
+        return group
+
+    def group_id(self) -> str:
+        if self._config.group_id is None:
+            raise ConfigError("this needs group_id: committed offsets belong to a group")
+        return self._config.group_id
+
+    def _check_may_subscribe(self) -> None:
+        if self._config.group_id is None:
+            raise ConfigError("subscribe() needs group_id; without a group use assign()")
+        self._check_not_unsubscribing()
+
+    def _check_not_unsubscribing(self) -> None:
+        if self._unsubscribe_task is not None:
+            raise IllegalState("the consumer is leaving its group; await unsubscribe() first")
+
+    def _join(self, listener: RebalanceListener | None) -> None:
+        if self._member is None:
+            chosen = ConsumerMember if self._config.group_protocol == "consumer" else ClassicMember
+            self._member = chosen(
+                self._config, self._cluster, self._subscription, self._fetching, self._scope
+            )
+        self._member.subscribed(listener)
+
+    async def _unsubscribe(self) -> None:
+        if self._member is not None:
+            await self._before_giving_up()
+            member, self._member = self._member, None
+            await member.leave()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._cluster.metadata.use_all_topics(False)
+        self._subscription.unsubscribe()

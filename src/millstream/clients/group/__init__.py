@@ -1,0 +1,1 @@
+"""Membership in groups of consumers, by either protocol."""

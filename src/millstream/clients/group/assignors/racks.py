@@ -1,0 +1,35 @@
+"""Whether racks matter to an assignment, and who is near a partition (KIP-881)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
+from millstream.clients.group.assignors.assignment import MemberSubscription
+
+
+def replica_racks(picture: ClusterMetadata, topic: str) -> list[frozenset[str]]:
+    """Of each partition of a known topic, in order."""
+    racks = {node_id: node.rack for node_id, node in picture.nodes.items() if node.rack}
+    partitions = picture.topics[topic].partitions
+    return [
+        frozenset(racks[node_id] for node_id in partitions[index].replicas if node_id in racks)
+        for index in sorted(partitions)
+    ]
+
+
+def member_racks(members: Mapping[str, MemberSubscription]) -> dict[str, str]:
+    """Of the members that said where they are."""
+    return {member: said.rack for member, said in members.items() if said.rack}
+
+
+def racks_matter(racks: Iterable[str], partitions: Iterable[frozenset[str]]) -> bool:
+    """False when no member is near any replica, or when every partition has replicas on all the racks there are."""
+    distinct = set(partitions)
+    everywhere = frozenset().union(*distinct)
+    return not everywhere.isdisjoint(racks) and distinct != {everywhere}
+
+
+def is_near(rack: str | None, replicas: frozenset[str]) -> bool:
+    """Who did not say where it is, is near everything."""
+    return rack is None or rack in replicas

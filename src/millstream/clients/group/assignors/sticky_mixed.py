@@ -1,0 +1,162 @@
+"""Sticky assignment where members want different topics: as even as the subscriptions allow, moving little.
+
+1. Members keep what they hold and still want (where racks matter: what is near them).
+2. What is free goes, topics with few takers first, to the member with least that wants it (near ones first).
+3. Partitions move from members with more to those with at least two less, until none can. If that made nothing more
+   even, it is undone.
+
+As in Java's sticky assignors, down to the order, except where Java's follows a hash, or gives a partition to a former
+owner that does not want its topic any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from millstream.clients.group.assignors.assignment import Assignment, MemberSubscription
+from millstream.clients.group.assignors.claims import Claims
+from millstream.clients.group.assignors.loads import Loads
+from millstream.clients.group.assignors.movements import Movements
+from millstream.clients.group.assignors.racks import is_near
+from millstream.model import TopicPartition
+
+Topics = Mapping[str, Sequence[frozenset[str]]]
+
+
+def assign_mixed(
+    topics: Topics,
+    members: Mapping[str, MemberSubscription],
+    claims: Claims,
+    racks: Mapping[str, str],
+) -> Assignment:
+    """`racks` of members, empty unless they matter."""
+    takers = {
+        topic: frozenset(m for m, said in members.items() if topic in said.topics)
+        for topic in topics
+    }
+    owners, had_to_give_up = _keep(topics, takers, claims, racks)
+    loads = Loads(dict.fromkeys(members, 0))
+    for owner in owners.values():
+        loads.add(owner, 1)
+    balancing = _Balancing(topics, takers, claims.before, owners, loads, Movements())
+    balancing.run(racks, may_spare_held=not had_to_give_up)
+    assignment: Assignment = {member: [] for member in members}
+    for partition in sorted(balancing.owners):
+        assignment[balancing.owners[partition]].append(partition)
+    return assignment
+
+
+def _keep(
+    topics: Topics, takers: Mapping[str, frozenset[str]], claims: Claims, racks: Mapping[str, str]
+) -> tuple[dict[TopicPartition, str], bool]:
+    """Owners to begin with, and whether somebody had to give something up."""
+    owners: dict[TopicPartition, str] = {}
+    had_to_give_up = False
+    for member, held in claims.kept.items():
+        for partition in held:
+            replicas = topics[partition.topic][partition.partition]
+            if member in takers[partition.topic] and is_near(racks.get(member), replicas):
+                owners[partition] = member
+            else:
+                had_to_give_up = True
+    return owners, had_to_give_up
+
+
+@dataclass(slots=True)
+class _Balancing:
+    topics: Topics
+    takers: Mapping[str, frozenset[str]]
+    before: Mapping[TopicPartition, str]
+    owners: dict[TopicPartition, str]
+    loads: Loads
+    movements: Movements
+
+    def run(self, racks: Mapping[str, str], *, may_spare_held: bool) -> None:
+        from_nothing = not self.owners
+        free = [partition for partition in self._everything() if partition not in self.owners]
+        left = self._hand_out(free, racks) if racks else free
+        self._hand_out(left, {})
+        for member in self._settled():
+            self.loads.remove(member)
+        before, imbalance = dict(self.owners), self.loads.imbalance()
+        if may_spare_held:
+            self._even_out(partition for partition in free if self._can_move(partition))
+        moved = self._even_out(p for p in self._everything() if self._can_move(p))
+        if moved and not from_nothing and self.loads.imbalance() >= imbalance:
+            self.owners = before
+
+    def _everything(self) -> list[TopicPartition]:
+        """Topics with few takers first."""
+        return [
+            TopicPartition(topic, index)
+            for topic in sorted(self.topics, key=lambda topic: (len(self.takers[topic]), topic))
+            for index in range(len(self.topics[topic]))
+        ]
+
+    def _hand_out(
+        self, free: Iterable[TopicPartition], racks: Mapping[str, str]
+    ) -> list[TopicPartition]:
+        """Returns what nobody near takes."""
+        left: list[TopicPartition] = []
+        near: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        for partition in free:
+            takers = self.takers[partition.topic]
+            if racks:
+                replicas = self.topics[partition.topic][partition.partition]
+                place = (partition.topic, replicas)
+                if place not in near:
+                    near[place] = frozenset(m for m in takers if is_near(racks.get(m), replicas))
+                takers = near[place]
+            member = self.loads.least(takers)
+            if member is None:
+                left.append(partition)
+            else:
+                self.owners[partition] = member
+                self.loads.add(member, 1)
+        return left
+
+    def _can_move(self, partition: TopicPartition) -> bool:
+        return len(self.takers[partition.topic]) > 1
+
+    def _settled(self) -> list[str]:
+        """Members that can neither get nor give: they have all they want, and nobody else wants it."""
+        wanted = dict.fromkeys(self.loads, 0)
+        for topic, takers in self.takers.items():
+            for member in takers:
+                wanted[member] += len(self.topics[topic])
+        holders = {owner for partition, owner in self.owners.items() if self._can_move(partition)}
+        return [m for m in wanted if self.loads[m] == wanted[m] and m not in holders]
+
+    def _even_out(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Pass after pass, until nothing moves. Every move brings two loads closer, so this ends."""
+        movable = list(partitions)
+        moved_any = False
+        moved = True
+        while moved:
+            moved = False
+            for partition in movable:
+                taker = self._better_owner(partition)
+                if taker is not None:
+                    self._move(partition, taker)
+                    moved = moved_any = True
+        return moved_any
+
+    def _better_owner(self, partition: TopicPartition) -> str | None:
+        """Somebody with at least two less: the one who had it before, or else the one with least."""
+        load = self.loads[self.owners[partition]]
+        former = self.before.get(partition)
+        takers = self.takers[partition.topic]
+        if former in takers and former in self.loads and load > self.loads[former] + 1:
+            return former
+        least = self.loads.least(takers)
+        assert least is not None, "who holds a partition wants its topic"
+        return least if load > self.loads[least] + 1 else None
+
+    def _move(self, wanted: TopicPartition, taker: str) -> None:
+        partition = self.movements.to_move(wanted, self.owners[wanted], taker)
+        giver = self.owners[partition]
+        self.movements.record(partition, giver, taker)
+        self.owners[partition] = taker
+        self.loads.add(giver, -1)
+        self.loads.add(taker, 1)

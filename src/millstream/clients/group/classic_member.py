@@ -1,0 +1,336 @@
+"""Membership as it is lived: joining when poll() is called, heartbeats in between, callbacks to the application.
+
+Rebalances happen inside poll() only, so the application is never working on a record whose partition is taken away
+behind its back. Joining itself runs in a task of its own: a poll with a short time limit returns, a cancelled one
+loses nothing, and the next one finds the group further on. What is said is decided in `core.group_membership`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.config import ConsumerConfig
+from millstream.clients.consumer.core.subscription import SubscriptionState
+from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.group.assignors.racks import replica_racks
+from millstream.clients.group.assignors.registry import chosen_assignors
+from millstream.clients.group.core.classic_membership import (
+    Membership,
+    MembershipPolicy,
+    MemberState,
+)
+from millstream.clients.group.core.topic_pattern import match_topics
+from millstream.clients.group.member import RebalanceListener
+from millstream.clients.group.owned_partitions import (
+    BeforeRevoke,
+    OwnedPartitions,
+    nothing_to_commit,
+)
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    IllegalGeneration,
+    KafkaError,
+    MemberIdRequired,
+    NetworkException,
+    NotCoordinator,
+    RebalanceInProgress,
+    RequestTimedOut,
+    UnknownMemberId,
+)
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.heartbeat import HeartbeatResponse
+from millstream.protocol.generated.join_group import JoinGroupResponse
+from millstream.protocol.generated.leave_group import LeaveGroupResponse
+from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
+
+_JOIN_GRACE_MS = 5_000
+"""The coordinator may answer a JoinGroup this much after the rebalance timeout."""
+_JOIN_AGAIN = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
+
+
+class ClassicMember:
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        cluster: Cluster,
+        subscription: SubscriptionState,
+        fetching: Fetching,
+        scope: TaskScope,
+    ) -> None:
+        assert config.group_id is not None, "subscribe() checks that there is a group"
+        self._group_id = config.group_id
+        self._cluster = cluster
+        self._subscription = subscription
+        self._fetching = fetching
+        self._scope = scope
+        self._exclude_internal = config.exclude_internal_topics
+        self._owned = OwnedPartitions(subscription, fetching)
+        self._membership = Membership(
+            MembershipPolicy(
+                group_id=config.group_id,
+                group_instance_id=config.group_instance_id,
+                assignors=chosen_assignors(config.partition_assignment_strategy),
+                session_timeout_ms=config.session_timeout_ms,
+                heartbeat_interval_ms=config.heartbeat_interval_ms,
+                max_poll_interval_ms=config.max_poll_interval_ms,
+                rack=config.client_rack or None,
+            )
+        )
+        self._join_task: asyncio.Task[list[TopicPartition] | None] | None = None
+        self._new_assignment: list[TopicPartition] | None = None
+        """Given by the coordinator, not taken over yet."""
+        self._heartbeat_task: asyncio.Task[None] | None = None
+        self._heartbeat_wanted = asyncio.Event()
+        self._failures = 0
+        self._last_poll_ms = cluster.now_ms()
+        self._fatal: KafkaError | None = None
+        self._shared_out: dict[str, object] = {}
+        """What there was when we, the leader, last shared it out. Empty for the others."""
+        self._metadata_version = -1
+
+    def subscribed(self, listener: RebalanceListener | None) -> None:
+        """The subscription is new or has changed."""
+        self._owned.listener = listener or RebalanceListener()
+        self._membership.want_rejoin("the subscription changed")
+
+    def metadata(self) -> ConsumerGroupMetadata:
+        return self._membership.metadata()
+
+    def next_turn_ms(self) -> int:
+        """How long poll() may wait for data before it should look at the group again."""
+        return 0 if self._needs_join() else self._membership.policy.heartbeat_interval_ms
+
+    async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:
+        """Join or rejoin if need be, as far as it goes until the deadline. Raises what makes membership impossible."""
+        self._last_poll_ms = self._cluster.now_ms()
+        if self._fatal is not None:
+            fatal, self._fatal = self._fatal, None
+            raise fatal
+        self._notice_metadata()
+        while self._needs_join():
+            if self._new_assignment is not None or await self._joins(deadline_ms, before_revoke):
+                await self._take_assignment(before_revoke)
+                self._last_poll_ms = self._cluster.now_ms()
+            elif self._join_task is not None:
+                return  # it goes on behind us
+
+    async def leave(self) -> None:
+        """Tell the coordinator, so that the others get our partitions at once."""
+        for task in (self._join_task, self._heartbeat_task):
+            if task is not None:
+                task.cancel()
+        if self._membership.assignment_lost:
+            await self._owned.lose()
+        else:
+            await self._owned.give_up(nothing_to_commit)
+        await self._send_leave("the consumer is being closed")
+
+    def _needs_join(self) -> bool:
+        return (
+            self._membership.rejoin_wanted
+            or self._join_task is not None
+            or self._new_assignment is not None
+        )
+
+    async def _joins(self, deadline_ms: int, before_revoke: BeforeRevoke) -> bool:
+        """Whether there is an assignment by the deadline."""
+        if self._join_task is None:
+            await self._lose_what_is_lost()
+            if not self._membership.policy.is_cooperative:
+                await self._owned.give_up(before_revoke)
+            self._join_task = self._scope.start(self._join(), "join the group", awaited=True)
+        remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
+        await asyncio.wait((self._join_task,), timeout=remaining_ms / 1000)
+        if not self._join_task.done():
+            return False
+        task, self._join_task = self._join_task, None
+        self._new_assignment = task.result()
+        return self._new_assignment is not None
+
+    async def _lose_what_is_lost(self) -> None:
+        """The coordinator counted us out: what we hold may have other owners already."""
+        if self._membership.assignment_lost:
+            await self._owned.lose()
+            self._membership.assignment_lost = False
+
+    async def _take_assignment(self, before_revoke: BeforeRevoke) -> None:
+        """Cancelled or failed half way, it starts over with the next poll()."""
+        assert self._new_assignment is not None, "an assignment is taken when there is one"
+        await self._lose_what_is_lost()
+        if self._membership.state is not MemberState.STABLE:
+            self._new_assignment = None  # of a generation that we are not in any more
+            return
+        revoked = await self._owned.take_over(
+            self._new_assignment, before_revoke, lambda: not self._membership.assignment_lost
+        )
+        self._new_assignment = None
+        if revoked and self._membership.policy.is_cooperative:
+            self._membership.want_rejoin("partitions were given up for others")
+
+    def _notice_metadata(self) -> None:
+        """A pattern may match new topics; what the leader shared out may have grown: both need a new assignment."""
+        if self._metadata_version == self._cluster.metadata.version:
+            return
+        self._metadata_version = self._cluster.metadata.version
+        picture = self._cluster.picture
+        if match_topics(self._subscription, picture, exclude_internal=self._exclude_internal):
+            self._membership.want_rejoin("topics that match the pattern came or went")
+        if self._shared_out and self._shared_out != self._snapshot(self._to_share_out()):
+            self._membership.want_rejoin("partitions of the group's topics came or went")
+
+    def _snapshot(self, topics: dict[str, list[frozenset[str]]]) -> dict[str, object]:
+        """What makes a leader share out anew: other partitions, and other racks if it is on one itself, as in Java."""
+        on_rack = self._membership.policy.rack is not None
+        return {topic: racks if on_rack else len(racks) for topic, racks in topics.items()}
+
+    def _to_share_out(self) -> dict[str, list[frozenset[str]]]:
+        """What the cluster has of the topics that the group wants: their partitions, and on which racks those are."""
+        picture = self._cluster.picture
+        topics = self._membership.group_topics
+        return {topic: replica_racks(picture, topic) for topic in topics if topic in picture.topics}
+
+    async def _join(self) -> list[TopicPartition] | None:
+        """Until we have an assignment; none when we hold what we have lost, which poll() must tell before we join.
+
+        Raises errors that trying again does not cure.
+        """
+        failures = 0
+        while True:
+            try:
+                assignment = await self._join_once()
+            except KafkaError as error:
+                self._membership.rejoin_wanted = True
+                if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
+                    raise
+                if self._membership.assignment_lost and self._owned.all:
+                    return None
+                if isinstance(
+                    error,
+                    NotCoordinator | CoordinatorNotAvailable | NetworkException | RequestTimedOut,
+                ):
+                    self._cluster.forget_coordinator(self._group_id)
+                if not isinstance(error, MemberIdRequired):
+                    failures += 1
+                    delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
+                    await asyncio.sleep(delay_ms / 1000)
+            else:
+                self._keep_heart_beating()
+                return assignment
+
+    async def _join_once(self) -> list[TopicPartition]:
+        membership = self._membership
+        node_id = await self._cluster.coordinator(self._group_id)
+        connection = await self._cluster.connection(node_id, Lane.GROUP)
+        request = membership.join_request(
+            self._subscription.topics,
+            () if membership.assignment_lost else self._owned.all,
+            named_reason=connection.versions.choose(ApiKey.JOIN_GROUP) >= 8,
+        )
+        joined = await connection.request(
+            ApiKey.JOIN_GROUP,
+            request,
+            JoinGroupResponse,
+            timeout_ms=membership.policy.max_poll_interval_ms + _JOIN_GRACE_MS,
+        )
+        membership.handle_join(joined)
+        self._shared_out = {}
+        assignments = await self._share_out() if membership.leads else []
+        synced = await connection.request(
+            ApiKey.SYNC_GROUP,
+            membership.sync_request(assignments),
+            SyncGroupResponse,
+        )
+        return membership.handle_sync(synced, self._cluster.now_ms())
+
+    async def _share_out(self) -> list[SyncGroupRequestAssignment]:
+        """With metadata as fresh as can be, or what we have if it does not come."""
+        topics = self._membership.group_topics
+        self._cluster.use_topics(*topics)
+        if not topics <= set(self._cluster.picture.topics):
+            deadline_ms = self._cluster.now_ms() + self._membership.policy.heartbeat_interval_ms
+            with contextlib.suppress(RequestTimedOut):
+                await self._cluster.refresh_metadata(deadline_ms)
+        topics_on_racks = self._to_share_out()
+        self._shared_out = self._snapshot(topics_on_racks)
+        return self._membership.share_out(topics_on_racks)
+
+    def _keep_heart_beating(self) -> None:
+        if self._heartbeat_task is None or self._heartbeat_task.done():
+            self._heartbeat_task = self._scope.start(self._beat(), "heartbeats")
+        self._heartbeat_wanted.set()
+
+    async def _beat(self) -> None:
+        membership = self._membership
+        while True:
+            now_ms = self._cluster.now_ms()
+            due_ms = membership.heartbeat_due_ms(now_ms)
+            if due_ms is None:
+                self._heartbeat_wanted.clear()
+                await self._heartbeat_wanted.wait()
+            elif due_ms > 0:
+                await asyncio.sleep(due_ms / 1000)
+            elif now_ms - self._last_poll_ms > membership.policy.max_poll_interval_ms:
+                await self._leave_because_nobody_polls()
+            else:
+                await self._beat_once()
+
+    async def _beat_once(self) -> None:
+        membership = self._membership
+        request = membership.heartbeat_request(self._cluster.now_ms())
+        try:
+            node_id = await self._cluster.coordinator(self._group_id)
+            response = await self._cluster.request(
+                node_id, ApiKey.HEARTBEAT, request, HeartbeatResponse, lane=Lane.GROUP
+            )
+        except KafkaError as error:
+            self._cluster.forget_coordinator(self._group_id)
+            if not error.retriable:
+                self._fatal = error
+                self._fetching.announce()
+            await self._wait_a_moment()
+            return
+        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
+            self._cluster.forget_coordinator(self._group_id)
+            await self._wait_a_moment()
+            return
+        self._failures = 0
+        told = membership.handle_heartbeat(response.error_code, request.generation_id)
+        self._fatal = told or self._fatal
+        if membership.rejoin_wanted or self._fatal is not None:
+            self._fetching.announce()
+
+    async def _wait_a_moment(self) -> None:
+        """The heartbeat was not heard: the next one is not to wait for the whole interval."""
+        self._failures += 1
+        await asyncio.sleep(
+            self._cluster.backoff.delay_ms(self._failures, self._cluster.random) / 1000
+        )
+        self._membership.heartbeat_unheard()
+
+    async def _leave_because_nobody_polls(self) -> None:
+        """The application is stuck or slow: let others have the partitions (max_poll_interval_ms)."""
+        await self._send_leave("poll() was not called within max_poll_interval_ms")
+        self._membership.assignment_lost = True
+        self._membership.want_rejoin("poll() was not called within max_poll_interval_ms")
+
+    async def _send_leave(self, reason: str) -> None:
+        """A coordinator that cannot be told finds out when the session ends.
+
+        Not over the group's own connection: a JoinGroup may stand there unanswered until everybody has joined.
+        """
+        try:
+            node_id = await self._cluster.coordinator(self._group_id)
+            connection = await self._cluster.connection(node_id)
+            request = self._membership.leave_request(
+                connection.versions.choose(ApiKey.LEAVE_GROUP), reason
+            )
+            if request is not None:
+                await connection.request(ApiKey.LEAVE_GROUP, request, LeaveGroupResponse)
+        except KafkaError:
+            self._cluster.forget_coordinator(self._group_id)
+        self._membership.forget_membership()

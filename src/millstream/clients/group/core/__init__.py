@@ -1,0 +1,1 @@
+"""The two protocols of membership, and their embedded formats. PURE."""

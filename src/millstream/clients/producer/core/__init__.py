@@ -1,0 +1,1 @@
+"""What a producer decides: partitions, batches, sequences, retries. PURE."""

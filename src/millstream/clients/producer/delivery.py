@@ -1,0 +1,102 @@
+"""What `Producer.send` gives back: a place in a batch, awaitable for where the record went."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterable
+
+from millstream.clients.core.values import RecordMetadata
+from millstream.clients.producer.core.producer_batch import ProducerBatch
+
+
+class Settlements:
+    """Who waits for which batch. One future a waiting call, none for records that nobody awaits."""
+
+    def __init__(self) -> None:
+        self._waiters: dict[ProducerBatch, list[asyncio.Future[None]]] = {}
+
+    async def wait(self, batch: ProducerBatch) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(batch, []).append(waiter)
+        await waiter
+
+    def announce(self, batches: Iterable[ProducerBatch]) -> None:
+        for batch in batches:
+            for waiter in self._waiters.pop(batch, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
+
+
+class PlacedRecord:
+    """A place in a batch. Halves of a batch that was split carry on for it."""
+
+    __slots__ = ("_batch", "_index", "_settlements")
+
+    def __init__(self, batch: ProducerBatch, index: int, settlements: Settlements) -> None:
+        self._batch = batch
+        self._index = index
+        self._settlements = settlements
+
+    def __repr__(self) -> str:
+        """Where it goes and what became of it. An error that is only shown counts as not yet seen."""
+        batch, index = self._batch.holder_of(self._index)
+        outcome = batch.outcome
+        if outcome is None:
+            fate = "on its way"
+        elif outcome.error is not None:
+            fate = f"failed: {type(outcome.error).__name__}"
+        else:
+            offset = batch.known_of(index).offset
+            fate = "written" if offset < 0 else f"written at offset {offset}"
+        return f"<{type(self).__name__} to {batch.topic_partition}: {fate}>"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was acknowledged or has failed."""
+        return self._batch.holder_of(self._index)[0].is_settled
+
+    async def settled(self) -> RecordMetadata:
+        """The metadata, or the record's error, when it is known. On the event loop."""
+        while not (holder := self._batch.holder_of(self._index)[0]).is_settled:
+            await self._settlements.wait(holder)
+        return self._batch.metadata_of(self._index)
+
+
+class Delivery(PlacedRecord):
+    """Await it for the RecordMetadata, or the error the record failed with. May be awaited by many, or by nobody."""
+
+    __slots__ = ()
+
+    def result(self) -> RecordMetadata:
+        """Of a delivery that is done; raises its error."""
+        return self._batch.metadata_of(self._index)
+
+    def __await__(self) -> Generator[object, None, RecordMetadata]:
+        return self.settled().__await__()
+
+
+class BatchDelivery:
+    """Several deliveries as one: the metadata of the first record of each batch that `send_batch` made."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: list[Delivery]) -> None:
+        self._parts = parts
+
+    def __repr__(self) -> str:
+        done = sum(part.is_done for part in self._parts)
+        return f"<{type(self).__name__} batches={len(self._parts)} done={done}>"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every batch was acknowledged or has failed."""
+        return all(part.is_done for part in self._parts)
+
+    def result(self) -> list[RecordMetadata]:
+        """Of a delivery that is done; raises the first error."""
+        return [part.result() for part in self._parts]
+
+    def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
+        for part in self._parts:
+            yield from part.__await__()
+        return self.result()

@@ -1,0 +1,197 @@
+"""Puts records and Arrow batches into the producer's batches, waiting for the topic and for memory where it must.
+
+Owns the path that every record takes, so it does there only what each record needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
+from millstream.clients.config import ProducerConfig
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.values import Headers
+from millstream.clients.producer.core.interceptors import DeliveryCallback
+from millstream.clients.producer.core.outgoing import OutgoingRecord, as_bytes, checked_headers
+from millstream.clients.producer.core.partitioner import DefaultPartitioner, Partitioner
+from millstream.clients.producer.core.producer_batch import (
+    RECORD_OVERHEAD_BYTES,
+    ProducerBatch,
+    headers_size_bytes,
+)
+from millstream.clients.producer.delivery import BatchDelivery, Delivery
+from millstream.clients.producer.sending import Sending
+from millstream.clients.producer.transaction.core.transaction import Transaction
+from millstream.errors import InvalidPartitions, MessageTooLarge
+from millstream.records.builder import BatchOptions
+from millstream.runtime.system import SystemClock
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Placed = tuple[ProducerBatch, int, bool]
+"""The batch, the record's index in it, and whether the sender should look now."""
+
+_TIMESTAMP_END = 2**63
+
+
+class Placing:
+    def __init__(
+        self,
+        config: ProducerConfig,
+        sending: Sending,
+        partitioner: Partitioner,
+        transaction: Transaction | None,
+        clock: SystemClock,
+    ) -> None:
+        self._config = config
+        self._sending = sending
+        self._partitioner = partitioner
+        self._transaction = transaction
+        self._clock = clock
+        self._cluster = sending.cluster
+        self._accumulator = sending.accumulator
+        self._memory = sending.memory
+        self._record_bytes_max = config.max_request_size
+
+    def place(  # noqa: PLR0917 - for each record, and keywords take their time
+        self,
+        topic: str,
+        value: object,
+        key: object,
+        headers: Headers | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        callback: DeliveryCallback | None,
+        *,
+        waited: bool = False,
+    ) -> Placed | None:
+        """Put the record into a batch if that needs no waiting; None if it does.
+
+        Where the guard is a lock, it is held. Raises what is wrong with the record, or with the transaction.
+        """
+        size = RECORD_OVERHEAD_BYTES
+        if value is not None:
+            value = value if type(value) is bytes else as_bytes("value", value)
+            size += len(value)
+        if key is not None:
+            key = key if type(key) is bytes else as_bytes("key", key)
+            size += len(key)
+        if headers:
+            headers = checked_headers(headers)
+            size += headers_size_bytes(headers)
+        if self._transaction is not None:
+            self._transaction.check_open()
+        metadata = self._cluster.picture.topics.get(topic)
+        if (
+            metadata is None
+            or size > self._record_bytes_max
+            or not self._memory.admits(size, waited=waited)
+        ):
+            return None
+        if partition is None:
+            partition = self._partitioner.partition(metadata, key, value, size)
+        elif partition not in metadata.partitions:
+            raise _no_partition(topic, partition, len(metadata.partitions))
+        if timestamp_ms is None:
+            timestamp_ms = self._clock.wall_ms()
+        elif not 0 <= timestamp_ms < _TIMESTAMP_END:
+            raise ValueError(
+                f"timestamp_ms must not be negative and not above {_TIMESTAMP_END - 1}, got {timestamp_ms};"
+                " leave it out to take the current time"
+            )
+        accumulator = self._accumulator
+        queue = accumulator.queue(topic, partition)
+        placed = accumulator.append(queue, timestamp_ms, key, value, headers, callback, size)
+        if placed is None:
+            accumulator.start_batch(queue, self._clock.now().monotonic_ms)
+            placed = accumulator.append(queue, timestamp_ms, key, value, headers, callback, size)
+            assert placed is not None, "a batch that was just started takes a record of any size"
+        return placed
+
+    async def place_in_time(self, topic: str, record: OutgoingRecord) -> Placed:
+        """`place`, after waiting for what it needs: one budget, max_block_ms, for all of it."""
+        deadline_ms = self.block_deadline_ms()
+        value, key, headers = record[:3]
+        size = RECORD_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
+        size += headers_size_bytes(headers) if headers else 0
+        while True:
+            await self._wait_for_topic_and_room(topic, size, deadline_ms)
+            with self._sending.guard:
+                placed = self.place(topic, *record, waited=True)
+            if placed is not None:
+                return placed
+
+    async def place_arrow(
+        self, topic: str, records: pa.RecordBatch, partition: int | None
+    ) -> BatchDelivery:
+        """Whole encoded batches, cut by request size; each waits for its own bytes."""
+        from millstream.clients.core.arrow_batches import encode_rows
+
+        if self._transaction is not None:
+            self._transaction.check_open()
+        await self._wait_for_topic_and_room(topic, 0, self.block_deadline_ms())
+        metadata = self._cluster.picture.topics[topic]
+        options = BatchOptions(
+            codec=self._config.codec,
+            level=self._config.compression_level,
+            is_transactional=self._transaction is not None,
+        )
+        parts = []
+        for target, rows in self._rows_by_partition(metadata, records, partition):
+            wall_ms = self._clock.wall_ms()
+            for encoded, count in encode_rows(rows, options, self._record_bytes_max, wall_ms):
+                await self._wait_for_topic_and_room(topic, len(encoded), self.block_deadline_ms())
+                with self._sending.guard:
+                    if self._transaction is not None:
+                        self._transaction.check_open()
+                    batch = self._accumulator.append_encoded(
+                        self._accumulator.queue(topic, target),
+                        encoded,
+                        count,
+                        self._cluster.now_ms(),
+                    )
+                parts.append(Delivery(batch, 0, self._sending.settlements))
+                self._sending.wake()
+        return BatchDelivery(parts)
+
+    def block_deadline_ms(self) -> int:
+        return self._cluster.now_ms() + self._config.max_block_ms
+
+    async def _wait_for_topic_and_room(self, topic: str, size: int, deadline_ms: int) -> None:
+        """Raises MessageTooLarge, RequestTimedOut, and whatever is wrong with the topic."""
+        self._sending.scope.check()
+        if size > self._record_bytes_max:
+            raise MessageTooLarge(
+                f"a record of {size} bytes is larger than max_request_size ({self._record_bytes_max})"
+            )
+        if topic not in self._cluster.picture.topics:
+            await self._cluster.topic(topic, deadline_ms)
+        waited = False
+        while not self._memory.admits(size, waited=waited):
+            self._sending.wake()
+            await self._memory.wait(size, deadline_ms)
+            self._sending.scope.check()
+            waited = True
+
+    def _rows_by_partition(
+        self, topic: TopicMetadata, records: pa.RecordBatch, partition: int | None
+    ) -> list[tuple[int, pa.RecordBatch]]:
+        from millstream.clients.core.arrow_batches import rows_by_partition
+
+        if partition is not None:
+            if partition not in topic.partitions:
+                raise _no_partition(topic.name, partition, len(topic.partitions))
+            return [(partition, records)]
+        if not isinstance(self._partitioner, DefaultPartitioner):
+            raise IllegalState(
+                "send_batch() does not call partitioners for each row; pass partition= with each batch"
+            )
+        sticky = self._partitioner.without_key(topic, records.nbytes)
+        if self._config.partitioner_ignore_keys:
+            return [(sticky, records)]
+        return rows_by_partition(records, None, len(topic.partitions), sticky)
+
+
+def _no_partition(topic: str, partition: int, count: int) -> InvalidPartitions:
+    return InvalidPartitions(f"{topic} has partitions 0 to {count - 1}, not {partition}")

@@ -1,0 +1,348 @@
+"""The asyncio producer: records and Arrow batches into topics.
+
+Owns what callers see: checks, waiting for metadata and memory, transactions. What goes on behind it is in `sending`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Self, Unpack
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.config import ProducerConfig, ProducerSettings
+from millstream.clients.config.settings import parse_settings
+from millstream.clients.core.client_names import described, named
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import ConsumerGroupMetadata, Headers, OffsetAndMetadata
+from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.interceptors import (
+    DeliveryCallback,
+    ProducerInterceptor,
+    ProducerRecord,
+)
+from millstream.clients.producer.core.outgoing import (
+    AnySerializer,
+    Outgoing,
+    OutgoingRecord,
+    plain_record,
+)
+from millstream.clients.producer.core.partitioner import (
+    CustomPartitioner,
+    DefaultPartitioner,
+    PartitionChooser,
+    PartitionLoad,
+)
+from millstream.clients.producer.core.sender import Sender
+from millstream.clients.producer.core.sender_policy import SenderPolicy
+from millstream.clients.producer.delivery import BatchDelivery, Delivery
+from millstream.clients.producer.placing import Placing
+from millstream.clients.producer.sending import Guard, Sending
+from millstream.clients.producer.transaction.core.transaction import Transaction
+from millstream.clients.producer.transaction.transactions import Transactions
+from millstream.errors import RequestTimedOut
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import ClientClosed, TaskScope
+from millstream.runtime import Random
+from millstream.runtime.system import SystemClock, SystemRandom
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Producer(Generic[Key, Value]):
+    """Use as `async with Producer(bootstrap_servers="localhost:9092") as producer`, or call `close()` in the end.
+
+    Settings are keyword arguments with Kafka's names: see ProducerConfig. Keys and values are bytes unless serializers
+    are given: functions of one value, objects with `encode(value)`, or with `serialize(topic, data, headers)`.
+    """
+
+    def __init__(
+        self,
+        *,
+        key_serializer: AnySerializer[Key] | None = None,
+        value_serializer: AnySerializer[Value] | None = None,
+        partitioner: PartitionChooser | None = None,
+        interceptors: Sequence[ProducerInterceptor[Key, Value]] | None = None,
+        guard: Guard | None = None,
+        **settings: Unpack[ProducerSettings],
+    ) -> None:
+        """`partitioner` chooses for every record that names no partition itself, e.g. RoundRobinPartitioner()."""
+        config = named(parse_settings(ProducerConfig, settings))
+        self.config = config
+        self.guard: Guard = contextlib.nullcontext() if guard is None else guard
+        """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
+        clock, random = SystemClock(), SystemRandom()
+        self._scope = TaskScope("producer", self._background_failed)
+        self._cluster = Cluster(
+            config, self._scope, clock, random, metadata_observer=self._metadata_observed
+        )
+        self._transaction = (
+            None if config.transactional_id is None else Transaction(config.transactional_id)
+        )
+        accumulator = RecordAccumulator(
+            AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
+        )
+        sender = Sender(_policy(config, self._cluster), accumulator, random, self._transaction)
+        self._sending = Sending(self._cluster, self._scope, sender, accumulator, self.guard)
+        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors or ())
+        self.placing = Placing(
+            config,
+            self._sending,
+            _default_partitioner(config, self._sending, random)
+            if partitioner is None
+            else CustomPartitioner(partitioner, lambda: self._cluster.picture),
+            self._transaction,
+            clock,
+        )
+        self.settlements = self._sending.settlements
+        self._transactions: Transactions | None = None
+        if self._transaction is not None:
+            self._transactions = Transactions(
+                config, self._cluster, self._transaction, self._sending, self._scope
+            )
+            self._sending.after_drain = self._transactions.add_wanted
+
+    def __repr__(self) -> str:
+        return described(
+            self,
+            self.config,
+            is_closed=self._scope.is_closed,
+            transactional_id=self.config.transactional_id,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Sends what is left; after an exception inside the block it does not wait for records to be written."""
+        await self.close(timeout_ms=None if error is None else 0)
+
+    async def send(
+        self,
+        topic: str,
+        value: Value | None = None,
+        *,
+        key: Key | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
+    ) -> Delivery:
+        """Queue one record. Await the result for its RecordMetadata; an error nobody awaited is raised by `flush`.
+
+        Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
+        `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records, unless this
+        call itself raises.
+        """
+        if self.outgoing.is_plain:
+            placed = self.placing.place(
+                topic, value, key, headers, partition, timestamp_ms, on_delivery
+            )
+            if placed is None:
+                record = plain_record(value, key, headers, partition, timestamp_ms, on_delivery)
+                placed = await self.placing.place_in_time(topic, record)
+        else:
+            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
+            given = self.outgoing.on_send(given)
+            with self.outgoing.failures_told(given):
+                record = await self.serialized(given, on_delivery)
+                topic = given.topic
+                placed = self.placing.place(topic, *record) or await self.placing.place_in_time(
+                    topic, record
+                )
+        batch, index, look = placed
+        if look:
+            self.wake_sender(topic)
+            await asyncio.sleep(0)  # let the sender run, however fast the caller is
+        return Delivery(batch, index, self.settlements)
+
+    def wake_sender(self, topic: str) -> None:
+        """There may be something to send. On the event loop."""
+        self._cluster.use_topics(topic)
+        self._sending.wake()
+
+    async def send_batch(
+        self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
+    ) -> BatchDelivery:
+        """Queue an Arrow batch with the columns `value` and, if wanted, `key`, `timestamp` (ms) and `headers`.
+
+        Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
+        within a partition is kept. No Python object is made per record.
+        """
+        return await self.placing.place_arrow(topic, records, partition)
+
+    async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
+        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        self._scope.check()
+        return await self._cluster.telemetry.client_instance_id(timeout_ms)
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """Raises UnknownTopicOrPartition within max_block_ms."""
+        return list((await self._cluster.topic(topic, self.placing.block_deadline_ms())).partitions)
+
+    async def flush(self, timeout_ms: int | None = None) -> None:
+        """Wait until everything sent so far is acknowledged or has failed.
+
+        Raises the first error that nobody was told of, with a note how many more there are, or that of the
+        transaction; RequestTimedOut at the time limit.
+        """
+        self._scope.check()
+        deadline_ms = None if timeout_ms is None else self._cluster.now_ms() + timeout_ms
+        await self._sending.settle_all(deadline_ms)
+        if self._transaction is not None:
+            self._transaction.raise_failure()
+        else:
+            self._sending.raise_unseen_failures()
+
+    async def init_transactions(self) -> None:
+        """Take over `transactional_id`: what others began under it is aborted, and they are fenced.
+
+        To be called before the first transaction, and again whenever a fresh fence is wanted: by a task that is
+        run anew, or after a fatal error. One round trip to the coordinator once that is known. Raises
+        RequestTimedOut after max_block_ms; then call it again.
+        """
+        await self._transactional.initialize()
+
+    async def begin_transaction(self) -> None:
+        """Waits only when the last transaction ended so that the producer needs a new epoch (older brokers)."""
+        await self._transactional.begin()
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group_metadata: ConsumerGroupMetadata,
+    ) -> None:
+        """Commit consumed positions with the transaction: next offsets to read, and `consumer.group_metadata()`.
+
+        The consumer itself must not commit (enable_auto_commit=False). Any error means: abort_transaction().
+        """
+        await self._transactional.send_offsets(offsets, group_metadata)
+
+    async def commit_transaction(self) -> None:
+        """Send what is left, then make all of the transaction visible.
+
+        Raises TransactionFailed when a record or an offset could not be written: abort, then do the work again.
+        ProducerFenced when another producer has taken over. RequestTimedOut after max_block_ms, when the outcome is
+        unknown: call it again until it is known, or init_transactions() to give it up.
+        """
+        await self._transactional.commit()
+
+    async def abort_transaction(self) -> None:
+        """Discard the transaction; its records that are not written yet fail with TransactionAborted."""
+        await self._transactional.abort()
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Self]:
+        """A transaction as a block: committed at its end, aborted by an exception. Initializes when nobody has."""
+        transactions = self._transactional
+        if transactions.is_new:
+            await transactions.initialize()
+        await transactions.begin()
+        try:
+            yield self
+            await transactions.commit()
+        except BaseException as error:
+            await transactions.abort_after(error)
+            raise
+
+    async def close(self, timeout_ms: int | None = None) -> None:
+        """Flush within `timeout_ms` (default: as long as delivery takes), fail the rest, disconnect. Idempotent.
+
+        An open transaction is aborted.
+        """
+        if self._scope.is_closed:
+            return
+        try:
+            if self._transactions is not None:
+                await self._transactions.leave(timeout_ms)
+            elif timeout_ms != 0:
+                await self.flush(timeout_ms)
+        finally:
+            try:
+                await self._scope.close()
+            finally:
+                self._sending.abandon(
+                    ClientClosed("the producer was closed before the record was acknowledged")
+                )
+                self._sending.forget_failures()
+                self._sending.end()
+                self.outgoing.close()
+                await self._cluster.close()
+
+    @property
+    def _transactional(self) -> Transactions:
+        self._scope.check()
+        if self._transactions is None:
+            raise IllegalState(
+                "the producer has no transactions; give it a transactional_id that no other live producer has"
+            )
+        return self._transactions
+
+    async def serialized(
+        self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
+    ) -> OutgoingRecord:
+        """Awaits what a serializer must look up first, like a schema's id."""
+        deadline_ms = self.placing.block_deadline_ms()
+        while True:
+            try:
+                return self.outgoing.serialize(record, callback)
+            except LookupNeeded as needed:
+                await self._look_up(needed, deadline_ms)
+
+    async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> None:
+        try:
+            async with asyncio.timeout((deadline_ms - self._cluster.now_ms()) / 1000):
+                await needed.look_up()
+        except TimeoutError as error:
+            raise RequestTimedOut(
+                f"a serializer did not get what it needs within max_block_ms: {needed}"
+            ) from error
+
+    def _metadata_observed(self) -> None:
+        self._sending.observe_metadata()
+
+    def _background_failed(self) -> None:
+        """Nothing will be sent any more: tell everybody who waits."""
+        self._sending.abandon(
+            ClientClosed("the producer ended: one of its background tasks failed")
+        )
+        self._cluster.wake_waiters()
+        self._sending.end()
+
+
+def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
+    return SenderPolicy(
+        acks=config.acks,
+        idempotent=config.enable_idempotence,
+        codec=config.codec,
+        linger_ms=config.linger_ms,
+        request_bytes_max=config.max_request_size,
+        request_timeout_ms=config.request_timeout_ms,
+        in_flight_max=config.max_in_flight_requests_per_connection,
+        retries=config.retries,
+        backoff=cluster.backoff,
+        availability_timeout_ms=config.partitioner_availability_timeout_ms,
+        compression_level=config.compression_level,
+    )
+
+
+def _default_partitioner(
+    config: ProducerConfig, sending: Sending, random: Random
+) -> DefaultPartitioner:
+    load = PartitionLoad(sending.accumulator.queue_lengths, sending.avoided_nodes)
+    return DefaultPartitioner(
+        random,
+        config.batch_size,
+        ignore_keys=config.partitioner_ignore_keys,
+        load=load if config.partitioner_adaptive_partitioning_enable else None,
+    )

@@ -1,0 +1,262 @@
+"""The background half of a producer: sends what `core.sender` says, and tells what became of it.
+
+Owns the sender's task, connections being opened and everybody who waits for batches to settle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.producer.buffer_memory import BufferMemory
+from millstream.clients.producer.core.accumulator import RecordAccumulator
+from millstream.clients.producer.core.produce_request import ProduceIntent
+from millstream.clients.producer.core.producer_batch import ProducerBatch
+from millstream.clients.producer.core.sender import Sender
+from millstream.clients.producer.delivery import Settlements
+from millstream.errors import KafkaError, MillstreamError, RequestTimedOut, error_for
+from millstream.net.client.connection import Connection
+from millstream.net.client.tasks import TaskScope
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from millstream.protocol.generated.produce import ProduceResponse
+
+_log = logging.getLogger(__name__)
+
+_NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
+
+Guard = contextlib.AbstractContextManager[object]
+"""Held while batches are touched; appending may happen in other threads."""
+
+
+class Sending:
+    def __init__(
+        self,
+        cluster: Cluster,
+        scope: TaskScope,
+        sender: Sender,
+        accumulator: RecordAccumulator,
+        guard: Guard,
+    ) -> None:
+        self.cluster = cluster
+        self.scope = scope
+        self._sender = sender
+        self.accumulator = accumulator
+        self.guard = guard
+        self.memory = BufferMemory(accumulator, cluster.now_ms)
+        self.settlements = Settlements()
+        self.after_drain: Callable[[], None] = lambda: None
+        """Called when batches were taken: some may wait to be admitted to the transaction."""
+        self._failed: list[ProducerBatch] = []
+        self._wake = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._hurrying = 0
+        self._connecting: set[int] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        """There may be something to send."""
+        if self._task is None or self._task.done():
+            self.scope.check()
+            self._task = self.scope.start(self._run(), "sender")
+        self._wake.set()
+
+    def avoided_nodes(self) -> set[int]:
+        return self._sender.avoided_nodes(self.cluster.now_ms())
+
+    def observe_metadata(self) -> None:
+        self._wake.set()
+
+    async def settle_all(self, deadline_ms: int | None) -> None:
+        """Wait, without linger, until all that was queued so far is acknowledged or has failed.
+
+        Raises RequestTimedOut at the deadline.
+        """
+        limit = self.accumulator.next_order
+        if not self.accumulator.has_unsettled_before(limit):
+            return
+        left_s = None if deadline_ms is None else (deadline_ms - self.cluster.now_ms()) / 1000
+        self._hurrying += 1
+        self.wake()
+        try:
+            async with asyncio.timeout(left_s):
+                while self.accumulator.has_unsettled_before(limit):
+                    self._settled.clear()
+                    await self._settled.wait()
+                    self.scope.check()
+        except TimeoutError as error:
+            count = self.accumulator.unsettled_count
+            raise RequestTimedOut(
+                f"{count} batches were neither acknowledged nor failed within the time limit"
+            ) from error
+        finally:
+            self._hurrying -= 1
+
+    def abandon(self, error: MillstreamError) -> None:
+        """Fail everything that is not settled."""
+        with self.guard:
+            settled = self._sender.abandon(error)
+        self._announce(settled)
+
+    def end(self) -> None:
+        """Nothing will be sent any more: tell everybody who waits."""
+        self._settled.set()
+        self.memory.close()
+
+    def forget_failures(self) -> None:
+        """They were told otherwise."""
+        self._failed.clear()
+
+    def raise_unseen_failures(self) -> None:
+        """The first error that nobody was told of, with a note how many more there are."""
+        failed, self._failed = self._failed, []
+        errors = [
+            batch.outcome.error
+            for batch in failed
+            if not batch.error_seen
+            and batch.outcome is not None
+            and batch.outcome.error is not None
+        ]
+        if not errors:
+            return
+        if len(errors) > 1:
+            errors[0].add_note(f"{len(errors) - 1} more batches failed since the last flush")
+        raise errors[0]
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            if self._sender.producer_id_wanted:
+                await self._fetch_producer_id()
+            now_ms = self.cluster.now_ms()
+            hurry = self._hurrying > 0 or self.memory.is_awaited
+            with self.guard:
+                expired = self._sender.expire(now_ms)
+                intents = self._sender.drain(
+                    self.cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
+                )
+            self._announce(expired)
+            for intent in intents:
+                connection = self.cluster.open_connection(intent.node_id)
+                assert connection is not None, "nodes are drained that have a connection"
+                for batch in intent.batches.values():
+                    if batch.attempts <= 1:
+                        self.cluster.traffic.record_queue.add(now_ms - batch.created_ms)
+                self.scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
+            self.after_drain()
+            if self._sender.metadata_wanted:
+                self._sender.metadata_wanted = False
+                self.cluster.use_topics(*self._waiting_topics())
+                self.cluster.request_metadata()
+            await self._wait_for_work(now_ms)
+
+    async def _wait_for_work(self, drained_ms: int) -> None:
+        """By the clock of the drain: a batch whose linger ended since must not look as if it had been left over."""
+        with self.guard:
+            wait_ms = self._sender.next_wake_ms(drained_ms)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
+                await self._wake.wait()
+
+    def _is_ready(self, node_id: int) -> bool:
+        """An open connection is there; if not, one is on its way."""
+        if self.cluster.open_connection(node_id) is not None:
+            return True
+        if node_id not in self._connecting:
+            self._connecting.add(node_id)
+            self.scope.start(self._connect(node_id), f"connect to {node_id}")
+        return False
+
+    async def _connect(self, node_id: int) -> None:
+        try:
+            await self.cluster.connection(node_id)
+        except KafkaError as error:
+            with self.guard:
+                self._sender.handle_unreachable(node_id, self.cluster.picture, error)
+        finally:
+            self._connecting.discard(node_id)
+            self._wake.set()
+
+    async def _send(self, intent: ProduceIntent, connection: Connection) -> None:
+        try:
+            response = await self._exchange(intent, connection)
+        except KafkaError as error:
+            with self.guard:
+                settled = self._sender.handle_failure(intent, error, self.cluster.now_ms())
+        else:
+            with self.guard:
+                settled = self._sender.handle_response(intent, response, self.cluster.now_ms())
+            if response is not None:
+                self.cluster.learn(intent.news(response))
+        self._announce(settled)
+        self._wake.set()
+
+    async def _exchange(
+        self, intent: ProduceIntent, connection: Connection
+    ) -> ProduceResponse | None:
+        """Written before anything is awaited: tasks start in the order of the intents, and so stand the requests."""
+        if intent.acks == 0:
+            await connection.send_without_response(
+                ApiKey.PRODUCE, intent.request(), version_max=intent.version_max
+            )
+            return None
+        return await connection.request(
+            ApiKey.PRODUCE,
+            intent.request(),
+            ProduceResponse,
+            timeout_ms=intent.timeout_ms,
+            version_max=intent.version_max,
+        )
+
+    async def _fetch_producer_id(self) -> None:
+        """Retried until the oldest batch's delivery time is over; the expiry then tells its senders."""
+        request = InitProducerIdRequest(
+            transactional_id=None, transaction_timeout_ms=_NO_TRANSACTION_TIMEOUT_MS
+        )
+        try:
+            response = await self.cluster.request_any(
+                ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
+            )
+            if response.error_code:
+                raise error_for(response.error_code)
+        except KafkaError as error:
+            if not error.retriable:
+                self.abandon(error)
+            await asyncio.sleep(self.cluster.backoff.delay_ms(1, self.cluster.random) / 1000)
+            self._wake.set()  # ask again, whatever else there is to do
+        else:
+            self._sender.set_producer_id(response.producer_id, response.producer_epoch)
+
+    def _announce(self, settled: Sequence[ProducerBatch]) -> None:
+        if not settled:
+            return
+        self._failed += [
+            b for b in settled if b.outcome is not None and b.outcome.error is not None
+        ]
+        for batch in settled:
+            if batch.callbacks:
+                _call_back(batch)
+        self.settlements.announce(settled)
+        self.memory.let_in()
+        self._settled.set()
+
+    def _waiting_topics(self) -> set[str]:
+        with self.guard:
+            return {queue.topic_partition.topic for queue in self.accumulator.busy_queues}
+
+
+def _call_back(batch: ProducerBatch) -> None:
+    """In the order of the records. What a callback raises is logged, and the others are called all the same."""
+    callbacks, batch.callbacks = batch.callbacks or [], None
+    assert batch.outcome is not None, "callbacks of a split batch are with its halves"
+    for index, callback in callbacks:
+        try:
+            callback(batch.known_of(index), batch.outcome.error)
+        except Exception:  # noqa: BLE001 - whatever it is, it is the callback's
+            _log.exception("a delivery callback failed for a record of %s", batch.topic_partition)

@@ -1,0 +1,1 @@
+"""The states of a transaction, and what is asked of its coordinator. PURE."""

@@ -1,0 +1,216 @@
+"""Where a transactional producer stands: what may be called, what must be sent, what an error leaves (KIP-98, 360, 890).
+
+Two flows, by what the cluster announces. From transaction.version 2 on a partition joins with its first batch, and each
+end of a transaction gives the producer a new epoch, so that nothing late can reach the next one. Before that partitions
+are added by a request of their own, and the epoch stays: there the producer asks for a new epoch (`renewal_wanted`)
+before it goes on after anything that may still arrive late or that left a hole in its sequences.
+
+Knows no requests and no time; `clients.transactions` performs what is due here.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+    as_fencing,
+    fenced,
+    is_fatal_for_batch,
+)
+from millstream.errors import MillstreamError, ProducerFenced
+from millstream.model import TopicPartition
+
+ProducerIdentity = tuple[int, int]
+"""Producer id and epoch."""
+
+NOBODY: ProducerIdentity = (-1, -1)
+
+
+class TransactionState(Enum):
+    UNINITIALIZED = "init_transactions() was not called"
+    READY = "no transaction is open"
+    OPEN = "a transaction is open"
+    COMMITTING = "the transaction is being committed"
+    ABORTING = "the transaction is being aborted"
+    FAILED = "the transaction failed and must be aborted"
+    FATAL = "the producer failed"
+
+
+class Transaction:
+    """Of one producer, over all the transactions it makes one after the other."""
+
+    def __init__(self, transactional_id: str) -> None:
+        self.transactional_id = transactional_id
+        self.state = TransactionState.UNINITIALIZED
+        self.identity: ProducerIdentity = NOBODY
+        self.is_implicit = False
+        """Partitions and groups join without a request of their own (transaction.version 2)."""
+        self.renewal_wanted = False
+        self.error: MillstreamError | None = None
+        self.wanted: set[TopicPartition] = set()
+        """Partitions that wait to be added; only in the older flow."""
+        self.unanswered = 0
+        """Requests that were sent and not answered: each may be carried out late."""
+        self._partitions: set[TopicPartition] = set()
+        self._started = False
+        self._end_sent = False
+
+    @property
+    def end_needed(self) -> bool:
+        """The coordinator may know of the transaction. An empty one ends without a word."""
+        return self._started
+
+    @property
+    def refusal(self) -> MillstreamError | None:
+        """Why batches that are not sent yet must fail; None while they may go."""
+        if self.state is TransactionState.FATAL:
+            return self.error
+        if self.state in (TransactionState.FAILED, TransactionState.ABORTING):
+            cause = f" after: {self.error}" if self.error is not None else ""
+            return TransactionAborted(f"the record's transaction was aborted{cause}")
+        if self.state is TransactionState.UNINITIALIZED:
+            return TransactionAborted("the producer started over before the record was written")
+        return None
+
+    @property
+    def may_abort(self) -> bool:
+        """A transaction is open, in whatever shape, and no commit of it may have happened."""
+        if self.state is TransactionState.COMMITTING:
+            return not self._end_sent
+        return self.state in (
+            TransactionState.OPEN,
+            TransactionState.FAILED,
+            TransactionState.ABORTING,
+        )
+
+    def restart(self) -> None:
+        """init_transactions() begins: whatever was open is left to the coordinator, which aborts it."""
+        if self.state in (TransactionState.OPEN, TransactionState.FAILED):
+            raise IllegalState(
+                "a transaction is open; call abort_transaction() before init_transactions()"
+            )
+        self.state = TransactionState.UNINITIALIZED
+
+    def initialized(self, identity: ProducerIdentity) -> None:
+        """A fresh identity: every earlier one of this transactional id is fenced, and none of its transactions open."""
+        self.identity = identity
+        self.renewal_wanted = False
+        self.unanswered = 0
+        self._close()
+
+    def check_begin(self) -> None:
+        if self.state is TransactionState.READY:
+            return
+        self.raise_failure()
+        if self.state is TransactionState.UNINITIALIZED:
+            raise IllegalState("call init_transactions() before begin_transaction()")
+        raise IllegalState(f"{self.state.value}; end it before you begin another")
+
+    def begin(self, *, is_implicit: bool) -> None:
+        self.check_begin()
+        assert not self.renewal_wanted, "a spent epoch is renewed before a transaction begins"
+        self.is_implicit = is_implicit
+        self.state = TransactionState.OPEN
+
+    def check_open(self) -> None:
+        """Raises unless records and offsets may be sent."""
+        if self.state is TransactionState.OPEN:
+            return
+        self.raise_failure()
+        raise IllegalState(f"{self.state.value}; call begin_transaction() before you send")
+
+    def admit(self, topic_partition: TopicPartition) -> bool:
+        """Whether a batch may be sent to the partition now; if not, it is wanted."""
+        if topic_partition in self._partitions:
+            return True
+        if not self.is_implicit:
+            self.wanted.add(topic_partition)
+            return False
+        self._started = True
+        self._partitions.add(topic_partition)
+        return True
+
+    def start(self) -> None:
+        """A request that opens the transaction at its coordinator goes out."""
+        self._started = True
+
+    def added(self, partitions: frozenset[TopicPartition]) -> None:
+        self._partitions |= partitions
+        self.wanted -= partitions
+
+    def begin_commit(self) -> None:
+        """Also when an earlier call did not see the end of it."""
+        self.raise_failure()
+        if self.state not in (TransactionState.OPEN, TransactionState.COMMITTING):
+            raise IllegalState(f"{self.state.value}; there is nothing to commit")
+        self.state = TransactionState.COMMITTING
+
+    def begin_abort(self) -> None:
+        """Also when an earlier call did not see the end of it."""
+        if self.state is TransactionState.FATAL:
+            self.raise_failure()
+        if self.state is TransactionState.COMMITTING and self._end_sent:
+            raise IllegalState(
+                "the outcome of the commit is unknown: call commit_transaction() again, or init_transactions()"
+                " to give it up"
+            )
+        if self.state in (TransactionState.UNINITIALIZED, TransactionState.READY):
+            raise IllegalState(f"{self.state.value}; there is nothing to abort")
+        self.state = TransactionState.ABORTING
+
+    def end_is_sent(self) -> None:
+        self._end_sent = True
+
+    def ended(self, identity: ProducerIdentity | None = None) -> None:
+        """Committed or aborted. Newer coordinators give the identity for the next transaction."""
+        if identity is not None:
+            self.identity = identity
+            self.renewal_wanted = False
+        elif self.unanswered:
+            self.renewal_wanted = True
+        self.unanswered = 0
+        self._close()
+
+    def batch_failed(self, error: MillstreamError, *, has_numbers: bool) -> None:
+        """A batch will not be written; if it had sequence numbers they are a hole now."""
+        if has_numbers:
+            self.renewal_wanted = True
+        self.fail(error, is_fatal=is_fatal_for_batch(error))
+
+    def fail(self, error: MillstreamError, *, is_fatal: bool) -> None:
+        """The first error counts; a transaction that is being aborted has failed anyway."""
+        if self.state is TransactionState.FATAL:
+            return
+        if is_fatal:
+            self.state = TransactionState.FATAL
+            self.error = as_fencing(error, self.transactional_id)
+        elif self.state in (TransactionState.OPEN, TransactionState.COMMITTING):
+            self.state = TransactionState.FAILED
+            self.error = error
+            self._end_sent = False
+
+    def raise_failure(self) -> None:
+        """Raises if the transaction, or the producer, has failed."""
+        if self.state is TransactionState.FAILED:
+            raise TransactionFailed(
+                f"the transaction failed: {self.error}; call abort_transaction(), then do its work again"
+            ) from self.error
+        if self.state is TransactionState.FATAL:
+            if isinstance(self.error, ProducerFenced):
+                raise fenced(self.transactional_id) from self.error
+            raise TransactionalProducerFailed(
+                f"the transactional producer failed: {self.error}; close it, or call init_transactions() to start"
+                " over"
+            ) from self.error
+
+    def _close(self) -> None:
+        self.state = TransactionState.READY
+        self.error = None
+        self.wanted.clear()
+        self._partitions.clear()
+        self._started = False
+        self._end_sent = False

@@ -1,0 +1,215 @@
+"""A producer's transactions: the calls, one at a time, in the order that `core.transaction` allows.
+
+What is asked of coordinators is `transaction_coordinators`'; what their refusals mean is told to the transaction here.
+Every call has one time limit, max_block_ms. A call that runs into it, or is cancelled, leaves the transaction where it
+was, and the same call may be made again; only offsets cannot be sent again, and their transaction must be aborted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.config import ProducerConfig
+from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
+from millstream.clients.producer.transaction.coordinators import TransactionCoordinators
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+    as_fencing,
+    is_fatal_for_request,
+)
+from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
+from millstream.errors import (
+    ClusterAuthorizationFailed,
+    KafkaError,
+    MillstreamError,
+    ProducerFenced,
+    RetriableError,
+    TransactionalIdAuthorizationFailed,
+)
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+
+Guard = contextlib.AbstractContextManager[object]
+
+_log = logging.getLogger(__name__)
+
+_LEAVE_MS = 2_000
+"""How long a close that does not wait still tries to abort."""
+
+
+class Records(Protocol):
+    """What is sent, as far as transactions must know."""
+
+    guard: Guard
+    """Held while records are put into batches: a transaction that ends takes no more of them."""
+
+    async def settle_all(self, deadline_ms: int) -> None: ...
+    def wake(self) -> None: ...
+
+
+class Transactions:
+    def __init__(
+        self,
+        config: ProducerConfig,
+        cluster: Cluster,
+        transaction: Transaction,
+        records: Records,
+        scope: TaskScope,
+    ) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._transaction = transaction
+        self._records = records
+        self._scope = scope
+        self._adding: asyncio.Task[None] | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._coordinators = TransactionCoordinators(config, cluster, transaction)
+
+    @property
+    def is_new(self) -> bool:
+        return self._transaction.state is TransactionState.UNINITIALIZED
+
+    async def initialize(self) -> None:
+        async with self._one_at_a_time:
+            self._transaction.restart()
+            deadline_ms = self._deadline_ms()
+            await self._settle(deadline_ms)
+            await self._fetch_identity(deadline_ms, renew=False)
+
+    async def begin(self) -> None:
+        async with self._one_at_a_time:
+            self._transaction.check_begin()
+            if self._transaction.renewal_wanted:
+                await self._fetch_identity(self._deadline_ms(), renew=True)
+            self._transaction.begin(is_implicit=self._coordinators.announce_implicit)
+
+    async def commit(self) -> None:
+        async with self._one_at_a_time:
+            with self._records.guard:
+                self._transaction.begin_commit()
+            deadline_ms = self._deadline_ms()
+            await self._settle(deadline_ms)
+            self._transaction.raise_failure()
+            await self._end(committed=True, deadline_ms=deadline_ms)
+
+    async def abort(self, limit_ms: int | None = None) -> None:
+        async with self._one_at_a_time:
+            with self._records.guard:
+                self._transaction.begin_abort()
+            deadline_ms = self._deadline_ms(limit_ms)
+            await self._settle(deadline_ms)
+            await self._end(committed=False, deadline_ms=deadline_ms)
+
+    async def abort_after(self, error: BaseException) -> None:
+        """Abort, if that is still possible, because of an error that is about to be raised.
+
+        An epoch that brokers find too old is a failure like others until the coordinator tells that it is fencing.
+        """
+        if not self._transaction.may_abort:
+            return
+        try:
+            await self.abort()
+        except MillstreamError as failure:
+            if isinstance(failure, ProducerFenced) and isinstance(error, TransactionFailed):
+                raise
+            error.add_note(f"the transaction could not be aborted either: {failure}")
+
+    async def leave(self, timeout_ms: int | None) -> None:
+        """The producer is closing: nobody shall have to wait for the transaction's time limit."""
+        if not self._transaction.may_abort:
+            return
+        try:
+            await self.abort(
+                min(_LEAVE_MS, self._config.max_block_ms) if timeout_ms == 0 else timeout_ms
+            )
+        except MillstreamError as error:
+            _log.warning(
+                "the open transaction of %r is left to its time limit (transaction_timeout_ms): %s",
+                self._transaction.transactional_id,
+                error,
+            )
+
+    async def send_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+    ) -> None:
+        async with self._one_at_a_time:
+            self._transaction.check_open()
+            if not offsets:
+                return
+            deadline_ms = self._deadline_ms()
+            self._transaction.start()
+            try:
+                with self._errors_kept():
+                    await self._coordinators.commit_offsets(offsets, group, deadline_ms)
+            except BaseException:
+                # Whether the offsets are in the transaction is unknown: it must not be committed.
+                self._transaction.fail(
+                    TransactionAborted("offsets could not be added to the transaction"),
+                    is_fatal=False,
+                )
+                raise
+
+    def add_wanted(self) -> None:
+        """Add the partitions that wait for it, in the older flow. They are looked for after each drain."""
+        if self._transaction.wanted and (self._adding is None or self._adding.done()):
+            self._adding = self._scope.start(self._add_partitions(), "add partitions")
+
+    async def _settle(self, deadline_ms: int) -> None:
+        """All batches have their outcome, and nothing is being added any more."""
+        await self._records.settle_all(deadline_ms)
+        if self._adding is not None and not self._adding.done():
+            self._adding.cancel()
+            await asyncio.wait((self._adding,))
+
+    async def _add_partitions(self) -> None:
+        transaction = self._transaction
+        partitions = frozenset(transaction.wanted)
+        transaction.start()
+        with contextlib.suppress(KafkaError), self._errors_kept():
+            await self._coordinators.add_partitions(partitions, self._deadline_ms())
+            transaction.added(partitions)
+        self._records.wake()
+
+    async def _fetch_identity(self, deadline_ms: int, *, renew: bool) -> None:
+        transaction = self._transaction
+        try:
+            identity = await self._coordinators.fetch_identity(deadline_ms, renew=renew)
+        except (RetriableError, TransactionalIdAuthorizationFailed, ClusterAuthorizationFailed):
+            raise  # may be asked again
+        except (KafkaError, TransactionalProducerFailed) as error:
+            transaction.fail(error, is_fatal=True)
+            transaction.raise_failure()
+            raise
+        transaction.initialized(identity)
+
+    async def _end(self, *, committed: bool, deadline_ms: int) -> None:
+        transaction = self._transaction
+        if not transaction.end_needed:
+            transaction.ended()
+            return
+        with self._errors_kept():
+            identity = await self._coordinators.end(deadline_ms, committed=committed)
+        transaction.ended(identity)
+
+    @contextlib.contextmanager
+    def _errors_kept(self) -> Iterator[None]:
+        """What a coordinator refuses fails the transaction, or the producer. Retriable errors are time-outs here."""
+        try:
+            yield
+        except RetriableError:
+            raise
+        except KafkaError as error:
+            self._transaction.fail(error, is_fatal=is_fatal_for_request(error))
+            self._records.wake()
+            raise as_fencing(error, self._transaction.transactional_id) from error
+
+    def _deadline_ms(self, limit_ms: int | None = None) -> int:
+        limit_ms = self._config.max_block_ms if limit_ms is None else limit_ms
+        return self._cluster.now_ms() + limit_ms

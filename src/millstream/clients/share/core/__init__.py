@@ -1,0 +1,1 @@
+"""What a share consumer decides: sessions, acknowledgements, membership. PURE."""

@@ -1,0 +1,121 @@
+"""What the application of a share consumer holds, and how it gets the next records.
+
+Owns what becomes of the last poll's records, the order in which what was kept back, renewed and fetched is returned,
+and the waiting for what a deserializer must look up. Requests are `share_fetching`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Generic, NamedTuple
+
+from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.core.deserialization import RecordReader
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.share.core.in_hand import InHand, RecordPlace
+from millstream.clients.share.core.values import AcknowledgeType, NodeAcknowledgements
+from millstream.clients.share.fetching import ShareFetching
+from millstream.net.client.tasks import TaskScope
+
+
+class Next(NamedTuple, Generic[Key, Value]):
+    """What poll() may return, or what a deserializer must learn before there is anything."""
+
+    records: list[ConsumerRecord[Key, Value]]
+    needed: LookupNeeded | None
+
+
+class ShareReading(Generic[Key, Value]):
+    def __init__(
+        self,
+        cluster: Cluster,
+        fetching: ShareFetching,
+        scope: TaskScope,
+        reader: RecordReader[Key, Value] | None,
+        *,
+        is_implicit: bool,
+    ) -> None:
+        self._cluster = cluster
+        self._fetching = fetching
+        self._scope = scope
+        self._reader = reader
+        self._is_implicit = is_implicit
+        self._look_up_task: asyncio.Task[None] | None = None
+        self.in_hand: InHand[Key, Value] = InHand()
+        self.ahead: deque[ConsumerRecord[Key, Value]] = deque()
+        """In hand, but not given out yet: iteration has polled them."""
+
+    # ---- what becomes of the last records
+
+    def finish_last_poll(self) -> None:
+        """Everything given out is accepted in implicit mode, and must have been acknowledged in explicit mode."""
+        if self._is_implicit:
+            self._accept_given_out()
+            return
+        place = self.in_hand.unacknowledged(but=self._not_given_out())
+        if place is not None:
+            raise IllegalState(
+                f"{place[0]} offset {place[1]} is not acknowledged: in explicit mode acknowledge every record of a poll()"
+                " before the next poll()"
+            )
+
+    def acknowledge(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
+        if self._is_implicit:
+            raise IllegalState(
+                'records are accepted by the next poll(); set share_acknowledgement_mode="explicit" to acknowledge them'
+            )
+        self.in_hand.acknowledge(topic, partition, offset, kind)
+
+    def take_acknowledgements_to_commit(self) -> list[NodeAcknowledgements]:
+        if self._is_implicit:
+            self._accept_given_out()
+        return self.in_hand.take_acknowledgements()
+
+    def _accept_given_out(self) -> None:
+        self.in_hand.acknowledge_all(AcknowledgeType.ACCEPT, but=self._not_given_out())
+
+    def _not_given_out(self) -> list[RecordPlace]:
+        return [(record.topic_partition, record.offset) for record in self.ahead]
+
+    # ---- the next ones
+
+    @property
+    def has_next(self) -> bool:
+        """Something to return, or to raise. While records are being renewed there are no new ones."""
+        if self.ahead or self.in_hand.has_renewed:
+            return True
+        return not (self.in_hand.is_renewing or self._fetching.buffer.is_empty)
+
+    def take(self, count: int) -> Next[Key, Value]:
+        """Raises what could not be read, when no record stands before it."""
+        if self.ahead:
+            records = list(self.ahead)
+            self.ahead.clear()
+            return Next(records, None)
+        self.in_hand.take_renewed()
+        needed = None
+        if not self.in_hand.records():
+            deserialize = None if self._reader is None else self._reader.read_one
+            needed = self._fetching.buffer.collect(self.in_hand, count, deserialize)
+        return Next(self.in_hand.records(), needed)
+
+    async def look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
+        """What a deserializer must first learn. Goes on behind a poll() that is too short for it."""
+        if self._look_up_task is None:
+            self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
+        remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
+        done, _ = await asyncio.wait((self._look_up_task,), timeout=remaining_ms / 1000)
+        if not done:
+            return False
+        task, self._look_up_task = self._look_up_task, None
+        self._scope.check()
+        task.result()
+        return True
+
+
+async def _learn(needed: LookupNeeded) -> None:
+    await needed.look_up()

@@ -1,0 +1,1 @@
+"""Metrics that brokers ask clients for (KIP-714)."""

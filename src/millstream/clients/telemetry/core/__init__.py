@@ -1,0 +1,1 @@
+"""Which metrics are pushed, when, and their format. PURE."""

@@ -1,0 +1,1 @@
+"""Settings of outgoing connections, and how settings are declared. PURE."""

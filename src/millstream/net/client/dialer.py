@@ -1,0 +1,203 @@
+"""How a connection is made: name to addresses, TCP, TLS, versions, SASL. Errors say which of these failed and why."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from millstream import __version__
+from millstream.errors import KafkaError, NetworkException, RequestTimedOut
+from millstream.net.client.authentication import SaslAuthenticator
+from millstream.net.client.bearer_tokens import BearerTokens
+from millstream.net.client.config.connection import ConnectionConfig
+from millstream.net.client.connection import Authenticator, Connection, ConnectionOptions
+from millstream.net.client.core.addresses import Address
+from millstream.net.client.core.credentials import Password, credentials_from
+from millstream.net.client.core.traffic import Traffic
+from millstream.runtime import Clock, Random
+
+if TYPE_CHECKING:
+    import ssl
+
+_SocketAddress = tuple[str, int] | tuple[str, int, int, int]
+_Target = tuple[socket.AddressFamily, _SocketAddress]
+
+
+@dataclass(frozen=True, slots=True)
+class SocketOptions:
+    """-1 leaves it to the operating system."""
+
+    send_buffer_bytes: int = -1
+    receive_buffer_bytes: int = -1
+
+
+class NotConnected(NetworkException):
+    """There is no connection and the reason is certain: the address refuses, its name is not known, no way leads there.
+
+    Silence is not certain: it is a RequestTimedOut.
+    """
+
+
+class Dialer:
+    def __init__(
+        self,
+        options: ConnectionOptions,
+        sockets: SocketOptions,
+        tls: ssl.SSLContext | None,
+        authenticator: Authenticator | None,
+    ) -> None:
+        self._options = options
+        self._sockets = sockets
+        self._tls = tls
+        self._authenticator = authenticator
+
+    @property
+    def client_id(self) -> str:
+        """How brokers and the log name the client."""
+        return self._options.client_id
+
+    async def dial(self, address: Address, timeout_ms: int) -> Connection:
+        """Connected, versions agreed, authenticated. Every IP address of the host has a try, in their order.
+
+        `timeout_ms` is for each try up to the versions. Raises NetworkException, RequestTimedOut or what refuses us for
+        good: SslAuthenticationFailed, SaslAuthenticationFailed, UnsupportedSaslMechanism, IllegalSaslState.
+        """
+        failure: KafkaError | None = None
+        for target in await _resolve(address):
+            try:
+                connection = await self._try(address, target, timeout_ms)
+            except (NetworkException, RequestTimedOut) as error:
+                if failure is None or isinstance(failure, NotConnected):
+                    failure = error  # what may yet be reached counts more than what cannot
+                continue
+            try:
+                await connection.authenticate()
+            except BaseException:
+                await connection.close()
+                raise
+            return connection
+        assert failure is not None, "a name that resolves has addresses"
+        raise failure
+
+    async def _try(self, address: Address, target: _Target, timeout_ms: int) -> Connection:
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                sock = await self._connected_socket(target)
+                connection = await self._speaking(sock, address)
+                try:
+                    await connection.negotiate_versions()
+                except BaseException:
+                    await connection.close()
+                    raise
+        except TimeoutError as error:
+            raise RequestTimedOut(f"no answer from {address} within {timeout_ms} ms") from error
+        except ConnectionRefusedError as error:
+            raise NotConnected(
+                f"cannot connect to {address}: refused; nothing listens there"
+            ) from error
+        except OSError as error:
+            raise NotConnected(f"cannot connect to {address}: {error}") from error
+        return connection
+
+    async def _connected_socket(self, target: _Target) -> socket.socket:
+        family, socket_address = target
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            if self._sockets.send_buffer_bytes >= 0:
+                sock.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_SNDBUF, self._sockets.send_buffer_bytes
+                )
+            if self._sockets.receive_buffer_bytes >= 0:
+                sock.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_RCVBUF, self._sockets.receive_buffer_bytes
+                )
+            await asyncio.get_running_loop().sock_connect(sock, socket_address)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    async def _speaking(self, sock: socket.socket, address: Address) -> Connection:
+        loop = asyncio.get_running_loop()
+
+        def make() -> Connection:
+            return Connection(self._options, address, self._authenticator)
+
+        try:
+            if self._tls is None:
+                _, connection = await loop.create_connection(make, sock=sock)
+            else:
+                _, connection = await loop.create_connection(
+                    make, sock=sock, ssl=self._tls, server_hostname=address.host
+                )
+        except OSError as error:
+            sock.close()
+            if self._tls is None or isinstance(error, TimeoutError):
+                raise
+            from millstream.net.client.tls import tls_failure
+
+            raise tls_failure(address, error) from error
+        except BaseException:
+            sock.close()
+            raise
+        return connection
+
+
+def dialer_for(config: ConnectionConfig, traffic: Traffic, clock: Clock, random: Random) -> Dialer:
+    """Raises ConfigError when certificates cannot be read or credentials are missing."""
+    tls = authenticator = None
+    if config.security_protocol.endswith("SSL"):
+        from millstream.net.client.tls import tls_context
+
+        tls = tls_context(config)
+    credentials = credentials_from(config)
+    if credentials is not None:
+        tokens = None
+        if not isinstance(credentials, Password):
+            tokens = BearerTokens(credentials, config, clock, random)
+        authenticator = SaslAuthenticator(credentials, tokens, random)
+    options = ConnectionOptions(
+        client_id=config.client_id,
+        request_timeout_ms=config.request_timeout_ms,
+        frame_bytes_max=config.receive_message_bytes_max,
+        software_version=__version__,
+        security_protocol=config.security_protocol,
+        idle_ms_max=config.connections_max_idle_ms,
+        traffic=traffic,
+    )
+    sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
+    return Dialer(options, sockets, tls, authenticator)
+
+
+async def canonical_addresses(addresses: tuple[Address, ...]) -> list[Address]:
+    """Each IP address of each name, by its canonical name (client_dns_lookup, KIP-235); names that fail stay."""
+    loop = asyncio.get_running_loop()
+    found: dict[Address, None] = {}
+    for address in addresses:
+        try:
+            for _, socket_address in await _resolve(address):
+                name, _ = await loop.getnameinfo(socket_address, socket.NI_NAMEREQD)
+                found[Address(name, address.port)] = None
+        except (OSError, NetworkException):
+            found[address] = None
+    return list(found)
+
+
+async def _resolve(address: Address) -> list[_Target]:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):  # not a literal address of that family
+            socket.inet_pton(family, address.host)
+            return [(family, (address.host, address.port))]
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM
+        )
+    except (OSError, UnicodeError) as error:
+        raise NotConnected(
+            f"cannot connect to {address}: its name cannot be resolved ({error})"
+        ) from error
+    return [(family, cast("_SocketAddress", target)) for family, _, _, _, target in found]

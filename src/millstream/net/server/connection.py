@@ -1,0 +1,426 @@
+"""One client connection: reads frames, hands them to the request handler, answers in order.
+
+Requests are handled one at a time, in order, as Kafka does; only requests the handler calls overlapping (produces) are started
+while earlier ones of their kind still wait. Their responses are kept back until every earlier one has been sent. While a request
+may not be started the socket is not read, apart from what one read gave, and while the client leaves answers unread none is started.
+
+    readable -> FrameReceiver -> RequestHandler.handle -> response at once ----------------> SocketWriter -> socket
+                                                       -> awaitable -> task -> _Unanswered --^
+
+How long a connection goes on before others have their turn is the business of `net.turns`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Awaitable, Coroutine
+from typing import Final, Protocol, cast
+
+from millstream.errors import KafkaError, ProtocolError
+from millstream.net.frame_receiver import FrameReceiver
+from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.request_handler import RequestHandler, Response
+from millstream.net.server.request_memory import RequestMemory
+from millstream.net.server.socket_writer import SocketWriter
+from millstream.net.server.turns import TURN_S, Turns
+from millstream.quoting import shortened
+
+_LOGGER = logging.getLogger(__name__)
+_READ_BYTES_PER_TURN: Final = 1024 * 1024
+"""Of a request that is not complete."""
+_UNSENT_BYTES_PER_TURN: Final = 64 * 1024
+"""Of answers that leave together."""
+_UNTOLD_BYTES_MAX: Final = 4096
+"""Small requests are not worth the telling."""
+
+
+class ConnectionOwner(Protocol):
+    """What a connection needs of the server that accepted it."""
+
+    limits: ConnectionLimits
+    receive_buffer: memoryview
+    turns: Turns
+    request_memory: RequestMemory
+
+    def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
+    def was_active(self, connection: Connection) -> None:
+        """Bytes arrived, or requests were started."""
+        ...
+
+    def writes_stalled(self, connection: Connection) -> None:
+        """The socket takes no more."""
+        ...
+
+    def writes_moved(self, connection: Connection) -> None:
+        """The socket took some."""
+        ...
+
+    def became_idle(self) -> None:
+        """The last response of a connection was sent."""
+        ...
+
+    def hold_unsent(self, change: int) -> None:
+        """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take. May close connections."""
+        ...
+
+    def closed(self, connection: Connection) -> None: ...
+
+
+class _Unanswered:
+    """A request whose response has not been queued for sending."""
+
+    __slots__ = ("answered", "held_bytes", "response", "task")
+
+    def __init__(self, held_bytes: int) -> None:
+        self.held_bytes = held_bytes
+        self.answered = False
+        self.response: Response | None = None
+        self.task: asyncio.Task[None] | None = None
+
+
+class Connection:
+    """Owns the socket. All methods run on the loop that accepted it."""
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        peer: ClientConnection,
+        handler: RequestHandler,
+        owner: ConnectionOwner,
+    ) -> None:
+        self.peer = peer
+        self._socket = connected
+        self._handler = handler
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._receiver = FrameReceiver(owner.receive_buffer, owner.limits.request_bytes_max)
+        self._writer = SocketWriter(connected)
+        self._unanswered: deque[_Unanswered] = deque()
+        self._unanswered_bytes = 0
+        self._overlapping = False
+        """Every unanswered request allows others of its kind beside it."""
+        self._next: memoryview | None = None
+        """A whole request that may not be started yet."""
+        self._held_bytes = 0
+        """Of requests, as the owner was told last."""
+        self._held_in_request = False
+        """Whether some are of a request that is not complete."""
+        self._held_unsent_bytes = 0
+        self._reading = False
+        self._writing = False
+        """Answers wait for the socket."""
+        self._hung_up = False
+        self.is_closed = False
+        self._read_if_wanted()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def is_half_received(self) -> bool:
+        """The client owes the rest of a request."""
+        return not self._receiver.between_frames and self._wants_bytes()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing unanswered and nothing unsent."""
+        return (
+            not self._unanswered
+            and self._next is None
+            and self._receiver.needs_bytes
+            and not self._writer.unsent_bytes
+        )
+
+    # Reading
+
+    def _wants_bytes(self) -> bool:
+        """The next request could be started if it were here."""
+        return (
+            self._next is None
+            and not self._writing
+            and self._receiver.needs_bytes
+            and (not self._unanswered or self._another_may_overlap())
+        )
+
+    def _another_may_overlap(self) -> bool:
+        return (
+            self._overlapping and len(self._unanswered) < self._owner.limits.requests_in_flight_max
+        )
+
+    def _read_if_wanted(self) -> None:
+        """Readers that turn out not to be wanted are removed when bytes come: most clients send none before their answer."""
+        if (self._hung_up or not self._reading) and self._wants_bytes():
+            if self._hung_up:  # a loop tells only once of a connection that was reset
+                self._owner.turns.ask(self)
+            else:
+                self._reading = True
+                self._loop.add_reader(self._socket, self._on_readable)
+
+    def resume_reading(self) -> None:
+        """Memory is no longer short."""
+        self._read_if_wanted()
+
+    def _on_readable(self) -> None:
+        memory = self._owner.request_memory
+        if not self._wants_bytes() or (
+            memory.is_short and memory.must_wait(self, not self._receiver.between_frames)
+        ):
+            self._stop_reading()
+            return
+        try:
+            turns = self._owner.turns
+            self._read_requests(turns.now_s() + turns.turn_s)
+        except ProtocolError as error:
+            self._refuse(error)
+        if not self.is_closed:
+            self._end_turn()
+            self._owner.was_active(self)
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._socket)
+
+    def _receive(self) -> int:
+        """One read; 0 when there is nothing to read."""
+        try:
+            count = self._socket.recv_into(self._receiver.target())
+        except (BlockingIOError, InterruptedError):
+            self._hung_up = False  # else the end could be read
+            return 0
+        except OSError as error:
+            self.close(f"read failed: {error}", logging.DEBUG)
+            return 0
+        if count == 0:
+            self.close("closed by the client", logging.DEBUG)
+            return 0
+        self._receiver.received(count)
+        return count
+
+    def hung_up(self) -> None:
+        """The client waits for no answer any more. What it sent before is still read to its end: some of it wants no answer."""
+        self._hung_up = True
+        self._forget_unanswered()
+        self._owner.turns.ask(self)
+
+    # Starting requests
+
+    def take_turn(self) -> None:
+        """Starts what may be started, for the time of one turn."""
+        self._start_until(self._owner.turns.now_s() + TURN_S)
+
+    def _go_on(self) -> None:
+        """The same without having asked: shorter while others wait for their turn."""
+        turns = self._owner.turns
+        self._start_until(turns.now_s() + turns.turn_s)
+
+    def _start_until(self, end_s: float) -> None:
+        try:
+            self._start_requests(end_s)
+            if self._hung_up and self._wants_bytes():
+                self._read_requests(end_s)
+        except ProtocolError as error:
+            self._refuse(error)
+        if not self.is_closed:
+            self._end_turn()
+            if not self._receiver.between_frames:
+                self._owner.was_active(self)
+
+    def _read_requests(self, end_s: float) -> None:
+        """One read, and more while a request is not complete."""
+        left = _READ_BYTES_PER_TURN
+        while left > 0 and (count := self._receive()):
+            left -= count
+            self._start_requests(end_s)
+            if self._receiver.between_frames or not self._wants_bytes():
+                return
+
+    def _start_requests(self, end_s: float) -> None:
+        while (frame := self._next_to_start()) is not None:
+            self._start(frame)
+            if (
+                self._writer.unsent_bytes >= _UNSENT_BYTES_PER_TURN
+                or self._owner.turns.now_s() >= end_s
+            ):
+                if not self._receiver.between_frames:
+                    self._owner.turns.ask(self)
+                return
+
+    def _next_to_start(self) -> memoryview | None:
+        """The next request, if it is here and may be started."""
+        if (
+            self._writing
+            or self.is_closed
+            or (self._unanswered and not self._another_may_overlap())
+        ):
+            return None
+        frame = self._next
+        if frame is None:
+            frame = self._receiver.next_frame()
+        if frame is not None and self._unanswered and not self._handler.may_overlap(frame):
+            self._next = frame
+            return None
+        self._next = None
+        return frame
+
+    def _end_turn(self) -> None:
+        between_frames = self._receiver.between_frames
+        if not between_frames:
+            self._receiver.keep_rest()
+        if self._unanswered or self._held_bytes or not between_frames:
+            self._hold_memory(not between_frames)
+        if self._writer.unsent_bytes and not self._writing:
+            self._send()
+        if not self.is_closed:
+            self._read_if_wanted()
+
+    def _hold_memory(self, in_request: bool) -> None:
+        held_bytes = self._unanswered_bytes + self._receiver.held_bytes
+        if self._next is not None:
+            held_bytes += len(self._next)
+        if (
+            abs(held_bytes - self._held_bytes) > _UNTOLD_BYTES_MAX
+            or in_request != self._held_in_request
+        ):
+            self._held_bytes, self._held_in_request = held_bytes, in_request
+            self._owner.request_memory.hold(self, held_bytes, in_request)
+
+    def _start(self, frame: memoryview) -> None:
+        try:
+            result = self._handler.handle(frame, self.peer)
+        except ProtocolError:
+            raise
+        except Exception as error:
+            # A handler that breaks its promise must not take the loop's other connections with it.
+            _LOGGER.exception("a request of connection %d failed", self.peer.connection_id)
+            raise ProtocolError("the request could not be handled") from error
+        if result is None:
+            return
+        if isinstance(result, list):  # asking for Awaitable costs more
+            if self._unanswered:
+                self._answer_later(result)
+            else:
+                self._write(result)
+            return
+        if not self._unanswered:
+            self._overlapping = self._handler.may_overlap(frame)
+        unanswered = _Unanswered(len(frame))
+        self._unanswered_bytes += unanswered.held_bytes
+        self._unanswered.append(unanswered)
+        waiting = cast("Awaitable[Response | None]", result)
+        unanswered.task = self._owner.start_task(self._finish(unanswered, waiting))
+        if self._hung_up:
+            self._forget_unanswered()
+
+    def _answer_later(self, response: Response) -> None:
+        """A response that is ready while earlier ones are not."""
+        ready = _Unanswered(0)
+        ready.response = response
+        ready.answered = True
+        self._unanswered.append(ready)
+
+    async def _finish(self, unanswered: _Unanswered, result: Awaitable[Response | None]) -> None:
+        try:
+            unanswered.response = await result
+        except ProtocolError as error:
+            self._refuse(error)
+            return
+        unanswered.answered = True
+        if self._unanswered and self._unanswered[0].answered and not self.is_closed:
+            self._answer_in_order()
+
+    def _answer_in_order(self) -> None:
+        while self._unanswered and self._unanswered[0].answered and not self.is_closed:
+            head = self._unanswered.popleft()
+            self._unanswered_bytes -= head.held_bytes
+            if head.response is not None:
+                self._write(head.response)
+        if not self.is_closed:
+            if self._next is None and self._receiver.needs_bytes:
+                self._end_turn()
+            else:
+                self._go_on()
+            if self.is_idle:
+                self._owner.became_idle()
+
+    def _forget_unanswered(self) -> None:
+        for unanswered in self._unanswered:
+            if unanswered.task is not None:
+                # Not before its first step: a coroutine that never began would be reported as forgotten.
+                self._loop.call_soon(unanswered.task.cancel)
+        self._unanswered.clear()
+        self._unanswered_bytes = 0
+
+    # Writing
+
+    def _write(self, response: Response) -> None:
+        try:
+            self._writer.write(response)
+        except (KafkaError, OSError) as error:  # a splice that had to be read, and could not
+            self.close(f"a response could not be read: {error}", logging.WARNING)
+
+    def _send(self) -> None:
+        before = self._writer.unsent_bytes
+        try:
+            all_sent = self._writer.flush()
+        except OSError as error:
+            self.close(f"write failed: {error}", logging.DEBUG)
+            return
+        if all_sent:
+            if self._writing:
+                self._writing = False
+                self._loop.remove_writer(self._socket)
+                self._owner.writes_moved(self)
+                self._owner.became_idle()
+        elif not self._writing:
+            self._writing = True
+            self._loop.add_writer(self._socket, self._on_writable)
+            self._owner.writes_stalled(self)
+        elif self._writer.unsent_bytes < before:
+            self._owner.writes_moved(self)
+            self._owner.writes_stalled(self)
+        if self._writing or self._held_unsent_bytes:
+            self._hold_unsent(self._writer.buffered_bytes)
+
+    def _hold_unsent(self, buffered_bytes: int) -> None:
+        change = buffered_bytes - self._held_unsent_bytes
+        if change:
+            self._held_unsent_bytes = buffered_bytes
+            self._owner.hold_unsent(change)
+
+    def _on_writable(self) -> None:
+        self._send()
+        if not (self.is_closed or self._writing):
+            self._go_on()
+
+    # End
+
+    def _refuse(self, error: ProtocolError) -> None:
+        """What was answered before the broken request still leaves, as far as the socket takes it at once."""
+        if self._writer.unsent_bytes and not self._writing:
+            self._send()
+        self.close(str(error), logging.WARNING)
+
+    def close(self, reason: str, level: int) -> None:
+        """Drops the connection with one log line; unanswered requests are cancelled, unsent bytes forgotten."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        _LOGGER.log(
+            level,
+            "connection %d from %s closed: %s",
+            self.peer.connection_id,
+            self.peer,
+            shortened(reason),
+        )
+        self._stop_reading()
+        if self._writing:
+            self._loop.remove_writer(self._socket)
+        self._hold_unsent(0)
+        self._forget_unanswered()
+        self._owner.closed(self)
+        self._socket.close()

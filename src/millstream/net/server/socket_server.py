@@ -1,0 +1,295 @@
+"""Listens, accepts within the limits, and watches over all connections of one node.
+
+Ports are bound early, so that a wrong port fails before anything else happens and clients that connect while the node starts
+wait in the backlog; `serve` answers them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+import time
+from collections.abc import Callable, Coroutine
+from itertools import count
+from typing import Final
+
+from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
+from millstream.net.server.admission import Admission
+from millstream.net.server.client_connection import ClientConnection
+from millstream.net.server.connection import Connection
+from millstream.net.server.deadline_queue import DeadlineQueue
+from millstream.net.server.hang_ups import HangUps
+from millstream.net.server.limits import ConnectionLimits
+from millstream.net.server.listening_socket import open_listening_socket
+from millstream.net.server.request_handler import RequestHandler
+from millstream.net.server.request_memory import RequestMemory
+from millstream.net.server.turns import Turns
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_ACCEPTS_PER_WAKE_UP = 64
+_OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
+_OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+class SocketServer:
+    """All listeners and connections of a node. Everything runs on one loop."""
+
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        clock: Clock,
+        now_s: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`now_s` measures how long a connection's turn takes, finer than `clock` does."""
+        self.limits = limits
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        """Shared: a read and the cutting of its frames happen in one call of one connection."""
+        self.request_memory = RequestMemory(limits.request_bytes_held_max)
+        self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run))
+        self._handler: RequestHandler | None = None
+        self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
+        self._clock = clock
+        self._listeners: list[tuple[str, socket.socket]] = []
+        self._connections: set[Connection] = set()
+        self._admission = Admission(limits, clock.now().monotonic_ms)
+        self._waiting_for_room: list[tuple[str, socket.socket]] = []
+        """Listeners that accept again when a connection is closed."""
+        self._connection_ids = count(1)
+        self._tasks: asyncio.TaskGroup | None = None
+        self._hang_ups: HangUps | None = None
+        self._unsent_bytes = 0
+        self._idle: DeadlineQueue[Connection] = DeadlineQueue(limits.idle_ms)
+        self._half_received: DeadlineQueue[Connection] = DeadlineQueue(limits.frame_ms)
+        self._stalled: DeadlineQueue[Connection] = DeadlineQueue(limits.stalled_write_ms)
+        self._new_deadline = asyncio.Event()
+        self._became_idle = asyncio.Event()
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def bind(self, listener_name: str, host: str, port: int, backlog: int) -> int:
+        """Opens a port and returns its number. Raises ConfigError with a sentence for the operator."""
+        listening = open_listening_socket(host, port, backlog)
+        if self.limits.receive_buffer_bytes >= 0:  # inherited; the window is agreed before accept()
+            listening.setsockopt(
+                socket.SOL_SOCKET, socket.SO_RCVBUF, self.limits.receive_buffer_bytes
+            )
+        self._listeners.append((listener_name, listening))
+        bound: int = listening.getsockname()[1]
+        return bound
+
+    def change_limits(self, limits: ConnectionLimits) -> None:
+        """From now on; connections that are open stay so. The times that connections may be silent are fixed at the start."""
+        self.limits = limits
+        self._admission.change_limits(limits)
+        self.request_memory.change_limit(limits.request_bytes_held_max)
+        self._accept_again()
+
+    async def serve(
+        self,
+        handler: RequestHandler,
+        on_closed: Callable[[ClientConnection], None] = lambda _connection: None,
+    ) -> None:
+        """Accepts and answers until cancelled; then every connection is closed.
+
+        `on_closed` is called when a connection is gone; it must not raise.
+        """
+        self._handler = handler
+        self._on_closed = on_closed
+        self._hang_ups = HangUps()
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                for name, listening in self._listeners:
+                    self._resume_accepting(name, listening)
+                await self._watch_deadlines()
+        finally:
+            self.close()
+            self._hang_ups.close()
+
+    async def drain(self, timeout_s: float) -> bool:
+        """Stops accepting and waits until nothing is unanswered or unsent; False when time ran out first."""
+        self.stop_accepting()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not all(connection.is_idle for connection in self._connections):
+                    self._became_idle.clear()
+                    await self._became_idle.wait()
+                return True
+        return False
+
+    def stop_accepting(self) -> None:
+        """Closes the listening sockets; connections live on."""
+        loop = asyncio.get_running_loop()
+        for _, listening in self._listeners:
+            loop.remove_reader(listening)
+            listening.close()
+        self._listeners.clear()
+
+    def close(self) -> None:
+        """Drops everything at once."""
+        self.stop_accepting()
+        for connection in list(self._connections):
+            connection.close("the node is shutting down", logging.DEBUG)
+
+    # Accepting
+
+    def _resume_accepting(self, listener_name: str, listening: socket.socket) -> None:
+        if listening.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listener_name, listening)
+
+    def _accept(self, listener_name: str, listening: socket.socket) -> None:
+        for _ in range(_ACCEPTS_PER_WAKE_UP):
+            if self._must_wait(listener_name, listening):
+                return
+            try:
+                connected, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _OUT_OF_DESCRIPTORS:
+                    raise
+                _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
+                self._pause_accepting(listener_name, listening, _OUT_OF_DESCRIPTORS_PAUSE_S)
+                return
+            self._admit(listener_name, connected, address)
+
+    def _must_wait(self, listener_name: str, listening: socket.socket) -> bool:
+        """The next connection stays in the backlog for now."""
+        if self._admission.is_full:
+            _LOGGER.warning(
+                "listener %s accepts no more: there are %d connections (max.connections)",
+                listener_name, len(self._connections),
+            )  # fmt: skip
+            asyncio.get_running_loop().remove_reader(listening)
+            self._waiting_for_room.append((listener_name, listening))
+            return True
+        wait_ms = self._admission.wait_ms(self._clock.now().monotonic_ms)
+        if wait_ms:
+            self._pause_accepting(listener_name, listening, wait_ms / 1000)
+        return wait_ms > 0
+
+    def _accept_again(self) -> None:
+        """There may be room for another connection."""
+        waiting, self._waiting_for_room = self._waiting_for_room, []
+        for listener_name, listening in waiting:
+            self._resume_accepting(listener_name, listening)
+
+    def _pause_accepting(
+        self, listener_name: str, listening: socket.socket, pause_s: float
+    ) -> None:
+        """The pending connection stays in the backlog, so the socket stays readable: without a pause we would spin."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(pause_s, self._resume_accepting, listener_name, listening)
+
+    def _admit(
+        self, listener_name: str, connected: socket.socket, address: tuple[str, int]
+    ) -> None:
+        host, port = address[:2]
+        refusal = self._admission.refusal(host)
+        if refusal:
+            _LOGGER.info("connection from %s:%d refused: %s", host, port, refusal)
+            connected.close()
+            return
+        connected.setblocking(False)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self.limits.send_buffer_bytes >= 0:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.send_buffer_bytes)
+        peer = ClientConnection(next(self._connection_ids), host, port, listener_name)
+        assert self._handler is not None, "a connection was accepted before serve() began"
+        connection = Connection(connected, peer, self._handler, self)
+        self._connections.add(connection)
+        self._admission.admit(host)
+        assert self._hang_ups is not None, "a connection was accepted before serve() began"
+        self._hang_ups.watch(connection.fileno(), connection.hung_up)
+        self.was_active(connection)
+
+    # What connections report (net.connection.ConnectionOwner)
+
+    def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        assert self._tasks is not None, "a connection was accepted before serve() began"
+        return self._tasks.create_task(work)
+
+    def was_active(self, connection: Connection) -> None:
+        now_ms = self._clock.now().monotonic_ms
+        if not self._idle:
+            self._new_deadline.set()
+        self._idle.touch(connection, now_ms)
+        if connection.is_half_received:
+            self._begin(self._half_received, connection, now_ms)
+        else:
+            self._half_received.discard(connection)
+
+    def writes_stalled(self, connection: Connection) -> None:
+        self._begin(self._stalled, connection, self._clock.now().monotonic_ms)
+
+    def writes_moved(self, connection: Connection) -> None:
+        self._stalled.discard(connection)
+
+    def became_idle(self) -> None:
+        self._became_idle.set()
+
+    def hold_unsent(self, change: int) -> None:
+        self._unsent_bytes += change
+        while change > 0 and self._unsent_bytes > self.limits.unsent_bytes_max:
+            oldest = self._stalled.oldest()
+            if oldest is None:
+                return
+            oldest.close("it takes no answers, and the memory for answers is full", logging.WARNING)
+
+    def closed(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self.turns.forget(connection)
+        self.request_memory.forget(connection)
+        if self._hang_ups is not None:
+            self._hang_ups.forget(connection.fileno())
+        for queue in (self._idle, self._half_received, self._stalled):
+            queue.discard(connection)
+        self._admission.leave(connection.peer.client_host)
+        self._accept_again()
+        self._became_idle.set()
+        self._on_closed(connection.peer)
+
+    # Deadlines
+
+    def _begin(self, queue: DeadlineQueue[Connection], connection: Connection, now_ms: int) -> None:
+        if not queue:
+            self._new_deadline.set()
+        queue.begin(connection, now_ms)
+
+    async def _watch_deadlines(self) -> None:
+        while True:
+            self._new_deadline.clear()
+            now_ms = self._clock.now().monotonic_ms
+            self._close_expired(now_ms)
+            deadlines = [
+                deadline
+                for queue in (self._idle, self._half_received, self._stalled)
+                if (deadline := queue.next_deadline_ms()) is not None
+            ]
+            wait_s = (min(deadlines) - now_ms) / 1000 if deadlines else None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._new_deadline.wait()
+
+    def _close_expired(self, now_ms: int) -> None:
+        for connection in self._half_received.take_expired(now_ms):
+            if connection.is_half_received:
+                connection.close(
+                    f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING
+                )
+        for connection in self._stalled.take_expired(now_ms):
+            connection.close(
+                f"the client took no byte for {self.limits.stalled_write_ms} ms", logging.WARNING
+            )
+        for connection in self._idle.take_expired(now_ms):
+            if connection.is_idle:
+                connection.close(f"idle for {self.limits.idle_ms} ms", logging.INFO)
+            else:
+                self._idle.touch(connection, now_ms)

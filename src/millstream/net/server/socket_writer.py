@@ -1,0 +1,128 @@
+"""Sends response parts over a non-blocking socket: buffers joined in one system call, long file stretches by sendfile.
+
+It keeps what the socket does not take yet. Waiting for the socket is the connection's business.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+from millstream.net.server.request_handler import FileSplice, Part
+
+_SENDFILE_BYTES_MIN = 32 * 1024  # shorter stretches cost less as a read and a joined write
+_BUFFERS_PER_CALL_MAX = 512  # half of IOV_MAX on Linux
+_SENDFILE_BYTES_PER_CALL_MAX = 8 * 1024 * 1024
+_BUFFER_TYPES: Final = (bytes, bytearray, memoryview)
+
+
+class _FileStretch:
+    """What is left to send of a file splice."""
+
+    __slots__ = ("length", "position", "splice")
+
+    def __init__(self, splice: FileSplice) -> None:
+        self.splice = splice
+        self.position = splice.position
+        self.length = len(splice)
+
+
+class SocketWriter:
+    """One connection's unsent bytes, in order."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._unsent: deque[bytes | bytearray | memoryview | _FileStretch] = deque()
+        self.unsent_bytes = 0
+        self.buffered_bytes = 0
+        """Of the unsent bytes those that are in memory."""
+
+    def write(self, parts: Sequence[Part]) -> None:
+        """Queues `parts`; nothing is sent before `flush`."""
+        for part in parts:
+            size = len(part)
+            if size == 0:
+                continue
+            self.unsent_bytes += size
+            if isinstance(part, _BUFFER_TYPES):
+                self.buffered_bytes += size
+                self._unsent.append(part)
+            elif (
+                size >= _SENDFILE_BYTES_MIN
+                and isinstance(part, FileSplice)
+                and _has_descriptor(part)
+            ):
+                self._unsent.append(_FileStretch(part))
+            else:
+                self.buffered_bytes += size
+                self._unsent.append(part.read())
+
+    def flush(self) -> bool:
+        """Sends what the socket takes; True when nothing is left. Raises OSError when the connection is gone."""
+        while self._unsent:
+            try:
+                sent, asked = self._send_head()
+            except (BlockingIOError, InterruptedError):
+                return False
+            self.unsent_bytes -= sent
+            if sent < asked:
+                return False
+        return True
+
+    def _send_head(self) -> tuple[int, int]:
+        """One system call for the first parts of the queue. Returns bytes sent and bytes asked for."""
+        head = self._unsent[0]
+        if isinstance(head, _FileStretch):
+            return self._send_file(head)
+        if len(self._unsent) == 1:
+            asked = len(head)
+            sent = self._socket.send(head)
+        else:
+            buffers, more = self._leading_buffers()
+            asked = sum(map(len, buffers))
+            sent = self._socket.sendmsg(buffers, (), socket.MSG_MORE if more else 0)
+        self._drop_buffers(sent)
+        return sent, asked
+
+    def _leading_buffers(self) -> tuple[list[bytes | bytearray | memoryview], bool]:
+        """The buffers before the first file stretch, and whether more follows them at once."""
+        buffers: list[bytes | bytearray | memoryview] = []
+        for part in self._unsent:
+            if isinstance(part, _FileStretch) or len(buffers) == _BUFFERS_PER_CALL_MAX:
+                return buffers, True
+            buffers.append(part)
+        return buffers, False
+
+    def _drop_buffers(self, sent: int) -> None:
+        self.buffered_bytes -= sent
+        while sent:
+            head = self._unsent[0]
+            assert not isinstance(head, _FileStretch), "sendmsg cannot have sent a file stretch"
+            if sent < len(head):
+                self._unsent[0] = memoryview(head)[sent:]
+                return
+            sent -= len(head)
+            self._unsent.popleft()
+
+    def _send_file(self, stretch: _FileStretch) -> tuple[int, int]:
+        asked = min(stretch.length, _SENDFILE_BYTES_PER_CALL_MAX)
+        descriptor = stretch.splice.file.fileno()
+        sent = os.sendfile(self._socket.fileno(), descriptor, stretch.position, asked)
+        if sent == 0:
+            raise OSError("a log file became shorter while it was being sent")
+        stretch.position += sent
+        stretch.length -= sent
+        if stretch.length == 0:
+            self._unsent.popleft()
+        return sent, asked
+
+
+def _has_descriptor(splice: FileSplice) -> bool:
+    try:
+        splice.file.fileno()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,165 @@
+"""Where a transactional producer stands, and what each kind of error leaves it in."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+    is_fatal_for_request,
+)
+from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
+from millstream.errors import (
+    GroupAuthorizationFailed,
+    IllegalGeneration,
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    KafkaError,
+    MessageTooLarge,
+    ProducerFenced,
+    TransactionAbortable,
+    TransactionalIdAuthorizationFailed,
+)
+from millstream.model import TopicPartition
+
+T0 = TopicPartition("t", 0)
+
+
+def opened(*, is_implicit: bool = True) -> Transaction:
+    transaction = Transaction("id")
+    transaction.restart()
+    transaction.initialized((7, 0))
+    transaction.begin(is_implicit=is_implicit)
+    return transaction
+
+
+def test_a_partition_joins_by_itself_or_waits_until_it_is_added() -> None:
+    implicit, explicit = opened(), opened(is_implicit=False)
+    assert implicit.admit(T0)
+    assert implicit.end_needed
+    assert not explicit.admit(T0)
+    assert (explicit.wanted, explicit.end_needed) == ({T0}, False)
+    explicit.start()
+    explicit.added(frozenset({T0}))
+    assert explicit.admit(T0)
+    assert not explicit.wanted
+
+
+def test_a_transaction_that_nobody_heard_of_needs_no_end() -> None:
+    transaction = opened()
+    transaction.begin_commit()
+    assert not transaction.end_needed
+    transaction.ended()
+    assert transaction.state is TransactionState.READY
+
+
+def test_the_end_of_a_transaction_gives_the_identity_of_the_next() -> None:
+    transaction = opened()
+    transaction.admit(T0)
+    transaction.begin_commit()
+    transaction.ended((7, 1))
+    assert (transaction.identity, transaction.renewal_wanted) == ((7, 1), False)
+    transaction.begin(is_implicit=False)
+    assert not transaction.admit(T0), "what was in the last transaction is not in this one"
+
+
+def test_where_epochs_stay_a_request_without_answer_asks_for_a_new_one() -> None:
+    """It may be carried out late, and would hit the next transaction."""
+    transaction = opened(is_implicit=False)
+    transaction.unanswered = 1
+    transaction.begin_commit()
+    transaction.ended()
+    assert transaction.renewal_wanted
+    transaction.initialized((7, 1))
+    assert not transaction.renewal_wanted
+
+
+def test_where_epochs_stay_a_hole_in_the_sequences_asks_for_a_new_one() -> None:
+    transaction = opened(is_implicit=False)
+    transaction.batch_failed(MessageTooLarge(), has_numbers=False)
+    assert not transaction.renewal_wanted
+    transaction.batch_failed(MessageTooLarge(), has_numbers=True)
+    assert transaction.renewal_wanted
+
+
+def test_a_failed_transaction_takes_nothing_more_until_it_is_aborted() -> None:
+    transaction = opened()
+    transaction.batch_failed(MessageTooLarge("too large"), has_numbers=True)
+    for call in (transaction.check_open, transaction.begin_commit, transaction.check_begin):
+        with pytest.raises(TransactionFailed, match=r"too large; call abort_transaction\(\)"):
+            call()
+    assert isinstance(transaction.refusal, TransactionAborted)
+    transaction.begin_abort()
+    transaction.ended((7, 1))
+    assert transaction.refusal is None
+    transaction.begin(is_implicit=True)
+
+
+@pytest.mark.parametrize("error", [InvalidProducerEpoch(), ProducerFenced()])
+def test_a_fenced_producer_says_so_until_it_starts_over(error: KafkaError) -> None:
+    transaction = opened()
+    transaction.fail(error, is_fatal=True)
+    for call in (transaction.check_open, transaction.begin_commit, transaction.begin_abort):
+        with pytest.raises(ProducerFenced, match="'id' has taken over"):
+            call()
+    assert isinstance(transaction.refusal, ProducerFenced)
+    transaction.restart()
+    transaction.initialized((7, 3))
+    transaction.begin(is_implicit=True)
+
+
+def test_an_old_epoch_in_a_produce_answer_is_a_reason_to_abort_and_no_more() -> None:
+    """Only the coordinator knows whether somebody else has taken over (KIP-588)."""
+    transaction = opened()
+    transaction.batch_failed(InvalidProducerEpoch(), has_numbers=True)
+    assert transaction.state is TransactionState.FAILED
+    transaction.batch_failed(ProducerFenced(), has_numbers=True)
+    assert transaction.state is TransactionState.FATAL
+
+
+def test_other_fatal_errors_are_told_with_what_to_do() -> None:
+    transaction = opened()
+    transaction.batch_failed(TransactionalIdAuthorizationFailed("no"), has_numbers=True)
+    with pytest.raises(TransactionalProducerFailed, match="failed: no; close it, or call init"):
+        transaction.check_begin()
+
+
+def test_coordinators_errors_are_fatal_but_for_those_that_an_abort_cures() -> None:
+    abortable = [TransactionAbortable(), GroupAuthorizationFailed(), IllegalGeneration()]
+    assert [is_fatal_for_request(error) for error in abortable] == [False] * 3
+    fatal = [InvalidTxnState(), ProducerFenced(), TransactionalIdAuthorizationFailed()]
+    assert [is_fatal_for_request(error) for error in fatal] == [True] * 3
+
+
+def test_a_commit_whose_outcome_is_unknown_may_only_be_repeated_or_given_up() -> None:
+    transaction = opened()
+    transaction.begin_commit()
+    assert transaction.may_abort, "nobody was told of the commit yet"
+    transaction.end_is_sent()
+    assert not transaction.may_abort
+    with pytest.raises(IllegalState, match="the outcome of the commit is unknown"):
+        transaction.begin_abort()
+    with pytest.raises(IllegalState, match="is being committed; end it"):
+        transaction.check_begin()
+    transaction.begin_commit()
+    transaction.restart()
+    assert isinstance(transaction.refusal, TransactionAborted)
+
+
+def test_calls_out_of_order_name_the_call_that_is_missing() -> None:
+    transaction = Transaction("id")
+    with pytest.raises(IllegalState, match=r"call init_transactions\(\) before"):
+        transaction.check_begin()
+    transaction.restart()
+    transaction.initialized((7, 0))
+    with pytest.raises(IllegalState, match=r"call begin_transaction\(\) before you send"):
+        transaction.check_open()
+    for call in (transaction.begin_commit, transaction.begin_abort):
+        with pytest.raises(IllegalState, match="no transaction is open; there is nothing to"):
+            call()
+    transaction.begin(is_implicit=True)
+    with pytest.raises(IllegalState, match=r"call abort_transaction\(\) before init"):
+        transaction.restart()

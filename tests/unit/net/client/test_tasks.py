@@ -1,0 +1,88 @@
+"""Background tasks have an owner, end with it, and never fail in silence."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from millstream.errors import NetworkException
+from millstream.net.client.tasks import ClientClosed, ForkedClient, TaskScope, WrongEventLoop
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+async def fail(error: Exception) -> None:
+    raise error
+
+
+async def test_close_ends_every_task_and_what_they_started() -> None:
+    scope = TaskScope("client")
+
+    async def parent() -> None:
+        scope.start(forever(), "child")
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0)  # cleaning up takes its time
+
+    scope.start(parent(), "parent")
+    await asyncio.sleep(0)
+    await scope.close()
+    assert scope.task_count == 0
+    await scope.close()
+    with pytest.raises(ClientClosed, match="client is closed"):
+        scope.check()
+
+
+async def test_a_failed_task_ends_the_others_wakes_waiters_and_is_raised_by_the_next_use() -> None:
+    woken = []
+    scope = TaskScope("client", lambda: woken.append(True))
+    other = scope.start(forever(), "other")
+    scope.start(fail(ValueError("bug")), "buggy")
+    await asyncio.wait((other,))
+    assert (other.cancelled(), woken) == (True, [True])
+    with pytest.raises(RuntimeError, match="client: a background task failed") as caught:
+        scope.check()
+    assert isinstance(caught.value.__cause__, ValueError)
+    await scope.close()  # told already
+
+
+async def test_a_failure_that_nobody_saw_is_raised_by_close() -> None:
+    scope = TaskScope("client")
+    scope.start(fail(ValueError("bug")), "buggy")
+    await asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="a background task failed"):
+        await scope.close()
+
+
+async def test_the_error_of_an_awaited_task_is_its_awaiters() -> None:
+    scope = TaskScope("client")
+    task = scope.start(fail(NetworkException("gone")), "asked", awaited=True)
+    with pytest.raises(NetworkException):
+        await task
+    scope.check()
+    await scope.close()
+
+
+def test_a_client_stays_in_the_event_loop_of_its_first_use() -> None:
+    scope = TaskScope("client")
+
+    async def use() -> None:
+        scope.check()
+
+    asyncio.run(use())
+    with pytest.raises(WrongEventLoop, match="this client works in another event loop; make one"):
+        asyncio.run(use())
+    with pytest.raises(WrongEventLoop):
+        asyncio.run(scope.close())
+
+
+async def test_a_refused_task_leaves_no_coroutine_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = TaskScope("client")
+    scope.check()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(ForkedClient, match="made before a fork; make a new one"):
+        scope.start(forever(), "late")
