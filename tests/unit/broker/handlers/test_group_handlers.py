@@ -46,7 +46,7 @@ from millstream.metadata.client_pattern import ClientPattern
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage, TopicsImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, TopicPartition, Uuid
-from millstream.net.client_connection import ClientConnection
+from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
