@@ -25,7 +25,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[str], list[str]]:
         return [
             record.getMessage()
             for record in caplog.records
-            if record.levelname == level and record.name == "millstream.net.client.connections"
+            if record.levelname == level and record.name == "millstream.clients.connections"
         ]
 
     return at

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.clients.cluster.cluster import CoordinatorType, Lane
+from millstream.clients.cluster.cluster import Lane
 from millstream.clients.cluster.core.cluster_metadata import (
     BrokerNode,
     ClusterMetadata,
@@ -41,6 +41,7 @@ from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from millstream.protocol.generated.heartbeat import HeartbeatResponse
 from millstream.protocol.generated.join_group import JoinGroupResponse

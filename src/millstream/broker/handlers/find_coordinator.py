@@ -7,7 +7,6 @@ internal topic of its coordinators. Key types: 0 group, 1 transactional id, 2 sh
 
 from __future__ import annotations
 
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
@@ -28,6 +27,7 @@ from millstream.errors import (
 from millstream.metadata.broker_registration import Endpoint
 from millstream.model import BrokerId, uuid_from_text
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -39,17 +39,11 @@ _SEVERAL_KEYS_VERSION = 4
 _SHARE_VERSION = 6
 
 
-class KeyType(IntEnum):
-    GROUP = 0
-    TRANSACTION = 1
-    SHARE = 2
-
-
 _TOPICS: Final = MappingProxyType(
     {
-        KeyType.GROUP: CONSUMER_OFFSETS,
-        KeyType.TRANSACTION: TRANSACTION_STATE,
-        KeyType.SHARE: SHARE_GROUP_STATE,
+        CoordinatorType.GROUP: CONSUMER_OFFSETS,
+        CoordinatorType.TRANSACTION: TRANSACTION_STATE,
+        CoordinatorType.SHARE: SHARE_GROUP_STATE,
     }
 )
 
@@ -92,7 +86,7 @@ def failed(
 async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     try:
         topic = check_key_type(key_type, context.version)
-        if key_type == KeyType.SHARE:
+        if key_type == CoordinatorType.SHARE:
             check_share_key(key)
         node_id, endpoint = await _coordinator(topic, key, context)
     except KafkaError as error:
@@ -106,9 +100,11 @@ async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator
 
 def check_key_type(key_type: int, version: int) -> str:
     """The internal topic whose leaders coordinate keys of this type. Raises InvalidRequest, after which no client asks again."""
-    if key_type not in list(KeyType) or (key_type == KeyType.SHARE and version < _SHARE_VERSION):
+    if key_type not in list(CoordinatorType) or (
+        key_type == CoordinatorType.SHARE and version < _SHARE_VERSION
+    ):
         raise InvalidRequest(f"version {version} knows no coordinator of type {key_type}")
-    return _TOPICS[KeyType(key_type)]
+    return _TOPICS[CoordinatorType(key_type)]
 
 
 def check_share_key(key: str) -> None:

@@ -48,7 +48,7 @@ __all__ = ["Cluster", "CoordinatorType", "Lane"]
 
 _Result = TypeVar("_Result")
 
-_CONNECTIONS_LOG = logging.getLogger("millstream.net.client.connections")
+_CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
 
 _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""

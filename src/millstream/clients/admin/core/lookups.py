@@ -8,7 +8,6 @@ from typing import Final
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import item_error
-from millstream.clients.cluster.cluster import CoordinatorType
 from millstream.errors import (
     CoordinatorNotAvailable,
     KafkaError,
@@ -17,6 +16,7 @@ from millstream.errors import (
 )
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,

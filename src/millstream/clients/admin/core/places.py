@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from millstream.clients.cluster.cluster import CoordinatorType
 from millstream.errors import (
     BrokerNotAvailable,
     CoordinatorLoadInProgress,
@@ -28,6 +27,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.model import TopicPartition
+from millstream.protocol.enums import CoordinatorType
 
 Key = TypeVar("Key")
 

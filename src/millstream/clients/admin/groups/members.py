@@ -10,9 +10,9 @@ from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.places import Coordinator
 from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.groups.descriptions import describe_consumer_groups
-from millstream.clients.cluster.cluster import CoordinatorType
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,

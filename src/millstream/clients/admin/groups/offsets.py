@@ -9,11 +9,11 @@ from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.places import GROUP_COORDINATOR, Coordinator
 from millstream.clients.admin.core.results import Results, check, done, item_error
-from millstream.clients.cluster.cluster import CoordinatorType
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.errors import KafkaError, RebalanceInProgress, UnstableOffsetCommit
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

@@ -10,10 +10,10 @@ from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.places import GROUP_COORDINATOR, Coordinator
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.groups.offsets import by_topic
-from millstream.clients.cluster.cluster import CoordinatorType
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,

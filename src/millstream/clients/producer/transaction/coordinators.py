@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from millstream.clients.cluster.cluster import Cluster, CoordinatorType
+from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.clients.producer.transaction.core.errors import TransactionalProducerFailed
@@ -33,6 +33,7 @@ from millstream.model import TopicPartition
 from millstream.net.client.connection import AnyResponse
 from millstream.net.client.core.backoff import Backoff
 from millstream.protocol.api import ApiKey, Message
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
