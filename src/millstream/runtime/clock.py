@@ -16,3 +16,7 @@ class Instant(NamedTuple):
 
 class Clock(Protocol):
     def now(self) -> Instant: ...
+
+    def wall_ms(self) -> int:
+        """`now().wall_ms`, for those who ask for each record."""
+        ...

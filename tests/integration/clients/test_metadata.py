@@ -25,11 +25,11 @@ from millstream.errors import (
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
+from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope, WrongEventLoop
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
-from millstream.runtime.system import SystemClock, SystemRandom
 from tests.integration.clients.refusals import refusal
 from tests.integration.clients.scripted_broker import Script, scripted_broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
@@ -39,7 +39,7 @@ from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 async def cluster_of(bootstrap: str, **settings: Any) -> AsyncIterator[Cluster]:
     config = parse_settings(AdminConfig, {"bootstrap_servers": bootstrap, **settings})
     scope = TaskScope("client")
-    cluster = Cluster(config, scope, SystemClock(), SystemRandom())
+    cluster = Cluster(config, scope, system_environment())
     try:
         yield cluster
     finally:
@@ -230,7 +230,7 @@ async def test_bootstrap_names_may_be_replaced_by_canonical_ones() -> None:
 async def test_clients_that_were_given_no_name_are_numbered() -> None:
     async def names(config: Any) -> tuple[str, str]:
         scope = TaskScope("client")
-        made = [Cluster(config, scope, SystemClock(), SystemRandom()) for _ in range(2)]
+        made = [Cluster(config, scope, system_environment()) for _ in range(2)]
         return made[0].config.client_id, made[1].config.client_id
 
     producers = await names(ProducerConfig())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from millstream.net.server.listening_socket import open_listening_socket
+from millstream.net.listening_socket import open_listening_socket
 
 _LOGGER = logging.getLogger(__name__)
 CONNECTIONS_MAX: Final = 32

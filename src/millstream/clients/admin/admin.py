@@ -27,8 +27,8 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import AdminConfig, AdminSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.client_names import described, named
+from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
-from millstream.runtime.system import SystemClock, SystemRandom
 
 
 class Admin:
@@ -39,7 +39,9 @@ class Admin:
     broker is too old for raises UnsupportedVersion, or is the error of the item.
     """
 
-    def __init__(self, **settings: Unpack[AdminSettings]) -> None:
+    def __init__(
+        self, *, environment: Environment | None = None, **settings: Unpack[AdminSettings]
+    ) -> None:
         self.config = config = named(parse_settings(AdminConfig, settings))
         self._scope = TaskScope("admin")
         asks_controllers = bool(config.bootstrap_controllers)
@@ -50,8 +52,7 @@ class Admin:
         self._cluster = Cluster(
             config,
             self._scope,
-            SystemClock(),
-            SystemRandom(),
+            system_environment() if environment is None else environment,
             allow_auto_create_topics=False,
             ask_metadata=ask_controllers if asks_controllers else None,
             retry_when_refused=config.retry_when_refused,

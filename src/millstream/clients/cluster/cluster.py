@@ -35,6 +35,7 @@ from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import canonical_addresses, dialer_for
+from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.find_coordinator import (
@@ -42,7 +43,6 @@ from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorResponse,
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
-from millstream.runtime import Clock, Random
 
 __all__ = ["Cluster", "CoordinatorType", "Lane"]
 
@@ -71,8 +71,7 @@ class Cluster:
         self,
         config: ClientConfig,
         scope: TaskScope,
-        clock: Clock,
-        random: Random,
+        environment: Environment,
         *,
         allow_auto_create_topics: bool = True,
         metadata_observer: Callable[[], None] = lambda: None,
@@ -82,8 +81,9 @@ class Cluster:
         """`metadata_observer` is called after each refresh, successful or not."""
         config = named(config)
         self.config = config
-        self.clock = clock
-        self.random = random
+        self.clock = environment.clock
+        self.random = random = environment.random
+        self._network = environment.network
         self.backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
         self.metadata = MetadataState(
             MetadataPolicy(
@@ -99,7 +99,7 @@ class Cluster:
         self._scope = scope
         self.traffic = Traffic()
         self._connections = Connections(
-            dialer_for(config, self.traffic, clock, random),
+            dialer_for(config, self.traffic, environment),
             DialPolicy(
                 setup_timeout=Backoff(
                     config.socket_connection_setup_timeout_ms,
@@ -338,7 +338,7 @@ class Cluster:
     async def _bootstrap_addresses(self) -> list[Address]:
         if self.config.client_dns_lookup == "use_all_dns_ips":
             return list(self.config.bootstrap_servers)
-        return await canonical_addresses(self.config.bootstrap_servers)
+        return await canonical_addresses(self.config.bootstrap_servers, self._network)
 
 
 async def _ask_broker(

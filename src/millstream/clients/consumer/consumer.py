@@ -53,8 +53,8 @@ from millstream.clients.group.member import RebalanceListener
 from millstream.clients.group.shielded_listener import ShieldedListener
 from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import TopicPartition
+from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
-from millstream.runtime.system import SystemClock, SystemRandom
 
 _LOG = logging.getLogger(__name__)
 
@@ -76,6 +76,7 @@ class Consumer(Generic[Key, Value]):
         key_deserializer: AnyDeserializer[Key] | None = None,
         value_deserializer: AnyDeserializer[Value] | None = None,
         interceptors: Sequence[ConsumerInterceptor[Key, Value]] | None = None,
+        environment: Environment | None = None,
         **settings: Unpack[ConsumerSettings],
     ) -> None:
         config = named(parse_settings(ConsumerConfig, settings))
@@ -91,8 +92,7 @@ class Consumer(Generic[Key, Value]):
         self._cluster = Cluster(
             config,
             self._scope,
-            SystemClock(),
-            SystemRandom(),
+            system_environment() if environment is None else environment,
             allow_auto_create_topics=config.allow_auto_create_topics,
             metadata_observer=self._observe_metadata,
         )

@@ -24,6 +24,7 @@ from millstream.errors import (
     error_for,
 )
 from millstream.model import ZERO_UUID, TopicPartition
+from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import (
@@ -33,7 +34,6 @@ from millstream.protocol.generated.fetch import (
     FetchTopic,
     PartitionData,
 )
-from millstream.runtime.system import SystemClock, SystemRandom
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +48,9 @@ class RangeReader:
     Keep one per process and reuse it: connections and metadata stay. Several reads may run at the same time.
     """
 
-    def __init__(self, **settings: Unpack[ConsumerSettings]) -> None:
+    def __init__(
+        self, *, environment: Environment | None = None, **settings: Unpack[ConsumerSettings]
+    ) -> None:
         settings.setdefault("max_partition_fetch_bytes", _PARTITION_FETCH_BYTES)
         self.config = parse_settings(ConsumerConfig, settings)
         self._read_committed = self.config.isolation_level == "read_committed"
@@ -56,8 +58,7 @@ class RangeReader:
         self._cluster = Cluster(
             self.config,
             self._scope,
-            SystemClock(),
-            SystemRandom(),
+            system_environment() if environment is None else environment,
             allow_auto_create_topics=False,
         )
 

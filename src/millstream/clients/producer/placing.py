@@ -24,7 +24,7 @@ from millstream.clients.producer.sending import Sending
 from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.errors import InvalidPartitions, MessageTooLarge
 from millstream.records.builder import BatchOptions
-from millstream.runtime.system import SystemClock
+from millstream.runtime import Clock
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,7 @@ class Placing:
         sending: Sending,
         partitioner: Partitioner,
         transaction: Transaction | None,
-        clock: SystemClock,
+        clock: Clock,
     ) -> None:
         self._config = config
         self._sending = sending

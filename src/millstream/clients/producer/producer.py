@@ -46,9 +46,9 @@ from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.clients.producer.transaction.transactions import Transactions
 from millstream.errors import RequestTimedOut
 from millstream.model import TopicPartition
+from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
 from millstream.runtime import Random
-from millstream.runtime.system import SystemClock, SystemRandom
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +69,7 @@ class Producer(Generic[Key, Value]):
         partitioner: PartitionChooser | None = None,
         interceptors: Sequence[ProducerInterceptor[Key, Value]] | None = None,
         guard: Guard | None = None,
+        environment: Environment | None = None,
         **settings: Unpack[ProducerSettings],
     ) -> None:
         """`partitioner` chooses for every record that names no partition itself, e.g. RoundRobinPartitioner()."""
@@ -76,10 +77,11 @@ class Producer(Generic[Key, Value]):
         self.config = config
         self.guard: Guard = contextlib.nullcontext() if guard is None else guard
         """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
-        clock, random = SystemClock(), SystemRandom()
+        environment = system_environment() if environment is None else environment
+        clock, random = environment.clock, environment.random
         self._scope = TaskScope("producer", self._background_failed)
         self._cluster = Cluster(
-            config, self._scope, clock, random, metadata_observer=self._metadata_observed
+            config, self._scope, environment, metadata_observer=self._metadata_observed
         )
         self._transaction = (
             None if config.transactional_id is None else Transaction(config.transactional_id)

@@ -37,8 +37,8 @@ from millstream.clients.share.member import ShareMember
 from millstream.clients.share.reading import ShareReading
 from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import uuid_from_random, uuid_text
+from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
-from millstream.runtime.system import SystemClock, SystemRandom
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,6 +62,7 @@ class ShareConsumer(Generic[Key, Value]):
         *,
         key_deserializer: AnyDeserializer[Key] | None = None,
         value_deserializer: AnyDeserializer[Value] | None = None,
+        environment: Environment | None = None,
         **settings: Unpack[ShareConsumerSettings],
     ) -> None:
         config = named(parse_settings(ShareConsumerConfig, settings))
@@ -69,14 +70,13 @@ class ShareConsumer(Generic[Key, Value]):
         reader: RecordReader[Key, Value] | None = None
         if key_deserializer is not None or value_deserializer is not None:
             reader = RecordReader(key_deserializer, value_deserializer)
-        random = SystemRandom()
+        environment = system_environment() if environment is None else environment
         self._scope = TaskScope("share consumer", self._background_failed)
         self._guard = CallGuard("share consumer")
         self._cluster = Cluster(
             config,
             self._scope,
-            SystemClock(),
-            random,
+            environment,
             allow_auto_create_topics=config.allow_auto_create_topics,
             metadata_observer=self._observe_metadata,
         )
@@ -84,7 +84,7 @@ class ShareConsumer(Generic[Key, Value]):
             config,
             self._cluster,
             self._scope,
-            uuid_text(uuid_from_random(random.randbytes(16))),
+            uuid_text(uuid_from_random(environment.random.randbytes(16))),
             self._observe_member,
         )
         self._fetching = ShareFetching(config, self._cluster, self._member, self._scope)

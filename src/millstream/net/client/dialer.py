@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from millstream import __version__
 from millstream.errors import KafkaError, NetworkException, RequestTimedOut
@@ -17,21 +14,12 @@ from millstream.net.client.connection import Authenticator, Connection, Connecti
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.credentials import Password, credentials_from
 from millstream.net.client.core.traffic import Traffic
-from millstream.runtime import Clock, Random
+from millstream.net.client.environment import Environment
+from millstream.net.network import Endpoint, Network, SocketBuffers
 
 if TYPE_CHECKING:
+    import socket
     import ssl
-
-_SocketAddress = tuple[str, int] | tuple[str, int, int, int]
-_Target = tuple[socket.AddressFamily, _SocketAddress]
-
-
-@dataclass(frozen=True, slots=True)
-class SocketOptions:
-    """-1 leaves it to the operating system."""
-
-    send_buffer_bytes: int = -1
-    receive_buffer_bytes: int = -1
 
 
 class NotConnected(NetworkException):
@@ -45,12 +33,14 @@ class Dialer:
     def __init__(
         self,
         options: ConnectionOptions,
-        sockets: SocketOptions,
+        network: Network,
+        buffers: SocketBuffers,
         tls: ssl.SSLContext | None,
         authenticator: Authenticator | None,
     ) -> None:
         self._options = options
-        self._sockets = sockets
+        self._network = network
+        self._buffers = buffers
         self._tls = tls
         self._authenticator = authenticator
 
@@ -66,9 +56,9 @@ class Dialer:
         good: SslAuthenticationFailed, SaslAuthenticationFailed, UnsupportedSaslMechanism, IllegalSaslState.
         """
         failure: KafkaError | None = None
-        for target in await _resolve(address):
+        for endpoint in await self._endpoints(address):
             try:
-                connection = await self._try(address, target, timeout_ms)
+                connection = await self._try(address, endpoint, timeout_ms)
             except (NetworkException, RequestTimedOut) as error:
                 if failure is None or isinstance(failure, NotConnected):
                     failure = error  # what may yet be reached counts more than what cannot
@@ -82,10 +72,18 @@ class Dialer:
         assert failure is not None, "a name that resolves has addresses"
         raise failure
 
-    async def _try(self, address: Address, target: _Target, timeout_ms: int) -> Connection:
+    async def _endpoints(self, address: Address) -> list[Endpoint]:
+        try:
+            return await self._network.resolve(address.host, address.port)
+        except (OSError, UnicodeError) as error:
+            raise NotConnected(
+                f"cannot connect to {address}: its name cannot be resolved ({error})"
+            ) from error
+
+    async def _try(self, address: Address, endpoint: Endpoint, timeout_ms: int) -> Connection:
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                sock = await self._connected_socket(target)
+                sock = await self._network.connect(endpoint, self._buffers)
                 connection = await self._speaking(sock, address)
                 try:
                     await connection.negotiate_versions()
@@ -101,25 +99,6 @@ class Dialer:
         except OSError as error:
             raise NotConnected(f"cannot connect to {address}: {error}") from error
         return connection
-
-    async def _connected_socket(self, target: _Target) -> socket.socket:
-        family, socket_address = target
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.setblocking(False)
-            if self._sockets.send_buffer_bytes >= 0:
-                sock.setsockopt(
-                    socket.SOL_SOCKET, socket.SO_SNDBUF, self._sockets.send_buffer_bytes
-                )
-            if self._sockets.receive_buffer_bytes >= 0:
-                sock.setsockopt(
-                    socket.SOL_SOCKET, socket.SO_RCVBUF, self._sockets.receive_buffer_bytes
-                )
-            await asyncio.get_running_loop().sock_connect(sock, socket_address)
-        except BaseException:
-            sock.close()
-            raise
-        return sock
 
     async def _speaking(self, sock: socket.socket, address: Address) -> Connection:
         loop = asyncio.get_running_loop()
@@ -147,7 +126,7 @@ class Dialer:
         return connection
 
 
-def dialer_for(config: ConnectionConfig, traffic: Traffic, clock: Clock, random: Random) -> Dialer:
+def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environment) -> Dialer:
     """Raises ConfigError when certificates cannot be read or credentials are missing."""
     tls = authenticator = None
     if config.security_protocol.endswith("SSL"):
@@ -158,8 +137,8 @@ def dialer_for(config: ConnectionConfig, traffic: Traffic, clock: Clock, random:
     if credentials is not None:
         tokens = None
         if not isinstance(credentials, Password):
-            tokens = BearerTokens(credentials, config, clock, random)
-        authenticator = SaslAuthenticator(credentials, tokens, random)
+            tokens = BearerTokens(credentials, config, environment.clock, environment.random)
+        authenticator = SaslAuthenticator(credentials, tokens, environment.random)
     options = ConnectionOptions(
         client_id=config.client_id,
         request_timeout_ms=config.request_timeout_ms,
@@ -169,35 +148,18 @@ def dialer_for(config: ConnectionConfig, traffic: Traffic, clock: Clock, random:
         idle_ms_max=config.connections_max_idle_ms,
         traffic=traffic,
     )
-    sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
-    return Dialer(options, sockets, tls, authenticator)
+    buffers = SocketBuffers(config.send_buffer_bytes, config.receive_buffer_bytes)
+    return Dialer(options, environment.network, buffers, tls, authenticator)
 
 
-async def canonical_addresses(addresses: tuple[Address, ...]) -> list[Address]:
+async def canonical_addresses(addresses: tuple[Address, ...], network: Network) -> list[Address]:
     """Each IP address of each name, by its canonical name (client_dns_lookup, KIP-235); names that fail stay."""
-    loop = asyncio.get_running_loop()
     found: dict[Address, None] = {}
     for address in addresses:
         try:
-            for _, socket_address in await _resolve(address):
-                name, _ = await loop.getnameinfo(socket_address, socket.NI_NAMEREQD)
+            for endpoint in await network.resolve(address.host, address.port):
+                name = await network.canonical_name(endpoint)
                 found[Address(name, address.port)] = None
-        except (OSError, NetworkException):
+        except (OSError, UnicodeError):
             found[address] = None
     return list(found)
-
-
-async def _resolve(address: Address) -> list[_Target]:
-    for family in (socket.AF_INET, socket.AF_INET6):
-        with contextlib.suppress(OSError):  # not a literal address of that family
-            socket.inet_pton(family, address.host)
-            return [(family, (address.host, address.port))]
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM
-        )
-    except (OSError, UnicodeError) as error:
-        raise NotConnected(
-            f"cannot connect to {address}: its name cannot be resolved ({error})"
-        ) from error
-    return [(family, cast("_SocketAddress", target)) for family, _, _, _, target in found]

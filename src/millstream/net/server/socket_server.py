@@ -17,13 +17,13 @@ from itertools import count
 from typing import Final
 
 from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
+from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.admission import Admission
 from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.connection import Connection
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.hang_ups import HangUps
 from millstream.net.server.limits import ConnectionLimits
-from millstream.net.server.listening_socket import open_listening_socket
 from millstream.net.server.request_handler import RequestHandler
 from millstream.net.server.request_memory import RequestMemory
 from millstream.net.server.turns import Turns
@@ -43,6 +43,7 @@ class SocketServer:
         limits: ConnectionLimits,
         clock: Clock,
         now_s: Callable[[], float] = time.perf_counter,
+        network: Network | None = None,
     ) -> None:
         """`now_s` measures how long a connection's turn takes, finer than `clock` does."""
         self.limits = limits
@@ -53,6 +54,7 @@ class SocketServer:
         self._handler: RequestHandler | None = None
         self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
         self._clock = clock
+        self._network = SystemNetwork() if network is None else network
         self._listeners: list[tuple[str, socket.socket]] = []
         self._connections: set[Connection] = set()
         self._admission = Admission(limits, clock.now().monotonic_ms)
@@ -74,7 +76,7 @@ class SocketServer:
 
     def bind(self, listener_name: str, host: str, port: int, backlog: int) -> int:
         """Opens a port and returns its number. Raises ConfigError with a sentence for the operator."""
-        listening = open_listening_socket(host, port, backlog)
+        listening = self._network.listen(host, port, backlog)
         if self.limits.receive_buffer_bytes >= 0:  # inherited; the window is agreed before accept()
             listening.setsockopt(
                 socket.SOL_SOCKET, socket.SO_RCVBUF, self.limits.receive_buffer_bytes

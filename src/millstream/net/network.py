@@ -1,0 +1,83 @@
+"""How this process reaches others, and is reached by them: behind one interface, so that a simulation can stand in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, cast
+
+from millstream.net.listening_socket import open_listening_socket
+
+SocketAddress = tuple[str, int] | tuple[str, int, int, int]
+
+
+class Endpoint(NamedTuple):
+    """One address of a host, as sockets take it."""
+
+    family: int
+    address: SocketAddress
+
+
+@dataclass(frozen=True, slots=True)
+class SocketBuffers:
+    """Sizes of a socket's buffers; -1 leaves them to the operating system."""
+
+    send_bytes: int = -1
+    receive_bytes: int = -1
+
+
+class Network(Protocol):
+    async def resolve(self, host: str, port: int) -> list[Endpoint]:
+        """The addresses of a host, the first to be tried first. Raises OSError, or UnicodeError, where there is none."""
+        ...
+
+    async def canonical_name(self, endpoint: Endpoint) -> str:
+        """The name that belongs to an address. Raises OSError where there is none."""
+        ...
+
+    async def connect(self, endpoint: Endpoint, buffers: SocketBuffers) -> socket.socket:
+        """A connected stream socket that does not block. Raises OSError."""
+        ...
+
+    def listen(self, host: str, port: int, backlog: int) -> socket.socket:
+        """A listening stream socket that does not block; port 0 is any free one. Raises ConfigError with a sentence for the operator."""
+        ...
+
+
+class SystemNetwork:
+    """The network of the operating system, by the running event loop."""
+
+    async def resolve(self, host: str, port: int) -> list[Endpoint]:
+        for family in (socket.AF_INET, socket.AF_INET6):
+            with contextlib.suppress(OSError):  # not a literal address of that family
+                socket.inet_pton(family, host)
+                return [Endpoint(family, (host, port))]
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return [
+            Endpoint(family, cast("SocketAddress", address)) for family, _, _, _, address in found
+        ]
+
+    async def canonical_name(self, endpoint: Endpoint) -> str:
+        name, _ = await asyncio.get_running_loop().getnameinfo(endpoint.address, socket.NI_NAMEREQD)
+        return name
+
+    async def connect(self, endpoint: Endpoint, buffers: SocketBuffers) -> socket.socket:
+        sock = socket.socket(endpoint.family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            for option, size in (
+                (socket.SO_SNDBUF, buffers.send_bytes),
+                (socket.SO_RCVBUF, buffers.receive_bytes),
+            ):
+                if size >= 0:
+                    sock.setsockopt(socket.SOL_SOCKET, option, size)
+            await asyncio.get_running_loop().sock_connect(sock, endpoint.address)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def listen(self, host: str, port: int, backlog: int) -> socket.socket:
+        return open_listening_socket(host, port, backlog)
