@@ -78,7 +78,7 @@ class _Route:
 
 
 class Dispatcher:
-    """The node as the network edge sees it (`net.request_handler.RequestHandler`)."""
+    """The node as the network edge sees it (`net.server.request_handler.RequestHandler`)."""
 
     def __init__(self, node: Node, handlers: Mapping[ApiKey, Handler]) -> None:
         self._node = node

@@ -2,7 +2,7 @@
 
 Rebalances happen inside poll() only, so the application is never working on a record whose partition is taken away
 behind its back. Joining itself runs in a task of its own: a poll with a short time limit returns, a cancelled one
-loses nothing, and the next one finds the group further on. What is said is decided in `core.group_membership`.
+loses nothing, and the next one finds the group further on. What is said is decided in `core.classic_membership`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The background half of a share consumer: sends what `core.share_fetcher` plans, and gives it the answers."""
+"""The background half of a share consumer: sends what `core.fetcher` plans, and gives it the answers."""
 
 from __future__ import annotations
 

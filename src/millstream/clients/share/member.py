@@ -1,6 +1,6 @@
 """Membership of a share group as it is lived: heartbeats in the background, from the first poll() on.
 
-What is said is decided in `core.share_membership`. Nothing of the application's runs here: a share group has no
+What is said is decided in `core.membership`. Nothing of the application's runs here: a share group has no
 rebalance listener, because nobody owns a partition.
 """
 

@@ -1,6 +1,6 @@
 """Client telemetry (KIP-714) as it is lived: asks a broker what it wants to know of this client, and tells it that.
 
-Off unless enable_metrics_push says so. What is said, and when, is decided in `core.telemetry_session`.
+Off unless enable_metrics_push says so. What is said, and when, is decided in `core.session`.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ class SocketServer:
         self._hang_ups.watch(connection.fileno(), connection.hung_up)
         self.was_active(connection)
 
-    # What connections report (net.connection.ConnectionOwner)
+    # What connections report (net.server.connection.ConnectionOwner)
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         assert self._tasks is not None, "a connection was accepted before serve() began"
