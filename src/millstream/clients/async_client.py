@@ -1,4 +1,4 @@
-"""What every asyncio client is: opened and closed with `async with`."""
+"""The shape of every asyncio client: opened and closed with `async with`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the calls of this package need of the client whose methods they are."""
+"""The client whose methods the calls of this package are, as far as they need it."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class ClientConfig(ConnectionConfig):
 
     @property
     def metrics_prefix(self) -> str:
-        """What the names of pushed metrics begin with, after the domain."""
+        """The prefix of the names of pushed metrics, after the domain."""
         return "client"
 
     @property

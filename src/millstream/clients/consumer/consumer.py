@@ -349,7 +349,7 @@ class Consumer(Generic[Key, Value]):
         return self._lag(self._state(partition))
 
     def metrics(self) -> ConsumerMetrics:
-        """What was counted so far, and how far behind the position of each partition is. Any task may ask."""
+        """The counts so far, and how far behind the position of each partition is. Any task may ask."""
         states = self._subscription.partitions.values()
         lags = {state.topic_partition: self._lag(state) for state in states}
         known = {tp: lag for tp, lag in lags.items() if lag is not None}
@@ -436,7 +436,7 @@ class Consumer(Generic[Key, Value]):
     async def committed(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What the group has committed for each partition: the offset to read next, or None where there is no commit.
+        """The committed offset of each partition: the offset to read next, or None where there is no commit.
 
         They need not be assigned. Waits for the outcome of a transaction that is about to commit. Raises ConfigError without
         a group_id, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the first error of a partition.

@@ -54,7 +54,7 @@ class Reading(Generic[Key, Value]):
         self.undelivered: Undelivered[Key, Value] = Undelivered(subscription)
 
     async def take(self, count_max: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
-        """What is there, without waiting for more; waits until the deadline for what a deserializer must look up."""
+        """Takes the records that are there, without waiting for more; waits until the deadline for what a deserializer must look up."""
         while not self.undelivered:
             try:
                 records = self._fetching.records.take(count_max, self._reader)

@@ -1,4 +1,4 @@
-"""What a consumer was told to read, and its membership in the group that decides which part of it is its own."""
+"""The subscription of a consumer, and its membership in the group that assigns partitions of it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What all clients share, without I/O: values, serialization, Arrow batches, names. PURE."""
+"""Values, serialization, Arrow batches and names that all clients share. PURE."""

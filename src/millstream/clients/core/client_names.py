@@ -1,4 +1,4 @@
-"""What clients are called: names for those that were given none, and the words that `repr()` has for them."""
+"""Names of clients: for those that were given none, and as `repr()` shows them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class RecordReader(Generic[Key, Value]):
         return record.with_data(cast("Key | None", key), cast("Value | None", value))
 
     def look_up_failed(self, error: Exception) -> RecordDeserializationError:
-        """What was needed for the last LookupNeeded cannot be had. Never passed over: it may be had later."""
+        """Notes that the look-up of the last LookupNeeded failed. The record is never passed over: the next attempt may succeed."""
         assert self._asked_about is not None, "a look-up is about a record"
         return _unreadable(self._asked_about, None, error)
 

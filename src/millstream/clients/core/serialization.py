@@ -1,4 +1,4 @@
-"""What the clients ask of whoever turns keys and values into bytes and back.
+"""Serializers and deserializers: the protocols and errors of turning keys and values into bytes and back.
 
 Serdes themselves are in `clients.serdes`; a plain function of one value is a serializer too. Owns no bytes and no I/O:
 a serializer that must first learn something from elsewhere (a schema's id) raises LookupNeeded, and the client awaits

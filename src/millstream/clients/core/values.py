@@ -1,4 +1,4 @@
-"""What clients take and give back: plain values, no behaviour."""
+"""Values that clients take and give back: plain, without behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer asks of its membership in a group, whichever protocol keeps it (classic, or KIP-848)."""
+"""Membership in a group as a consumer uses it, by either protocol (classic, or KIP-848)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `Producer.send` gives back: a place in a batch, awaitable for where the record went."""
+"""Results of `Producer.send`: a place in a batch, awaitable for where the record went."""
 
 from __future__ import annotations
 

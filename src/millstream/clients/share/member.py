@@ -69,7 +69,7 @@ class ShareMember:
         self._wake.set()
 
     def raise_error(self) -> None:
-        """What the coordinator has refused: once, and in every call while it will not have us at all."""
+        """Raises the refusal of the coordinator: once, and in every call while it will not have us at all."""
         error = self._error
         if not self.membership.is_refused:
             self._error = None

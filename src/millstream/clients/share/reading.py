@@ -1,4 +1,4 @@
-"""What the application of a share consumer holds, and how it gets the next records.
+"""Records that the application of a share consumer holds, and how it gets the next.
 
 Owns what becomes of the last poll's records, the order in which what was kept back, renewed and fetched is returned,
 and the waiting for what a deserializer must look up. Requests are `share_fetching`'s.
@@ -23,7 +23,7 @@ from millstream.net.client.tasks import TaskScope
 
 
 class Next(NamedTuple, Generic[Key, Value]):
-    """What poll() may return, or what a deserializer must learn before there is anything."""
+    """The records that poll() may return, or the look-up that a deserializer needs before there are any."""
 
     records: list[ConsumerRecord[Key, Value]]
     needed: LookupNeeded | None
@@ -104,7 +104,7 @@ class ShareReading(Generic[Key, Value]):
         return Next(self.in_hand.records(), needed)
 
     async def look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
-        """What a deserializer must first learn. Goes on behind a poll() that is too short for it."""
+        """Performs the look-up that a deserializer needs. Goes on behind a poll() that is too short for it."""
         if self._look_up_task is None:
             self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())

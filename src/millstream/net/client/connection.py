@@ -153,7 +153,7 @@ class Connection(asyncio.BufferedProtocol):
         return cast("AnyResponse", await self._send(key, request, self.versions.choose(key)))
 
     async def close(self) -> None:
-        """What was written still goes out, if the broker takes it within a second. Cancelled, it closes all the same."""
+        """Closes after sending what was written, if the broker takes it within a second. Cancelled, it closes all the same."""
         self.begin_close()
         if self._transport is None:
             return

@@ -1,4 +1,4 @@
-"""What a client of brokers knows of the outside world: time, chance and the network."""
+"""The outside world as a client of brokers knows it: time, chance and the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether one more connection may be accepted: how many there are, from whom, and how fast they come. Knows no socket.
+"""Decides whether one more connection may be accepted: by how many there are, from whom, and how fast they come. Knows no socket.
 
 Too many from one address: the connection is closed at once. Too many in all, or too fast: it waits to be accepted, as in Kafka, so
 that a client that comes at a bad moment is slowed down and not turned away.

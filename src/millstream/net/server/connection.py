@@ -39,7 +39,7 @@ _UNTOLD_BYTES_MAX: Final = 4096
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs of the server that accepted it."""
+    """The server that accepted a connection, as far as the connection needs it."""
 
     limits: ConnectionLimits
     receive_buffer: memoryview

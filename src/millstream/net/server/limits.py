@@ -1,4 +1,4 @@
-"""What one client, one address and all of them together may take from the server."""
+"""Limits of what one client, one address and all of them together may take from the server."""
 
 from __future__ import annotations
 

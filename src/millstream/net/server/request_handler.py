@@ -1,4 +1,4 @@
-"""What the edge asks of the broker above it, and the shape of a response."""
+"""The interface between the server and the broker above it, and the shape of a response."""
 
 from __future__ import annotations
 

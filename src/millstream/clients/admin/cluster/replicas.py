@@ -102,7 +102,7 @@ async def list_partition_reassignments(
     *,
     timeout_ms: int | None = None,
 ) -> dict[TopicPartition, PartitionReassignment]:
-    """What is under way, of these partitions or of all (Kafka 2.4)."""
+    """The reassignments that are under way, of these partitions or of all (Kafka 2.4)."""
     topics = None
     if partitions is not None:
         topics = [

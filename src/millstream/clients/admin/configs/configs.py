@@ -43,7 +43,7 @@ class ConfigResourceType(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """What has configs: a topic by name, a broker by id (as text; empty for the default of all brokers)."""
+    """A thing that has configs: a topic by name, a broker by id (as text; empty for the default of all brokers)."""
 
     type: ConfigResourceType
     name: str

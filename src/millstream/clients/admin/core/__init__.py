@@ -1,1 +1,1 @@
-"""What an admin call is, without I/O. PURE."""
+"""Admin calls as values, without I/O. PURE."""

@@ -1,4 +1,4 @@
-"""What admin calls give back: one result or one typed error per item."""
+"""Results of admin calls: one result or one typed error per item."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NOT_ASKED = -(2**31)
 
 
 def operations(bits: int) -> frozenset[Operation] | None:
-    """What the asker may do; None where that was not asked for."""
+    """The operations that the caller may do; None where that was not asked for."""
     if bits == NOT_ASKED:
         return None
     return frozenset(each for each in Operation if each and bits >> each & 1)

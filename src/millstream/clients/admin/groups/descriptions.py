@@ -1,4 +1,4 @@
-"""What groups of consumers look like: state, members, and which partitions they read.
+"""Descriptions of groups of consumers: state, members, and which partitions they read.
 
 Three APIs answer: DescribeGroups (classic), ConsumerGroupDescribe (KIP-848), ShareGroupDescribe (KIP-932).
 """
@@ -26,7 +26,7 @@ _UPGRADED: Final = {0: False, 1: True}
 
 
 class GroupMemberDescription(NamedTuple):
-    """What the type of the group, or the age of the broker, does not know is None."""
+    """One member of a group. A field is None where the type of the group, or the age of the broker, does not know it."""
 
     member_id: str
     group_instance_id: str | None

@@ -1,4 +1,4 @@
-"""What groups have committed: list, set, delete. For consumer and streams groups."""
+"""Committed offsets of groups: list, set, delete. For consumer and streams groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What streams groups look like (KIP-1071): the topology they run, and which member has which tasks."""
+"""Descriptions of streams groups (KIP-1071): the topology they run, and which member has which tasks."""
 
 from __future__ import annotations
 

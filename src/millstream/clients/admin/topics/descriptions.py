@@ -1,4 +1,4 @@
-"""What topics look like: partitions with leaders and replicas, and what the asker may do.
+"""Descriptions of topics: partitions with leaders and replicas, and the operations that the caller may do.
 
 DescribeTopicPartitions (KIP-966) answers in pages and knows eligible leader replicas; Metadata answers for older brokers,
 and by topic id.

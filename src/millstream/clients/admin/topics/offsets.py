@@ -39,7 +39,7 @@ _LEADER: Final = Leader[TopicPartition](itself)
 
 
 class OffsetSpec(IntEnum):
-    """What `list_offsets` takes in place of a timestamp."""
+    """Taken by `list_offsets` in place of a timestamp."""
 
     LATEST = -1
     EARLIEST = -2

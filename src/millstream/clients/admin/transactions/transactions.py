@@ -80,7 +80,7 @@ class TransactionDescription(NamedTuple):
 
 
 class FencedProducer(NamedTuple):
-    """What the next producer of the transactional id would go on from."""
+    """The producer id and epoch that the next producer of the transactional id goes on from."""
 
     producer_id: int
     producer_epoch: int

@@ -1,4 +1,4 @@
-"""What a client believes of the cluster: an immutable picture and how a Metadata response changes it."""
+"""The metadata of a cluster as a client has it: immutable, and how a Metadata response makes the next one."""
 
 from __future__ import annotations
 

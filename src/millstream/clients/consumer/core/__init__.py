@@ -1,1 +1,1 @@
-"""What a consumer decides: subscriptions, positions, fetches, records. PURE."""
+"""The decisions of a consumer: subscriptions, positions, fetches, records. PURE."""

@@ -1,4 +1,4 @@
-"""What callers pass to a consumer, checked before anything changes. Raises TypeError and ValueError saying what to pass."""
+"""Checks of the arguments that callers pass to a consumer, before anything changes. Raises TypeError and ValueError saying what to pass."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _restored(*fields: object) -> ConsumerRecord:
 
 @cython.cclass
 class RecordSource:
-    """What the records of one batch have in common, and where their parts lie in its `section`.
+    """The batch that records lie in: what they have in common, and where their parts are in its `section`.
 
     `offsets`, `timestamps` and `places` are what a walk of the section filled, `capacity` rows each (records.walker).
     """

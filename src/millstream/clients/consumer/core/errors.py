@@ -1,4 +1,4 @@
-"""What a consumer raises besides the broker's errors: wrong use, interrupted calls, positions that cannot be kept."""
+"""Errors of a consumer besides those of the broker: wrong use, interrupted calls, positions that cannot be kept."""
 
 from __future__ import annotations
 

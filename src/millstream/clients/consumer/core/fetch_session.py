@@ -14,7 +14,7 @@ _NEW_SESSION_EPOCH = 0
 
 @dataclass(frozen=True, slots=True)
 class FetchPosition:
-    """What is asked of one partition."""
+    """The request of one partition in a fetch."""
 
     topic_id: Uuid
     offset: int
@@ -53,7 +53,7 @@ class FetchSession:
         return SessionPlan(self._session_id, self._epoch, changed, forget)
 
     def mismatch(self, answered: AbstractSet[TopicPartition]) -> str | None:
-        """What is wrong with an answer about these partitions.
+        """Says what is wrong with an answer about these partitions.
 
         A full request is answered for each of its partitions; later ones name only partitions with news.
         """

@@ -1,4 +1,4 @@
-"""What a fetch brought for one partition, and which of its batches a reader may see.
+"""The batches that a fetch brought for one partition, and which of its batches a reader may see.
 
 Control batches are never shown. At read_committed batches of aborted transactions are not either: the broker names
 them with the answer, and their end is the abort marker in the data (KIP-98).

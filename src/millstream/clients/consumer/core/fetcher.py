@@ -1,4 +1,4 @@
-"""What to fetch from whom, and what an answer means for the positions.
+"""Decides which partitions are fetched from which broker, and takes in the answers.
 
 One fetch per broker is in flight. A partition is asked for while less than a fetch's worth of it lies unread, so the
 next chunk travels while the last one is being read, and a slow reader of one partition does not hold up the others.

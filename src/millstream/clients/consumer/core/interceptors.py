@@ -19,7 +19,7 @@ class ConsumerInterceptor(Generic[Key, Value]):
     def on_consume(
         self, records: list[ConsumerRecord[Key, Value]]
     ) -> list[ConsumerRecord[Key, Value]]:
-        """What poll() or iteration is about to return; returns what it returns instead. Not for Arrow batches."""
+        """Takes the records that poll() or iteration is about to return; gives those that it returns instead. Not for Arrow batches."""
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

@@ -1,4 +1,4 @@
-"""What a consumer counts, for whoever watches it. Per fetch and per poll, never per record."""
+"""Counters of a consumer. Per fetch and per poll, never per record."""
 
 from __future__ import annotations
 

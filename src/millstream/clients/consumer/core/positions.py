@@ -84,7 +84,7 @@ class Positions:
             self._without_offset(state)
 
     def plan(self, cluster: ClusterMetadata) -> list[PositionQuery]:
-        """What nobody is being asked yet. `finish` each when its partitions may be asked about again."""
+        """Plans the questions that are not asked yet. `finish` each when its partitions may be asked about again."""
         committed: list[PartitionState] = []
         resets: dict[int, dict[TopicPartition, OffsetReset]] = {}
         questions: dict[int, dict[TopicPartition, EpochQuestion]] = {}

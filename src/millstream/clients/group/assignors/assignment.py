@@ -1,4 +1,4 @@
-"""What an assignor takes and gives. Applications may bring their own: see `Assignor`."""
+"""Input and output of assignors. Applications may bring their own: see `Assignor`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TopicRacks = Mapping[str, Sequence[frozenset[str]]]
 
 @dataclass(frozen=True, slots=True)
 class MemberSubscription:
-    """What a member wants, and what it holds since generation `generation_id`."""
+    """The topics that a member subscribes to, and the partitions that it holds since generation `generation_id`."""
 
     topics: frozenset[str]
     owned: frozenset[TopicPartition] = frozenset()
@@ -27,7 +27,7 @@ class MemberSubscription:
 
 @dataclass(frozen=True, slots=True)
 class LastAssignment:
-    """What the group gave us last, whether we still hold it or not."""
+    """The assignment that the group gave us last, whether we still hold it or not."""
 
     partitions: frozenset[TopicPartition] = frozenset()
     generation_id: int = -1
@@ -50,7 +50,7 @@ class Assignor(Protocol):
         ...
 
     def user_data(self, topics: frozenset[str], last: LastAssignment) -> bytes | None:
-        """What a member tells the leader's assignor beside its subscription."""
+        """User data of a member for the leader's assignor, beside its subscription."""
         ...
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:

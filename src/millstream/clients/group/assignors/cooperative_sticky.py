@@ -29,7 +29,7 @@ class CooperativeStickyAssignor:
         return _GENERATION.pack(last.generation_id)
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
-        """What somebody else says to hold waits until that one has let go, unless the member holds it by better right."""
+        """Leaves out partitions that another member still holds, until it has given them up, unless the member holds them by better right."""
         target, claims = assign_sticky(topics, members)
         claimed = {partition for said in members.values() for partition in said.owned}
         holder = {partition: member for member, held in claims.kept.items() for partition in held}

@@ -1,4 +1,4 @@
-"""Whether racks matter to an assignment, and who is near a partition (KIP-881)."""
+"""Racks in assignments: when they matter, and which members are near a partition (KIP-881)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members of the eager sticky assignor tell its leader: the partitions they had, and since which generation.
+"""User data of members of the eager sticky assignor: the partitions they had, and since which generation.
 
 topics [name, partitions [int32]], generation int32 (later versions)
 """

@@ -84,7 +84,7 @@ class ConsumerMembershipPolicy:
 
 @dataclass(frozen=True, slots=True)
 class LocalAssignment:
-    """What we were told, or hold. The epoch is our own count of what the coordinator said; it is never sent."""
+    """An assignment that we were told, or hold. The epoch is our own count of what the coordinator said; it is never sent."""
 
     epoch: int
     partitions: TopicIdPartitions
@@ -147,7 +147,7 @@ class ConsumerMembership:
 
     @property
     def has_lost_partitions(self) -> bool:
-        """What we hold may have other owners already; call `rejoin` when it is let go."""
+        """True when the partitions we hold may have other owners already; call `rejoin` once they are given up."""
         return self.state in (ConsumerMemberState.FENCED, ConsumerMemberState.STALE)
 
     @property
@@ -232,7 +232,7 @@ class ConsumerMembership:
     # ---- taking over what the coordinator assigned
 
     def plan_reconciliation(self, names: Mapping[Uuid, str]) -> Reconciliation | None:
-        """What to hold next, as far as the topics' names are known; None when there is nothing to do (yet)."""
+        """The assignment to hold next, as far as the topics' names are known; None when there is nothing to do (yet)."""
         if not self.is_reconciling:
             return None
         known = frozenset(item for item in self._target.partitions if item[0] in names)

@@ -1,1 +1,1 @@
-"""What a producer decides: partitions, batches, sequences, retries. PURE."""
+"""The decisions of a producer: partitions, batches, sequences, retries. PURE."""

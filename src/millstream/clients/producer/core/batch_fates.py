@@ -1,4 +1,4 @@
-"""What becomes of batches that were answered, or not: written, tried again, cut in two, or given up.
+"""Decides what becomes of batches that were answered, or not: written, tried again, cut in two, or given up.
 
 Every method returns the batches that are settled by it. Order and numbers are `partition_queue`'s; when anything is sent
 is `sender`'s.

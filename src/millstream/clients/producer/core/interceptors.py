@@ -1,4 +1,4 @@
-"""What a producer's interceptors see: each record before it is sent, and what became of it (KIP-42).
+"""Interceptors of a producer (KIP-42): they see each record before it is sent, and what became of it.
 
 An interceptor that raises is logged and passed over; nothing it does may reach the caller of send() or other records.
 """

@@ -46,7 +46,7 @@ OutgoingRecord = tuple[
 
 
 class Outgoing(Generic[Key, Value]):
-    """What has no serializer must be bytes already."""
+    """Interceptors and serializers of a producer. Keys and values without a serializer must be bytes already."""
 
     def __init__(
         self,

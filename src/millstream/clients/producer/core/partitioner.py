@@ -31,7 +31,7 @@ class Partitioner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartitionLoad:
-    """What adaptive partitioning looks at: batches waiting by partition, and brokers that take none for too long."""
+    """The load that adaptive partitioning goes by: batches waiting by partition, and brokers that take none for too long."""
 
     queue_lengths: Callable[[str], Mapping[int, int]]
     avoided_nodes: Callable[[], Collection[int]]

@@ -1,4 +1,4 @@
-"""What a transactional producer asks coordinators, its own and those of groups, each time until there is an answer.
+"""Requests of a transactional producer to coordinators, its own and those of groups, each repeated until there is an answer.
 
 Counts what stays without an answer, because it may be carried out late. What an error means is for `transactions`.
 """

@@ -45,7 +45,7 @@ _LEAVE_MS = 2_000
 
 
 class Records(Protocol):
-    """What is sent, as far as transactions must know."""
+    """The records being sent, as far as transactions must know."""
 
     guard: Guard
     """Held while records are put into batches: a transaction that ends takes no more of them."""

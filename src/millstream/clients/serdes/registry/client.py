@@ -123,7 +123,7 @@ class SchemaRegistry:
     async def check_compatibility(
         self, subject: str, schema: Schema, version: Version = "latest"
     ) -> Compatibility:
-        """Whether the subject would take the schema beside that version. A subject that is new takes anything."""
+        """Says whether the subject would take the schema beside that version. A subject that is new takes anything."""
         path = f"/compatibility/subjects/{quote(subject, safe='')}/versions/{version}?verbose=true"
         try:
             return await self._ask("POST", path, _compatibility, _body(schema))
@@ -138,7 +138,7 @@ class SchemaRegistry:
         return await self._ask("GET", path, lambda answer: str(answer["compatibilityLevel"]))
 
     async def set_compatibility_level(self, level: str, subject: str | None = None) -> None:
-        """What new schemas of the subject, or of all subjects without a level of their own, must be compatible with.
+        """Sets what new schemas of the subject, or of all subjects without a level of their own, must be compatible with.
 
         `level` is BACKWARD, FORWARD, FULL, each also with _TRANSITIVE, or NONE.
         """

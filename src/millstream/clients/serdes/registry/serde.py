@@ -43,7 +43,7 @@ class Format(Protocol[T]):
         """The full name in the schema, for subject name strategies."""
 
     async def schema(self, registry: SchemaRegistry, use: SchemaUse) -> Schema | None:
-        """What to register or to look up; None if the serde was given no schema."""
+        """The schema to register or to look up; None if the serde was given no schema."""
 
     def writer(self, schema: Schema, referenced: Mapping[str, Schema]) -> Callable[[T], bytes]: ...
 

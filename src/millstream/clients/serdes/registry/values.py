@@ -1,4 +1,4 @@
-"""What a schema registry keeps: schemas with their references, under subjects, with versions. Plain values."""
+"""Contents of a schema registry: schemas with their references, under subjects, with versions. Plain values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RegisteredSchema:
 
 
 class Compatibility(NamedTuple):
-    """Whether a subject would take a schema, and if not, why."""
+    """The answer whether a subject would take a schema, and if not, why."""
 
     is_compatible: bool
     messages: tuple[str, ...] = ()

@@ -1,1 +1,1 @@
-"""What a share consumer decides: sessions, acknowledgements, membership. PURE."""
+"""The decisions of a share consumer: sessions, acknowledgements, membership. PURE."""

@@ -1,4 +1,4 @@
-"""What share fetches brought and no poll has taken yet."""
+"""Records that share fetches brought and no poll has taken yet."""
 
 from __future__ import annotations
 

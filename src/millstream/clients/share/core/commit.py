@@ -28,7 +28,7 @@ class ShareCommit:
 
 @dataclass(slots=True, eq=False)
 class CommitPart:
-    """What one broker is told in a ShareAcknowledge."""
+    """The acknowledgements of one ShareAcknowledge request."""
 
     commit: ShareCommit
     acknowledgements: dict[TopicIdPartition, Acknowledgements]

@@ -1,4 +1,4 @@
-"""What a share fetch brought of one partition: the records that were acquired, and what is said of the rest at once.
+"""The records of one partition that a share fetch acquired, and the acknowledgements of the rest, which are sent at once.
 
 The answer holds whole record batches; only the acquired ranges in them are ours, with a delivery count each. Acquired
 offsets that hold no record (compacted, control) are acknowledged as gaps, those of a broken batch are rejected, and a
@@ -45,7 +45,7 @@ class Failure(NamedTuple):
 
 @dataclass(slots=True)
 class Taken(Generic[Key, Value]):
-    """What one poll takes out of a fetch. A failure comes without records, a look-up behind them."""
+    """The records that one poll takes out of a fetch. A failure comes without records, a look-up behind them."""
 
     records: list[ConsumerRecord[Key, Value]] = field(default_factory=list)
     gaps: Acknowledgements = field(default_factory=dict)

@@ -135,7 +135,7 @@ class InHand(Generic[Key, Value]):
     # ---- to and from the brokers
 
     def take_acknowledgements(self) -> list[NodeAcknowledgements]:
-        """What is to be sent. The records it is about are not in hand any more."""
+        """Takes the acknowledgements to be sent. Their records are not in hand any more."""
         taken = []
         for part in list(self._partitions.values()):
             acknowledgements = part.take_acknowledgements()

@@ -112,7 +112,7 @@ class ShareNode:
         return None
 
     def take_with_fetch(self, cluster: ClusterMetadata) -> dict[TopicIdPartition, Acknowledgements]:
-        """What goes with a fetch that is made now."""
+        """Takes the acknowledgements that go with a fetch that is made now."""
         waiting, self._with_fetch = self._with_fetch, {}
         said = {}
         for partition, acknowledgements in waiting.items():

@@ -17,7 +17,7 @@ _EPOCH_MAX: Final = 2**31 - 1
 
 
 class SessionChange(NamedTuple):
-    """What a fetch must say so that the broker looks at the right partitions."""
+    """The partitions that a fetch adds to its session, and forgets."""
 
     added: list[TopicIdPartition]
     forgotten: list[TopicIdPartition]

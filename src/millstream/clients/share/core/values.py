@@ -1,4 +1,4 @@
-"""What a share consumer says of records, and of whom: plain values (KIP-932)."""
+"""Values of share consumers: acknowledgements and the partitions they are about (KIP-932)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.model import TopicPartition, Uuid
 
 
 class AcknowledgeType(IntEnum):
-    """What became of a record. Numbers of the protocol."""
+    """The outcome of a record. Numbers of the protocol."""
 
     ACCEPT = 1
     """It was processed."""
@@ -57,7 +57,7 @@ class NodeAcknowledgements(NamedTuple):
 
 
 class AcknowledgementOutcome(NamedTuple):
-    """What the broker made of acknowledgements: `error` is None when it took them."""
+    """The answer to acknowledgements: `error` is None when it took them."""
 
     partition: TopicIdPartition
     acknowledgements: Acknowledgements

@@ -37,7 +37,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was counted in a span of time. `new_connections`: those of the span alone."""
+    """The counts of a span of time. `new_connections`: those of the span alone."""
 
     traffic: Traffic
     new_connections: int

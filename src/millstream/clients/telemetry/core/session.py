@@ -1,4 +1,4 @@
-"""What a client has agreed on with the cluster about the metrics it pushes (KIP-714), and when the next request is due.
+"""The agreement between a client and the cluster on the metrics it pushes (KIP-714), and when the next request is due.
 
     subscription needed ──GetTelemetrySubscriptions──► push needed ──PushTelemetry──► push needed ── … ──► terminating push
             ▲    ▲ └── no metrics wanted: asked again ──┘    │
@@ -44,7 +44,7 @@ _KNOWN_CODECS: Final = frozenset(Codec)
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What the cluster wants of this client."""
+    """The metrics that the cluster wants of this client."""
 
     subscription_id: int
     interval_ms: int

@@ -1,1 +1,1 @@
-"""What a connection to a broker knows without a socket: versions, frames in flight, credentials, waits. PURE."""
+"""The parts of a connection to a broker that need no socket: versions, requests in flight, credentials, waits. PURE."""

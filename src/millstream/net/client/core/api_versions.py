@@ -12,7 +12,7 @@ UNSUPPORTED_VERSION_CODE = UnsupportedVersion.code
 
 
 class ApiVersionTable:
-    """What one broker announced, as pairs (lowest, highest) per key, with its finalized features."""
+    """The versions that one broker announced, as pairs (lowest, highest) per key, with its finalized features."""
 
     def __init__(
         self, ranges: Mapping[int, tuple[int, int]], features: Mapping[str, int] | None = None

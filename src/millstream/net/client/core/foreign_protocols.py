@@ -1,10 +1,10 @@
-"""What may be at the other end when it does not speak Kafka's protocol, told by its first bytes or its silence."""
+"""Guesses what is at the other end when it does not speak Kafka's protocol, by its first bytes or its silence."""
 
 from __future__ import annotations
 
 
 def unexpected_size(size: int, frame_bytes_max: int) -> str:
-    """What to say of a response that announces `size` bytes, which is negative or more than allowed."""
+    """Describes the sender of a response that announces `size` bytes, which is negative or more than allowed."""
     first = (size & 0xFFFFFFFF).to_bytes(4, "big")
     if first[0] in (0x15, 0x16) and first[1] == 3:
         return "answered in TLS; set security_protocol to SSL or SASL_SSL"

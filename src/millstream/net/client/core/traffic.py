@@ -1,4 +1,4 @@
-"""What a client counts of its connections and requests, for whoever watches it. Per request and per batch, never per record."""
+"""Counters of connections and requests. Per request and per batch, never per record."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Traffic:
         timing.add(elapsed_ms)
 
     def take(self) -> Traffic:
-        """What was counted since the last time; timings begin anew."""
+        """Takes the counts since the last time; timings begin anew."""
         taken = Traffic(self.connections_made, self.answers, self.record_queue)
         self.answers, self.record_queue = {}, Timing()
         return taken

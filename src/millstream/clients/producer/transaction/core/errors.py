@@ -1,4 +1,4 @@
-"""What an error means for a transaction: try again, abort, or give the producer up. Java's classes of errors (KIP-691)."""
+"""Classes of errors by what they mean for a transaction: try again, abort, or give the producer up. Java's classes of errors (KIP-691)."""
 
 from __future__ import annotations
 
