@@ -16,9 +16,6 @@ from millstream.streams.dsl import (
     TimeWindowedCogroupedKStream,
     TimeWindowedKStream,
 )
-from millstream.streams.dsl.stream_stream_join import StreamJoined
-from millstream.streams.dsl.suppressed import Suppressed
-from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.handlers import (
     ErrorContext,
     OnError,
@@ -28,12 +25,15 @@ from millstream.streams.handlers import (
     dead_letter,
 )
 from millstream.streams.options import (
+    EmitStrategy,
     Materialized,
     OffsetReset,
     RecordContext,
     StoreFormat,
     StoreSupplier,
     StoreType,
+    StreamJoined,
+    Suppressed,
 )
 from millstream.streams.processor import (
     ContextualProcessor,

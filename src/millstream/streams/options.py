@@ -1,4 +1,4 @@
-"""Options that several operators share. What belongs to one call only is a keyword argument of that call."""
+"""Options of operators that are objects of their own. An option of one call only is a keyword argument of that call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Generic
 
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.type_variables import K, V
+from millstream.streams.type_variables import VO, K, V
+from millstream.streams.windows import to_ms
 
 
 class StoreType(StrEnum):
@@ -160,6 +161,95 @@ class Materialized(Generic[K, V]):
     def store_name(self) -> str | None:
         """The name the user gave the store, one way or the other."""
         return self.store if self.supplier is None else self.supplier.name
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJoined(Generic[K, V, VO]):
+    """How the two sides of a stream-stream join are kept and repartitioned.
+
+    A store with a supplier always has a changelog, without the settings in `logging`.
+    """
+
+    key: Serde[K] | None = None
+    value: Serde[V] | None = None
+    other_value: Serde[VO] | None = None
+    name: str | None = None
+    store_name: str | None = None
+    type: StoreType | None = None
+    logging: bool | Mapping[str, str] = True
+    this_supplier: StoreSupplier | None = None
+    other_supplier: StoreSupplier | None = None
+
+    def __post_init__(self) -> None:
+        check_serdes("StreamJoined", key=self.key, value=self.value, other_value=self.other_value)
+        check_fields(
+            self,
+            name=str | None,
+            store_name=str | None,
+            type=StoreType | None,
+            logging=bool | Mapping,
+            this_supplier=StoreSupplier | None,
+            other_supplier=StoreSupplier | None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Use `until_window_closes` or `until_time_limit`."""
+
+    limit_ms: int | None
+    max_records: int | None
+    max_bytes: int | None
+    emit_early: bool
+    logging: bool | Mapping[str, str]
+    name: str | None
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            max_records=int | None,
+            max_bytes=int | None,
+            emit_early=bool,
+            logging=bool | Mapping,
+            name=str | None,
+        )
+        for what in ("limit_ms", "max_records", "max_bytes"):
+            given: int | None = getattr(self, what)
+            if given is not None and given < 0:
+                raise ValueError(f"suppress: {what} must not be negative, it is {given}")
+
+    @classmethod
+    def until_window_closes(
+        cls,
+        *,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        logging: bool | Mapping[str, str] = True,
+        name: str | None = None,
+    ) -> Suppressed:
+        """One final result per window. A full buffer stops the task, since results would not be final."""
+        return cls(None, max_records, max_bytes, False, logging, name)
+
+    @classmethod
+    def until_time_limit(
+        cls,
+        limit: timedelta,
+        *,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        emit_early: bool = True,
+        logging: bool | Mapping[str, str] = True,
+        name: str | None = None,
+    ) -> Suppressed:
+        """At most one result per key and time limit; a full buffer emits early or stops the task."""
+        return cls(to_ms(limit), max_records, max_bytes, emit_early, logging, name)
+
+
+class EmitStrategy(StrEnum):
+    """When a window's result goes on: with every update, or once when the window closes."""
+
+    ON_WINDOW_UPDATE = "on_window_update"
+    ON_WINDOW_CLOSE = "on_window_close"
 
 
 @dataclass(frozen=True, slots=True)

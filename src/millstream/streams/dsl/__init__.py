@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from millstream.streams.dsl.builder import StreamsBuilder
-from millstream.streams.dsl.cogrouped import (
+from millstream.streams.dsl.global_table import GlobalKTable
+from millstream.streams.dsl.grouped import (
     CogroupedKStream,
+    KGroupedStream,
     SessionWindowedCogroupedKStream,
     TimeWindowedCogroupedKStream,
 )
-from millstream.streams.dsl.global_tables import GlobalKTable
-from millstream.streams.dsl.grouped import KGroupedStream
-from millstream.streams.dsl.grouped_table import KGroupedTable
 from millstream.streams.dsl.session_windowed import SessionWindowedKStream
 from millstream.streams.dsl.stream import KStream
-from millstream.streams.dsl.table import KTable
+from millstream.streams.dsl.table import KGroupedTable, KTable
 from millstream.streams.dsl.windowed import TimeWindowedKStream
 
 __all__ = [

@@ -8,18 +8,20 @@ from datetime import timedelta
 from typing import Any, TypeVar, overload
 
 from millstream.streams.arguments import check_kind, member
-from millstream.streams.dsl.global_tables import (
-    GlobalKTable,
+from millstream.streams.dsl.global_table import GlobalKTable
+from millstream.streams.dsl.graph.nodes import (
+    SourceGraphNode,
     StoreGraphNode,
-    global_store_node,
-    global_table_node,
+    TableSourceGraphNode,
 )
-from millstream.streams.dsl.graph import SourceGraphNode, StreamGraph, TableSourceGraphNode
-from millstream.streams.dsl.materialize import key_value_store
-from millstream.streams.dsl.optimization import optimizations, optimize
+from millstream.streams.dsl.graph.optimization import optimizations, optimize
+from millstream.streams.dsl.graph.stream_graph import StreamGraph
+from millstream.streams.dsl.graph.streams import GraphStream, GraphTable
+from millstream.streams.dsl.graph.table_definitions import SourceDefinition
+from millstream.streams.dsl.operations.global_stores import global_store_node, global_table_node
+from millstream.streams.dsl.operations.materialize import key_value_store
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
-from millstream.streams.dsl.table_definitions import SourceDefinition
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import Materialized, OffsetReset, StoreFormat, StoreType
 from millstream.streams.processor import ProcessorSupplier, ProcessorWrapper
@@ -57,6 +59,7 @@ class StreamsBuilder:
         check_wrapper(processor_wrapper)
         self._processor_wrapper = processor_wrapper
         self._graph = StreamGraph(
+            KStream,
             member("StreamsBuilder: store_type", store_type, StoreType),
             member("StreamsBuilder: store_format", store_format, StoreFormat),
         )
@@ -137,7 +140,7 @@ class StreamsBuilder:
         source = SourceNode(source_name, given, matched, key, value, timestamps, reset)
         node = SourceGraphNode(source_name, source=source)
         graph.add(node)
-        return KStream(graph, node, key=key, value=value, sources=frozenset({source_name}))
+        return KStream(GraphStream(graph, node, key, value, frozenset({source_name})))
 
     @overload
     def table(
@@ -212,9 +215,8 @@ class StreamsBuilder:
             table_name, source=source, operator=definition.operator, stores=definition.stores
         )
         graph.add(node)
-        return KTable(
-            graph, node, definition, key=key, value=value, sources=frozenset({source_name})
-        )
+        sources = frozenset({source_name})
+        return KTable(GraphTable(graph, node, definition, key, value, sources))
 
     @overload
     def global_table(

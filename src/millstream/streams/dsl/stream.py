@@ -1,50 +1,71 @@
-"""KStream: a stream of records, and everything one can do with it."""
+"""KStream: a stream of records, and everything one can do with it.
+
+The methods hold the types and the words; what they add to the graph is in `operations`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from datetime import timedelta
+from typing import Any, Generic, Literal, TypeVar, overload
 
-from millstream.streams.arguments import check_kind, check_serdes
-from millstream.streams.dsl.graph import (
-    GraphNode,
-    ProcessorGraphNode,
-    SinkGraphNode,
-    repartition_node,
-)
-from millstream.streams.dsl.stream_joins import StreamJoins
-from millstream.streams.options import Materialized, Partitioner, TopicExtractor
+from millstream.streams.arguments import check_kind
+from millstream.streams.dsl.global_table import GlobalKTable
+from millstream.streams.dsl.graph.streams import GraphStream
+from millstream.streams.dsl.grouped import KGroupedStream
+from millstream.streams.dsl.operations import grouping, stateless, topics
+from millstream.streams.dsl.operations.joins import JoinArguments, join
+from millstream.streams.dsl.operations.stream_stream_join import AnyJoined
+from millstream.streams.dsl.operations.tables import stream_to_table
+from millstream.streams.dsl.table import KTable
+from millstream.streams.options import Materialized, Partitioner, StreamJoined, TopicExtractor
 from millstream.streams.processor import ForwardingProcessor, Processor
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import SinkNode
-from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import (
-    check_arity,
-    check_partitioner,
-    check_supplier,
-    names_of_stores,
-    stores_of,
-)
-from millstream.streams.topology.names import check_name, check_topic
-
-if TYPE_CHECKING:
-    from millstream.streams.dsl.branched import BranchedKStream
-    from millstream.streams.dsl.grouped import KGroupedStream
-    from millstream.streams.dsl.table import KTable
+from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.operators import UserFunction
+from millstream.streams.windows import JoinWindows
 
 K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+KT = TypeVar("KT")
+VT = TypeVar("VT")
 
 
-class KStream(StreamJoins[K, V]):
+class KStream(Generic[K, V]):
     """A stream of records. Every method gives a new stream or ends this one; nothing changes in place.
 
     Serdes follow the records as far as their types are known: `map` drops both, `map_values` the value's.
     """
 
-    __slots__ = ()
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: GraphStream) -> None:
+        self._stream = stream
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The name of the node that gives this stream."""
+        return self._stream.name
+
+    @property
+    def key(self) -> Serde[K] | None:
+        """The serde of the keys, as far as it is known; None is the application's default."""
+        return self._stream.key
+
+    @property
+    def value(self) -> Serde[V] | None:
+        """The serde of the values, as far as it is known; None is the application's default."""
+        return self._stream.value
+
+    @property
+    def repartition_required(self) -> bool:
+        """Whether the key was changed, so that a join or an aggregation repartitions first."""
+        return self._stream.repartition_required
 
     # Stateless operators.
 
@@ -52,28 +73,23 @@ class KStream(StreamJoins[K, V]):
         self, predicate: Callable[[K, V], bool], *, name: str | None = None
     ) -> KStream[K, V]:
         """Records for which predicate(key, value) holds."""
-        return self._filter("filter", predicate, name, negate=False)
+        return KStream(
+            stateless.filter_records(self._stream, "filter", predicate, name, negate=False)
+        )
 
     def filter_not(
         self, predicate: Callable[[K, V], bool], *, name: str | None = None
     ) -> KStream[K, V]:
         """Records for which predicate(key, value) does not hold."""
-        return self._filter("filter_not", predicate, name, negate=True)
-
-    def _filter(
-        self, operator: str, predicate: Callable[[K, V], bool], name: str | None, *, negate: bool
-    ) -> KStream[K, V]:
-        check_arity(operator, "predicate", predicate, "key", "value", takes_columns=True)
-        node = self._add(name, "KSTREAM-FILTER-", ops.Filter(predicate, negate))
-        return self._next(node, self.key, self.value)
+        return KStream(
+            stateless.filter_records(self._stream, "filter_not", predicate, name, negate=True)
+        )
 
     def map(
         self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None
     ) -> KStream[K2, V2]:
         """mapper(key, value) gives (new key, new value)."""
-        check_arity("map", "mapper", mapper, "key", "value")
-        node = self._add(name, "KSTREAM-MAP-", ops.Map(mapper))
-        return self._next(node, None, None, rekeyed=True)
+        return KStream(stateless.map_records(self._stream, mapper, name))
 
     @overload
     def map_values(
@@ -88,21 +104,16 @@ class KStream(StreamJoins[K, V]):
         self, mapper: Callable[[K, V], V2], *, name: str | None = None, with_key: Literal[True]
     ) -> KStream[K, V2]: ...
     def map_values(
-        self, mapper: ops.UserFunction, *, name: str | None = None, with_key: bool = False
+        self, mapper: UserFunction, *, name: str | None = None, with_key: bool = False
     ) -> KStream[K, V2]:
         """mapper(value), or mapper(key, value) with_key, gives the new value."""
-        parameters = ("key", "value") if with_key else ("value",)
-        check_arity("map_values", "mapper", mapper, *parameters, takes_columns=True)
-        node = self._add(name, "KSTREAM-MAPVALUES-", ops.MapValues(mapper, with_key))
-        return self._next(node, self.key, None)
+        return KStream(stateless.map_values(self._stream, mapper, name, with_key=with_key))
 
     def flat_map(
         self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
     ) -> KStream[K2, V2]:
         """mapper(key, value) gives any number of (new key, new value)."""
-        check_arity("flat_map", "mapper", mapper, "key", "value", gives_rows=True)
-        node = self._add(name, "KSTREAM-FLATMAP-", ops.FlatMap(mapper))
-        return self._next(node, None, None, rekeyed=True)
+        return KStream(stateless.flat_map(self._stream, mapper, name))
 
     @overload
     def flat_map_values(
@@ -121,13 +132,10 @@ class KStream(StreamJoins[K, V]):
         with_key: Literal[True],
     ) -> KStream[K, V2]: ...
     def flat_map_values(
-        self, mapper: ops.UserFunction, *, name: str | None = None, with_key: bool = False
+        self, mapper: UserFunction, *, name: str | None = None, with_key: bool = False
     ) -> KStream[K, V2]:
         """mapper(value), or mapper(key, value) with_key, gives any number of new values."""
-        parameters = ("key", "value") if with_key else ("value",)
-        check_arity("flat_map_values", "mapper", mapper, *parameters, gives_rows=True)
-        node = self._add(name, "KSTREAM-FLATMAPVALUES-", ops.FlatMapValues(mapper, with_key))
-        return self._next(node, self.key, None)
+        return KStream(stateless.flat_map_values(self._stream, mapper, name, with_key=with_key))
 
     def select_key(
         self,
@@ -137,21 +145,15 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KStream[K2, V]:
         """mapper(key, value) gives the new key. `key`: its serde, for operators that follow."""
-        check_arity("select_key", "mapper", mapper, "key", "value", takes_columns=True)
-        check_serdes("select_key", key=key)
-        node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
-        return self._next(node, key, self.value, rekeyed=True)
+        return KStream(stateless.select_key(self._stream, mapper, key, name))
 
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
         """Calls action(key, value) for each record that passes."""
-        check_arity("peek", "action", action, "key", "value")
-        node = self._add(name, "KSTREAM-PEEK-", ops.Peek(action))
-        return self._next(node, self.key, self.value)
+        return KStream(stateless.peek(self._stream, action, name))
 
     def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
         """Calls action(key, value) for each record; ends the stream."""
-        check_arity("foreach", "action", action, "key", "value")
-        self._add(name, "KSTREAM-FOREACH-", ops.Peek(action, forward=False))
+        stateless.foreach(self._stream, action, name)
 
     def print(
         self,
@@ -165,38 +167,16 @@ class KStream(StreamJoins[K, V]):
 
         `write` is called with the line, without its end: `partial(print, file=file)` writes to a file. Ends the stream.
         """
-        check_kind("print: label", label, str | None)
-        shown = label or self.name
-        check_arity("print", "write", write, "line")
-        text = _key_and_value if mapper is None else mapper
-        check_arity("print", "mapper", text, "key", "value")
-
-        def action(key: K, value: V) -> None:
-            write(f"[{shown}]: {text(key, value)}")
-
-        self._add(name, "KSTREAM-PRINTER-", ops.Peek(action, forward=False))
+        stateless.print_records(self._stream, label, mapper, write, name)
 
     def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
         """Records of both streams. No order between the two is promised."""
         check_kind("merge: the other stream", other, KStream)
-        self._graph.check_same("merge", "stream", other._graph)
-        node_name = self._graph.names.name_or_generate(name, "KSTREAM-MERGE-")
-        node = ProcessorGraphNode(node_name, operator=ops.PassThrough, merges_streams=True)
-        self._graph.add(node, self._node, other._node)
-        return KStream(
-            self._graph,
-            node,
-            key=None,
-            value=None,
-            sources=self.sources | other.sources,
-            repartition_required=self.repartition_required or other.repartition_required,
-        )
+        return KStream(stateless.merge(self._stream, other._stream, name))
 
     def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
         """Send each record to the first branch whose predicate holds."""
-        from millstream.streams.dsl.branched import BranchedKStream
-
-        return BranchedKStream(self, self._graph, self._node, name)
+        return BranchedKStream(stateless.split(self._stream, name))
 
     # Topics.
 
@@ -210,15 +190,7 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> None:
         """Write to a topic, or to the topic that topic(key, value, context) names."""
-        if isinstance(topic, str):
-            check_topic(topic, "a sink")
-        else:
-            check_arity("to", "topic", topic, "key", "value", "context")
-        check_partitioner("to", partitioner)
-        check_serdes("to", key=key, value=value)
-        sink_name = self._graph.names.name_or_generate(name, "KSTREAM-SINK-")
-        sink = SinkNode(sink_name, (), topic, key or self.key, value or self.value, partitioner)
-        self._graph.add(SinkGraphNode(sink_name, sink=sink), self._node)
+        topics.to(self._stream, topic, key=key, value=value, partitioner=partitioner, name=name)
 
     def repartition(
         self,
@@ -230,22 +202,15 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KStream[K, V]:
         """Write to an internal topic and read it again, so that equal keys meet in one task."""
-        names = self._graph.names
-        check_partitioner("repartition", partitioner)
-        check_serdes("repartition", key=key, value=value)
-        check_kind("repartition: partitions", partitions, int | None)
-        if partitions is not None and partitions < 1:
-            raise ValueError(f"repartition: partitions must be at least 1, not {partitions}")
-        prefix = names.processor_name("KSTREAM-REPARTITION-") if name is None else check_name(name)
-        sink = SinkNode("", (), "", key or self.key, value or self.value, partitioner)
-        node = repartition_node(names, prefix, sink)
-        node.partitions = partitions
-        if name is None:
-            self._graph.unnamed[node.topic] = None
-        node.mergeable = False
-        self._graph.add(node, self._node)
         return KStream(
-            self._graph, node, key=sink.key, value=sink.value, sources=frozenset({node.name})
+            topics.repartition(
+                self._stream,
+                key=key,
+                value=value,
+                partitions=partitions,
+                partitioner=partitioner,
+                name=name,
+            )
         )
 
     # Tables and groups.
@@ -254,9 +219,7 @@ class KStream(StreamJoins[K, V]):
         self, *, name: str | None = None, materialized: Materialized[K, V] | None = None
     ) -> KTable[K, V]:
         """The latest value of each key as a table."""
-        from millstream.streams.dsl.to_table import stream_to_table
-
-        return stream_to_table(self, self._graph, self._node, name, materialized)
+        return KTable(stream_to_table(self._stream, name, materialized))
 
     def group_by_key(
         self,
@@ -266,14 +229,7 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KGroupedStream[K, V]:
         """Group by the key as it is. `name` is that of the repartition topic, where one is needed."""
-        from millstream.streams.dsl.grouped import Grouping, KGroupedStream
-
-        check_serdes("group_by_key", key=key, value=value)
-        check_kind("group_by_key: name", name, str | None)
-        grouping = Grouping(
-            key or self.key, value or self.value, name, self.sources, self.repartition_required
-        )
-        return KGroupedStream(self._graph, self._node, grouping)
+        return KGroupedStream(grouping.group_by_key(self._stream, key, value, name))
 
     def group_by(
         self,
@@ -284,13 +240,7 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KGroupedStream[K2, V]:
         """Group by mapper(key, value); the records go through a repartition topic."""
-        from millstream.streams.dsl.grouped import Grouping, KGroupedStream
-
-        check_arity("group_by", "mapper", mapper, "key", "value")
-        check_serdes("group_by", key=key, value=value)
-        node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
-        grouping = Grouping(key, value or self.value, name, self.sources, repartition_required=True)
-        return KGroupedStream(self._graph, node, grouping)
+        return KGroupedStream(grouping.group_by(self._stream, mapper, key, value, name))
 
     # Processors.
 
@@ -318,8 +268,7 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KStream[Any, Any]:  # Any: a processor forwards what it likes
         """Send every record through a processor of one's own, which may change keys."""
-        node = self._add_processor("KSTREAM-PROCESSOR-", ops.Process(supplier), stores, name)
-        return self._next(node, None, None, rekeyed=True)
+        return KStream(stateless.process(self._stream, supplier, stores, name, fixed_key=False))
 
     @overload
     def process_values(
@@ -345,55 +294,298 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KStream[K, Any]:  # Any: a processor forwards what it likes
         """Send every record through a processor that keeps keys, so that nothing is repartitioned."""
-        spec = ops.Process(supplier, fixed_key=True)
-        node = self._add_processor("KSTREAM-PROCESSVALUES-", spec, stores, name)
-        return self._next(node, self.key, None)
+        return KStream(stateless.process(self._stream, supplier, stores, name, fixed_key=True))
 
-    def _add_processor(
-        self, prefix: str, spec: ops.Process, stores: Iterable[str], name: str | None
-    ) -> GraphNode:
-        method = "process_values" if spec.fixed_key else "process"
-        check_supplier(method, spec.supplier, "process", "record")
-        connected = names_of_stores(method, stores)
-        provided = stores_of(method, spec.supplier)
-        if name is None:  # no number is taken otherwise
-            name = self._graph.names.processor_name(prefix)
-        node = ProcessorGraphNode(
-            check_name(name),
-            operator=lambda: spec,
-            stores=lambda: provided,
-            connected=lambda: connected,
-        )
-        self._graph.add(node, self._node)
-        return node
+    # Joins.
 
-    def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
-        node = ProcessorGraphNode(
-            self._graph.names.name_or_generate(name, prefix),
-            operator=lambda: spec,
-            changes_key=isinstance(spec, ops.Map | ops.FlatMap | ops.SelectKey),
-            changes_value=isinstance(spec, ops.MapValues | ops.FlatMapValues),
-        )
-        self._graph.add(node, self._node)
-        return node
-
-    def _next(
+    @overload
+    def join(
         self,
-        node: GraphNode,
-        key: Serde[K2] | None,
-        value: Serde[V2] | None,
+        other: KStream[K, VT],
+        joiner: Callable[[V, VT], V2],
         *,
-        rekeyed: bool = False,
-    ) -> KStream[K2, V2]:
-        return KStream(
-            self._graph,
-            node,
-            key=key,
-            value=value,
-            sources=self.sources,
-            repartition_required=self.repartition_required or rekeyed,
+        windows: JoinWindows,
+        with_key: Literal[False] = False,
+        joined: StreamJoined[K, V, VT] | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KStream[K, VT],
+        joiner: Callable[[K, V, VT], V2],
+        *,
+        windows: JoinWindows,
+        with_key: Literal[True],
+        joined: StreamJoined[K, V, VT] | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[K, VT],
+        joiner: Callable[[V, VT], V2],
+        *,
+        with_key: Literal[False] = False,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        grace: timedelta | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[K, VT],
+        joiner: Callable[[K, V, VT], V2],
+        *,
+        with_key: Literal[True],
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        grace: timedelta | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: GlobalKTable[KT, VT],
+        joiner: Callable[[V, VT], V2],
+        *,
+        on: Callable[[K, V], KT],
+        with_key: Literal[False] = False,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: GlobalKTable[KT, VT],
+        joiner: Callable[[K, V, VT], V2],
+        *,
+        on: Callable[[K, V], KT],
+        with_key: Literal[True],
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def join(
+        self,
+        other: KStream[K, Any] | KTable[K, Any] | GlobalKTable[Any, Any],  # Any: see overloads
+        joiner: UserFunction,
+        *,
+        windows: JoinWindows | None = None,
+        joined: AnyJoined | None = None,
+        on: UserFunction | None = None,
+        with_key: bool = False,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        grace: timedelta | None = None,
+    ) -> KStream[K, Any]:  # Any: see the overloads
+        """Join on equal keys: joiner(value, other value), or with the key first.
+
+        A KStream is joined inside `windows` (options in `joined`), a KTable by looking up its row, a GlobalKTable
+        by looking up the row of the key that `on(key, value)` gives. A versioned KTable gives the row of the
+        record's own time; with `grace` records wait that long (in stream time) for rows that come late.
+        """
+        kinds = (False, False)
+        return self._join(
+            other,
+            JoinArguments(
+                "join", joiner, kinds, with_key, windows, joined, on, key, value, name, grace
+            ),
+        )
+
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, VT],
+        joiner: Callable[[V, VT | None], V2],
+        *,
+        windows: JoinWindows,
+        with_key: Literal[False] = False,
+        joined: StreamJoined[K, V, VT] | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, VT],
+        joiner: Callable[[K, V, VT | None], V2],
+        *,
+        windows: JoinWindows,
+        with_key: Literal[True],
+        joined: StreamJoined[K, V, VT] | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[K, VT],
+        joiner: Callable[[V, VT | None], V2],
+        *,
+        with_key: Literal[False] = False,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        grace: timedelta | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[K, VT],
+        joiner: Callable[[K, V, VT | None], V2],
+        *,
+        with_key: Literal[True],
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        grace: timedelta | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: GlobalKTable[KT, VT],
+        joiner: Callable[[V, VT | None], V2],
+        *,
+        on: Callable[[K, V], KT],
+        with_key: Literal[False] = False,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: GlobalKTable[KT, VT],
+        joiner: Callable[[K, V, VT | None], V2],
+        *,
+        on: Callable[[K, V], KT],
+        with_key: Literal[True],
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def left_join(
+        self,
+        other: KStream[K, Any] | KTable[K, Any] | GlobalKTable[Any, Any],  # Any: see overloads
+        joiner: UserFunction,
+        *,
+        windows: JoinWindows | None = None,
+        joined: AnyJoined | None = None,
+        on: UserFunction | None = None,
+        with_key: bool = False,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+        grace: timedelta | None = None,
+    ) -> KStream[K, Any]:  # Any: see the overloads
+        """As join; where the other side has nothing the joiner gets None for it.
+
+        With a KStream that is when the record's window is over.
+        """
+        kinds = (True, False)
+        return self._join(
+            other,
+            JoinArguments(
+                "left_join", joiner, kinds, with_key, windows, joined, on, key, value, name, grace
+            ),
+        )
+
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, VT],
+        joiner: Callable[[V | None, VT | None], V2],
+        *,
+        windows: JoinWindows,
+        with_key: Literal[False] = False,
+        joined: StreamJoined[K, V, VT] | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, VT],
+        joiner: Callable[[K, V | None, VT | None], V2],
+        *,
+        windows: JoinWindows,
+        with_key: Literal[True],
+        joined: StreamJoined[K, V, VT] | None = None,
+    ) -> KStream[K, V2]: ...
+    def outer_join(
+        self,
+        other: KStream[K, Any],  # Any: see the overloads
+        joiner: UserFunction,
+        *,
+        windows: JoinWindows,
+        joined: AnyJoined | None = None,
+        with_key: bool = False,
+    ) -> KStream[K, Any]:  # Any: see the overloads
+        """As left_join, for records of both streams."""
+        given = JoinArguments("outer_join", joiner, (True, True), with_key, windows, joined)
+        return self._join(other, given)
+
+    def _join(
+        self,
+        other: KStream[K, Any] | KTable[K, Any] | GlobalKTable[Any, Any],  # Any: see overloads
+        given: JoinArguments,
+    ) -> KStream[Any, Any]:  # Any: see the overloads
+        match other:
+            case KStream():
+                return KStream(join(self._stream, other._stream, given))
+            case KTable():
+                return KStream(join(self._stream, other._table, given))
+            case GlobalKTable():
+                return KStream(join(self._stream, other, given))
+        raise TypeError(
+            f"{given.method}: a stream is joined with a KStream, KTable or GlobalKTable, "
+            f"not {type(other).__name__}"
         )
 
 
-def _key_and_value(key: object, value: object) -> str:
-    return f"{key}, {value}"
+class BranchedKStream(Generic[K, V]):
+    """The branches of one split. A record goes to the first branch whose predicate holds.
+
+    Each branch is found in the result under its full name: the split's name, then the branch's name or its
+    number (1, 2, …; 0 for the default branch).
+    """
+
+    def __init__(self, split: stateless.Split) -> None:
+        self._split = split
+        self._streams: dict[str, KStream[K, V]] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._split.name}>"
+
+    def branch(
+        self,
+        predicate: Callable[[K, V], bool],
+        *,
+        name: str | None = None,
+        then: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
+    ) -> BranchedKStream[K, V]:
+        """Add a branch. `then` is given its stream; what it returns is found in the result, None is not."""
+        check_arity("branch", "predicate", predicate, "key", "value")
+        number = len(self._split.branches) + 1
+        self._add(predicate, str(number) if name is None else name, then)
+        return self
+
+    def default_branch(
+        self,
+        *,
+        name: str | None = None,
+        then: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
+    ) -> dict[str, KStream[K, V]]:
+        """End the split with a branch for all other records."""
+        self._add(None, "0" if name is None else name, then)
+        return self._streams
+
+    def no_default_branch(self) -> dict[str, KStream[K, V]]:
+        """End the split; records that match no branch are dropped."""
+        return self._streams
+
+    def _add(
+        self,
+        predicate: UserFunction | None,
+        suffix: str,
+        then: Callable[[KStream[K, V]], KStream[K, V] | None] | None,
+    ) -> None:
+        branch: KStream[K, V] = KStream(self._split.add(predicate, suffix))
+        result: KStream[K, V] | None = branch
+        if then is not None:
+            check_arity("branch", f"then of {branch.name}", then, "stream")
+            result = then(branch)
+            if not isinstance(result, KStream | None):
+                raise TypeError(
+                    f"branch: then of {branch.name} must return a KStream or None, not {result!r}"
+                )
+        if result is not None:
+            self._streams[branch.name] = result

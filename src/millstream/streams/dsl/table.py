@@ -1,41 +1,33 @@
-"""KTable: the latest value of each key, and what one can do with it."""
+"""KTable: the latest value of each key, and what one can do with it.
+
+The methods hold the types and the words; what they add to the graph is in `operations`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from millstream.streams.arguments import check_kind, check_serdes
-from millstream.streams.dsl.foreign_key_join import (
+from millstream.streams.aggregates import Aggregate
+from millstream.streams.arguments import check_kind
+from millstream.streams.dsl.graph.streams import GraphTable
+from millstream.streams.dsl.operations import grouping, tables
+from millstream.streams.dsl.operations.foreign_key_join import (
     NO_PARTITIONERS,
     ForeignKeyOptions,
     Partitioners,
     join_on_foreign_key,
 )
-from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
-from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store
-from millstream.streams.dsl.stream import KStream
-from millstream.streams.dsl.suppressed import Suppressed, suppress_node
-from millstream.streams.dsl.table_definitions import (
-    FilterDefinition,
-    MapValuesDefinition,
-    TableDefinition,
-    TransformValuesDefinition,
-)
-from millstream.streams.dsl.table_join import TableJoinOptions, join_tables
-from millstream.streams.options import Materialized
+from millstream.streams.dsl.operations.suppress import suppress
+from millstream.streams.dsl.operations.table_join import EqualKeyJoinOptions, join_tables
+from millstream.streams.options import Materialized, Suppressed
 from millstream.streams.processor import ValueTransformer
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import StoreKind, StoreSpec
-from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import (
-    check_arity,
-    check_supplier,
-    names_of_stores,
-)
+from millstream.streams.topology import StoreKind
+from millstream.streams.topology.operators import UserFunction
 
 if TYPE_CHECKING:
-    from millstream.streams.dsl.grouped_table import KGroupedTable
+    from millstream.streams.dsl.stream import KStream
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -43,47 +35,44 @@ K2 = TypeVar("K2")
 V2 = TypeVar("V2")
 KO = TypeVar("KO")
 VO = TypeVar("VO")
+VA = TypeVar("VA")
 
 
 class KTable(Generic[K, V]):
     """A changelog: every update replaces the row of its key, null deletes it."""
 
-    __slots__ = ("_graph", "_node", "definition", "key", "sources", "value")
+    __slots__ = ("_table",)
 
-    def __init__(
-        self,
-        graph: StreamGraph,
-        node: GraphNode,
-        definition: TableDefinition,
-        *,
-        key: Serde[K] | None,
-        value: Serde[V] | None,
-        sources: frozenset[str],
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self.definition = definition
-        self.key = key
-        self.value = value
-        self.sources = sources
+    def __init__(self, table: GraphTable) -> None:
+        self._table = table
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._node.name}>"
+        return f"<{type(self).__name__} {self.name}>"
 
     @property
     def name(self) -> str:
         """The name of the node that gives this table."""
-        return self._node.name
+        return self._table.name
+
+    @property
+    def key(self) -> Serde[K] | None:
+        """The serde of the keys, as far as it is known; None is the application's default."""
+        return self._table.key
+
+    @property
+    def value(self) -> Serde[V] | None:
+        """The serde of the values, as far as it is known; None is the application's default."""
+        return self._table.value
 
     @property
     def queryable_store_name(self) -> str | None:
         """The store that holds the rows, for queries; None unless the user named it."""
         names = [
             store.name
-            for store in self.definition.stores()
+            for store in self._table.definition.stores()
             if store.kind is not StoreKind.SUPPRESSION_BUFFER
         ]
-        return next((name for name in names if name not in self._graph.unnamed), None)
+        return next((name for name in names if name not in self._table.graph.unnamed), None)
 
     def filter(
         self,
@@ -92,8 +81,11 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
-        """Rows for which predicate(key, value) holds; for others a tombstone goes on (S28)."""
-        return self._filter("filter", predicate, name, materialized, negate=False)
+        """Rows for which predicate(key, value) holds; for others a tombstone goes on."""
+        table = tables.filter_rows(
+            self._table, "filter", predicate, name, materialized, negate=False
+        )
+        return KTable(table)
 
     def filter_not(
         self,
@@ -103,23 +95,10 @@ class KTable(Generic[K, V]):
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """Rows for which predicate(key, value) does not hold."""
-        return self._filter("filter_not", predicate, name, materialized, negate=True)
-
-    def _filter(
-        self,
-        operator: str,
-        predicate: Callable[[K, V], bool],
-        name: str | None,
-        materialized: Materialized[K, V] | None,
-        *,
-        negate: bool,
-    ) -> KTable[K, V]:
-        check_arity(operator, "predicate", predicate, "key", "value")
-        spec, key, value = self._store("KTABLE-FILTER-", materialized, self.value)
-        definition = FilterDefinition(
-            self.definition, predicate, spec, negate=negate, is_view=materialized is None
+        table = tables.filter_rows(
+            self._table, "filter_not", predicate, name, materialized, negate=True
         )
-        return self._next(name, "KTABLE-FILTER-", definition, key, value)
+        return KTable(table)
 
     @overload
     def map_values(
@@ -141,19 +120,14 @@ class KTable(Generic[K, V]):
     ) -> KTable[K, V2]: ...
     def map_values(
         self,
-        mapper: ops.UserFunction,
+        mapper: UserFunction,
         *,
         name: str | None = None,
         materialized: Materialized[K, V2] | None = None,
         with_key: bool = False,
     ) -> KTable[K, V2]:
         """mapper(value), or mapper(key, value) with_key, gives the new value; never called for null."""
-        check_arity("map_values", "mapper", mapper, *(("key", "value") if with_key else ("value",)))
-        spec, key, value = self._store("KTABLE-MAPVALUES-", materialized, None)
-        definition = MapValuesDefinition(
-            self.definition, mapper, spec, with_key=with_key, is_view=materialized is None
-        )
-        return self._next(name, "KTABLE-MAPVALUES-", definition, key, value)
+        return KTable(tables.map_values(self._table, mapper, name, materialized, with_key=with_key))
 
     def transform_values(
         self,
@@ -164,19 +138,7 @@ class KTable(Generic[K, V]):
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
         """transform(key, value) of a transformer gives the new value, also for null; `stores` are those it uses."""
-        check_supplier("transform_values", supplier, "transform", "key", "value")
-        connected = names_of_stores("transform_values", stores)
-        spec, key, value = None, self.key, None
-        if isinstance(materialized, Materialized) and materialized.store_name is None:
-            key, value = materialized.key or key, materialized.value  # takes no number here
-        else:
-            spec, key, value = self._store("KTABLE-TRANSFORMVALUES-", materialized, None)
-        definition = TransformValuesDefinition(
-            self.definition, supplier, spec, is_view=materialized is None
-        )
-        return self._next(
-            name, "KTABLE-TRANSFORMVALUES-", definition, key, value, connected=connected
-        )
+        return KTable(tables.transform_values(self._table, supplier, stores, name, materialized))
 
     @overload
     def to_stream(self, *, name: str | None = None) -> KStream[K, V]: ...
@@ -191,32 +153,15 @@ class KTable(Generic[K, V]):
 
         `name` is that of the node that makes the stream, also where a mapper follows it.
         """
-        if mapper is not None:
-            check_arity("to_stream", "mapper", mapper, "key", "value")
-        node_name = self._graph.names.name_or_generate(name, "KTABLE-TOSTREAM-")
-        node = ProcessorGraphNode(node_name, operator=ops.TableToStream)
-        self._graph.add(node, self._node)
-        stream: KStream[K, V] = KStream(
-            self._graph, node, key=self.key, value=self.value, sources=self.sources
+        stream: KStream[K, V] | KStream[K2, V] = self._table.graph.public_stream(
+            tables.table_to_stream(self._table, mapper, name)
         )
-        return stream if mapper is None else stream.select_key(mapper)
+        return stream
 
     def suppress(self, suppressed: Suppressed) -> KTable[K, V]:
         """Hold changes back until their window closes or a time limit passes."""
         check_kind("suppress: what is given", suppressed, Suppressed)
-        node, definition = suppress_node(
-            self._graph, (self._node, self.definition), suppressed, (self.key, self.value)
-        )
-        return KTable(
-            self._graph,
-            node,
-            definition,
-            key=self.key,
-            value=self.value,
-            sources=frozenset(
-                {self._node.name}
-            ),  # as Kafka Streams, which copartitions nothing here
-        )
+        return KTable(suppress(self._table, suppressed))
 
     def group_by(
         self,
@@ -227,18 +172,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
     ) -> KGroupedTable[K2, V2]:
         """Group rows by mapper(key, value) = (new key, new value); updates move rows between groups."""
-        from millstream.streams.dsl.grouped_table import KGroupedTable, TableGrouping
-
-        check_arity("group_by", "mapper", mapper, "key", "value")
-        check_serdes("group_by", key=key, value=value)
-        check_kind("group_by: name", name, str | None)
-        self.definition.enable_old_values(force=True)
-        node = ProcessorGraphNode(
-            self._graph.names.name_or_generate(name, "KTABLE-SELECT-"),
-            operator=lambda: ops.TableRegroup(mapper),
-        )
-        self._graph.add(node, self._node)
-        return KGroupedTable(self._graph, node, TableGrouping(key, value, name))
+        return KGroupedTable(grouping.regroup(self._table, mapper, key, value, name))
 
     @overload
     def join(
@@ -278,20 +212,20 @@ class KTable(Generic[K, V]):
         other: KTable[Any, VO],  # Any: K, or the type of the foreign key
         joiner: Callable[[V, VO], V2],
         *,
-        foreign_key: ops.UserFunction | None = None,
+        foreign_key: UserFunction | None = None,
         with_key: bool = False,
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
-        """Rows that both tables have, as joiner(value, other value) (S27).
+        """Rows that both tables have, as joiner(value, other value).
 
         `foreign_key(value)`, or `foreign_key(key, value)` with_key, gives the key of the other table that a row of this one
         belongs to; without it rows of equal keys meet. `partitioners`: this table's and the other's, where they are not the
         default one; they are called with None as value.
         """
         if foreign_key is None:
-            options = TableJoinOptions("join", joiner, (False, False), name, materialized)
+            options = EqualKeyJoinOptions("join", joiner, (False, False), name, materialized)
             return self._join(other, options)
         return self._join_on_foreign_key(
             other,
@@ -338,7 +272,7 @@ class KTable(Generic[K, V]):
         other: KTable[Any, VO],  # Any: K, or the type of the foreign key
         joiner: Callable[[V, VO | None], V2],
         *,
-        foreign_key: ops.UserFunction | None = None,
+        foreign_key: UserFunction | None = None,
         with_key: bool = False,
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
@@ -346,7 +280,7 @@ class KTable(Generic[K, V]):
     ) -> KTable[K, V2]:
         """All rows of this table; the joiner gets None where the other has none. See `join` for `foreign_key`."""
         if foreign_key is None:
-            options = TableJoinOptions("left_join", joiner, (True, False), name, materialized)
+            options = EqualKeyJoinOptions("left_join", joiner, (True, False), name, materialized)
             return self._join(other, options)
         return self._join_on_foreign_key(
             other,
@@ -364,62 +298,87 @@ class KTable(Generic[K, V]):
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
         """Rows of both tables; the joiner gets None where one side has none."""
-        options = TableJoinOptions("outer_join", joiner, (True, True), name, materialized)
+        options = EqualKeyJoinOptions("outer_join", joiner, (True, True), name, materialized)
         return self._join(other, options)
 
     def _join(
         self,
         other: KTable[K, Any],  # Any: checked by the calling method's signature
-        options: TableJoinOptions,
+        options: EqualKeyJoinOptions,
     ) -> KTable[K, Any]:  # Any: the same
-        self._check_other(options.method, other)
-        return join_tables(self._graph, (self, self._node), (other, other._node), options, KTable)
+        check_kind(f"{options.method}: the other table", other, KTable)
+        return KTable(join_tables(self._table, other._table, options))
 
     def _join_on_foreign_key(
         self,
         other: KTable[Any, Any],  # Any: checked by the calling method's signature
         options: ForeignKeyOptions,
     ) -> KTable[K, Any]:  # Any: the same
-        self._check_other(options.method, other)
-        left, right = (self, self._node), (other, other._node)
-        return join_on_foreign_key(self._graph, left, right, options, KTable)
+        check_kind(f"{options.method}: the other table", other, KTable)
+        return KTable(join_on_foreign_key(self._table, other._table, options))
 
-    def _check_other(self, method: str, other: object) -> None:
-        check_kind(f"{method}: the other table", other, KTable)
-        assert isinstance(other, KTable), "just checked"
-        self._graph.check_same(method, "table", other._graph)
 
-    def _store(
+class KGroupedTable(Generic[K, V]):
+    """Aggregations of a regrouped table: an update takes the old row off its group and adds the new one."""
+
+    def __init__(self, grouping: grouping.TableGrouping) -> None:
+        self._grouping = grouping
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._grouping.node.name}>"
+
+    def count(
+        self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
+    ) -> KTable[K, int]:
+        """How many rows each new key has."""
+        return KTable(grouping.count_rows(self._grouping, name, materialized))
+
+    def reduce(
         self,
-        prefix: str,
-        materialized: AnyMaterialized | None,
-        value: Serde[Any] | None,  # Any: the value type before or after the operator
-    ) -> tuple[StoreSpec | None, Serde[K] | None, Serde[Any] | None]:  # Any: the same
-        """The operator's store (only a named one exists) and the serdes of its result."""
-        if materialized is None:
-            return None, self.key, value
-        request = key_value_store(self._graph, materialized, prefix, self.key, value)
-        spec = request.spec
-        if request.queryable:
-            return spec, spec.key, spec.value
-        del self._graph.unnamed[spec.name]  # it will never exist
-        return None, spec.key, spec.value
-
-    def _next(
-        self,
-        name: str | None,
-        prefix: str,
-        definition: TableDefinition,
-        key: Serde[K] | None,
-        value: Serde[V2] | None,
+        adder: Callable[[V, V], V],
+        subtractor: Callable[[V, V], V],
         *,
-        connected: tuple[str, ...] = (),
-    ) -> KTable[K, V2]:
-        node = ProcessorGraphNode(
-            self._graph.names.name_or_generate(name, prefix),
-            operator=definition.operator,
-            stores=definition.stores,
-            connected=lambda: connected,
-        )
-        self._graph.add(node, self._node)
-        return KTable(self._graph, node, definition, key=key, value=value, sources=self.sources)
+        name: str | None = None,
+        materialized: Materialized[K, V] | None = None,
+    ) -> KTable[K, V]:
+        """adder(aggregate, value) and subtractor(aggregate, value) give the new aggregate."""
+        functions = (adder, subtractor)
+        return KTable(grouping.reduce_rows(self._grouping, functions, name, materialized))
+
+    @overload
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[K, VA]: ...
+    @overload
+    def aggregate(
+        self,
+        initializer: Callable[[], VA],
+        adder: Callable[[K, V, VA], VA],
+        subtractor: Callable[[K, V, VA], VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[K, VA]: ...
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA] | Callable[[], VA],
+        adder: Any = None,  # Any: as the overloads say
+        subtractor: Any = None,  # Any: as the overloads say
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[K, VA]:
+        """adder(key, value, aggregate) and subtractor(key, value, aggregate) give the new aggregate.
+
+        A ready-made aggregation, of `millstream.streams.aggregates`, stands for the functions, if it can take values
+        off again: TypeError for `min_of` and `max_of`.
+        """
+        functions = (initializer, adder, subtractor)
+        return KTable(grouping.aggregate_rows(self._grouping, functions, value, name, materialized))

@@ -9,15 +9,14 @@ from enum import StrEnum
 
 from millstream.errors import ConfigError
 from millstream.streams.arguments import check_kind
-from millstream.streams.dsl.graph import (
+from millstream.streams.dsl.graph.nodes import (
     GraphNode,
     RepartitionGraphNode,
-    StreamGraph,
+    StreamJoinGraphNode,
     TableSourceGraphNode,
-    nearest,
-    repartition_node,
 )
-from millstream.streams.dsl.stream_stream_join import StreamJoinGraphNode
+from millstream.streams.dsl.graph.repartition import repartition_node
+from millstream.streams.dsl.graph.stream_graph import StreamGraph, nearest
 from millstream.streams.errors import StreamsError
 from millstream.streams.topology import SinkNode
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millstream.streams.dsl.graph import StreamGraph
+from millstream.streams.dsl.graph.stream_graph import StreamGraph
 from millstream.streams.options import Materialized, StoreFormat, StoreType
 from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.topology import StoreKind, StoreSpec
@@ -18,7 +18,7 @@ AnyMaterialized = Materialized[Any, Any]  # Any: tables of any type
 
 @dataclass(frozen=True, slots=True)
 class StoreRequest:
-    """A store that an operator has, or would have if somebody needed it.
+    """A store that an operator has, or would have if something needed it.
 
     `queryable`: the user named it, so it exists whether or not the topology needs it.
     """
@@ -106,7 +106,7 @@ def window_size_ms(materialized: AnyMaterialized | None, windows_ms: int) -> int
 
 
 def _checked_retention(store: str, materialized: AnyMaterialized | None, needed_ms: int) -> int:
-    """How long a window store keeps its rows, in milliseconds; ValueError if that is too short (S24)."""
+    """How long a window store keeps its rows, in milliseconds; ValueError if that is too short."""
     retention = None if materialized is None else materialized.retention
     retention_ms = needed_ms if retention is None else to_ms(retention)
     if retention_ms < needed_ms:

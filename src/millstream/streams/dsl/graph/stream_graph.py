@@ -1,139 +1,33 @@
-"""The graph behind the DSL: one node per call, written to a topology in the order Kafka Streams writes it.
-
-A call only adds a node. What a node becomes is decided when it is written, because later calls change it:
-a join makes its table keep a store, an aggregation makes its table send old values.
-"""
+"""The graph of one StreamsBuilder, written to a topology in the order in which Kafka Streams writes it."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from typing import Any
 
+from millstream.streams.dsl.graph.nodes import (
+    GraphNode,
+    RepartitionGraphNode,
+    SourceGraphNode,
+)
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import StoreFormat, StoreType
-from millstream.streams.topology import SinkNode, SourceNode, StoreSpec, TopologyWriter
-from millstream.streams.topology.names import REPARTITION_SUFFIX, NameGenerator, is_generated
-from millstream.streams.topology.nodes import ProcessorNode
-from millstream.streams.topology.operators import NullKeyFilter, OperatorSpec
-
-
-@dataclass(eq=False, slots=True)
-class GraphNode:
-    """A node of the DSL graph; sub-classes know what they write."""
-
-    name: str
-    parents: list[GraphNode] = field(default_factory=list)
-    children: list[GraphNode] = field(default_factory=list)
-    priority: int = -1
-    written: bool = False
-    relaxed_join: bool = False
-    """A left or outer join, which wants records with null keys (S8)."""
-    window_grace_ms: int | None = None
-    """How long after its end a window of this aggregation stays open; None elsewhere."""
-    changes_key: bool = False
-    changes_value: bool = False
-    merges_streams: bool = False
-
-    def write(self, topology: TopologyWriter) -> None:
-        """Add what this node stands for."""
-
-    def parent_names(self) -> tuple[str, ...]:
-        """Each name once, also where two sources of a merge have become one."""
-        return tuple(dict.fromkeys(parent.name for parent in self.parents))
-
-
-@dataclass(eq=False, slots=True)
-class SourceGraphNode(GraphNode):
-    source: SourceNode | None = None
-
-    def write(self, topology: TopologyWriter) -> None:
-        assert self.source is not None, "a source node is built with its source"
-        topology.add_source(self.source)
-
-
-@dataclass(eq=False, slots=True)
-class TableSourceGraphNode(SourceGraphNode):
-    """A source and the processor that turns its records into table rows; named after the processor."""
-
-    operator: Callable[[], OperatorSpec] | None = None
-    stores: Callable[[], tuple[StoreSpec, ...]] = tuple
-    reuses_topic: bool = False
-    """The source topic is the changelog of the store."""
-
-    def write(self, topology: TopologyWriter) -> None:
-        assert self.source is not None, "a table source is built with its source"
-        assert self.operator is not None, "a table source is built with its operator"
-        topology.add_source(self.source)
-        topology.add_processor(ProcessorNode(self.name, self.operator(), (self.source.name,)))
-        for store in self.stores():
-            if self.reuses_topic:
-                topology.add_store(replace(store, logging=False, log_config={}), (self.name,))
-                topology.reuse_as_changelog(store.name, self.source.topics[0])
-            else:
-                topology.add_store(store, (self.name,))
-
-
-@dataclass(eq=False, slots=True)
-class ProcessorGraphNode(GraphNode):
-    """A processor, the stores it brings along, the stores of others it reads."""
-
-    operator: Callable[[], OperatorSpec] | None = None
-    stores: Callable[[], tuple[StoreSpec, ...]] = tuple
-    connected: Callable[[], tuple[str, ...]] = tuple
-    copartitioned: frozenset[str] = frozenset()
-
-    def write(self, topology: TopologyWriter) -> None:
-        assert self.operator is not None, "a processor node is built with its operator"
-        topology.add_processor(ProcessorNode(self.name, self.operator(), self.parent_names()))
-        for store in self.stores():
-            topology.add_store(store, (self.name,))
-        topology.connect(self.name, self.connected())
-        if self.copartitioned:
-            topology.copartition(self.copartitioned)
-
-
-@dataclass(eq=False, slots=True)
-class SinkGraphNode(GraphNode):
-    sink: SinkNode | None = None
-
-    def write(self, topology: TopologyWriter) -> None:
-        assert self.sink is not None, "a sink node is built with its sink"
-        topology.add_sink(replace(self.sink, parents=self.parent_names()))
-
-
-@dataclass(eq=False, slots=True)
-class RepartitionGraphNode(GraphNode):
-    """Null-key filter (if it has a name), sink, internal topic and source; named after the source."""
-
-    topic: str = ""
-    filter_name: str = ""
-    sink: SinkNode | None = None
-    source: SourceNode | None = None
-    partitions: int | None = None
-    keep_null_keys: bool = False
-    mergeable: bool = True
-    """Made by the library for one operator, so that several of them may become one."""
-
-    def write(self, topology: TopologyWriter) -> None:
-        assert self.sink is not None, "a repartition node is built with its sink"
-        assert self.source is not None, "a repartition node is built with its source"
-        topology.add_internal_topic(self.topic, self.partitions)
-        parents = self.parent_names()
-        if self.filter_name:
-            keep = NullKeyFilter(self.keep_null_keys)
-            topology.add_processor(ProcessorNode(self.filter_name, keep, parents))
-            parents = (self.filter_name,)
-        topology.add_sink(replace(self.sink, parents=parents))
-        topology.add_source(self.source)
+from millstream.streams.topology import TopologyWriter
+from millstream.streams.topology.names import NameGenerator
 
 
 class StreamGraph:
     """All nodes of one StreamsBuilder, and the names it has given out."""
 
     def __init__(
-        self, store_type: StoreType, store_format: StoreFormat = StoreFormat.DEFAULT
+        self,
+        public_stream: Callable[..., Any],  # Any: a KStream, whose module is above this one
+        store_type: StoreType,
+        store_format: StoreFormat = StoreFormat.DEFAULT,
     ) -> None:
+        self.public_stream = public_stream
+        """Makes a KStream of a `GraphStream`: for KTable, whose module cannot import that of KStream, which imports it."""
         self.names = NameGenerator()
         self.store_type = store_type
         self.store_format = store_format
@@ -284,23 +178,3 @@ def _relax_above(join: GraphNode) -> None:
         if isinstance(node, RepartitionGraphNode):
             node.keep_null_keys = True
         waiting.extend(node.parents)
-
-
-def repartition_node(names: NameGenerator, prefix: str, sink: SinkNode) -> RepartitionGraphNode:
-    """The nodes behind one repartition topic. Three numbers are burned even when the user named it (S1, S4).
-
-    `sink` brings serdes and partitioner; its name, topic and parents are filled in here.
-    """
-    topic = prefix if prefix.endswith(REPARTITION_SUFFIX) else prefix + REPARTITION_SUFFIX
-    sink_name = names.processor_name("KSTREAM-SINK-")
-    filter_name = names.processor_name("KSTREAM-FILTER-")
-    source_name = names.processor_name("KSTREAM-SOURCE-")
-    if not is_generated(prefix):
-        sink_name, filter_name, source_name = f"{topic}-sink", f"{topic}-filter", f"{topic}-source"
-    return RepartitionGraphNode(
-        name=source_name,
-        topic=topic,
-        filter_name=filter_name,
-        sink=replace(sink, name=sink_name, topic=topic),
-        source=SourceNode(source_name, (topic,), key=sink.key, value=sink.value),
-    )

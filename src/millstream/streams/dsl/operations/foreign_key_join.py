@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from millstream.streams.dsl.graph import (
+from millstream.streams.dsl.graph.nodes import (
     GraphNode,
     ProcessorGraphNode,
     RepartitionGraphNode,
-    StreamGraph,
 )
-from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store
-from millstream.streams.dsl.table_definitions import SourceDefinition, TableDefinition, store_names
+from millstream.streams.dsl.graph.streams import GraphTable
+from millstream.streams.dsl.graph.table_definitions import (
+    SourceDefinition,
+    TableDefinition,
+    store_names,
+)
+from millstream.streams.dsl.operations.materialize import AnyMaterialized, key_value_store
 from millstream.streams.options import Partitioner, StoreType
 from millstream.streams.serdes.foreign_key import Response
 from millstream.streams.serdes.serde import bytes_
@@ -22,9 +26,6 @@ from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_arity, check_partitioner
 from millstream.streams.topology.names import NameGenerator
 from millstream.streams.topology.nodes import ValueForm
-
-if TYPE_CHECKING:
-    from millstream.streams.dsl.table import KTable
 
 _PROCESSOR = "KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-"
 _REGISTRATION = "KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-"
@@ -111,55 +112,38 @@ class _Names:
         )
 
 
-_Table = tuple["KTable[Any, Any]", GraphNode]  # Any: checked by the calling method's signature
-
-
 def join_on_foreign_key(
-    graph: StreamGraph,
-    left: _Table,
-    right: _Table,
-    options: ForeignKeyOptions,
-    make: Callable[..., KTable[Any, Any]],  # Any: the constructor of KTable, whatever its types
-) -> KTable[Any, Any]:  # Any: the same
+    left: GraphTable, right: GraphTable, options: ForeignKeyOptions
+) -> GraphTable:
+    """Join two tables; each row of the left one says which row of the right one it belongs to."""
+    graph = left.graph
+    graph.check_same(options.method, "table", right.graph)
     options.check()
-    (left_table, left_node), (right_table, right_node) = left, right
-    left_table.definition.enable_old_values(force=True)
-    right_table.definition.enable_old_values(force=True)
+    left.definition.enable_old_values(force=True)
+    right.definition.enable_old_values(force=True)
     names = _Names.take(graph.names, options.name)
-    builder = _Builder(graph, names, options, left_table, right_table)
-    registration = builder.subscribe(left_node)
-    answers = builder.answer(registration, right_node)
+    builder = _Builder(left, right, names, options)
+    registration = builder.subscribe()
+    answers = builder.answer(registration)
     resolved = builder.resolve(answers)
-    request = key_value_store(
-        graph, options.materialized, "KTABLE-FK-JOIN-OUTPUT-", left_table.key, None
-    )
-    definition = SourceDefinition(request.spec, materialized=request.queryable)
+    request = key_value_store(graph, options.materialized, "KTABLE-FK-JOIN-OUTPUT-", left.key, None)
+    spec = request.spec
+    definition = SourceDefinition(spec, materialized=request.queryable)
     result = ProcessorGraphNode(
         names.result, operator=definition.operator, stores=definition.stores
     )
     graph.add(result, resolved)
-    return make(
-        graph,
-        result,
-        definition,
-        key=request.spec.key,
-        value=request.spec.value,
-        sources=left_table.sources | {names.response_source},
-    )
+    sources = left.sources | {names.response_source}
+    return GraphTable(graph, result, definition, spec.key, spec.value, sources)
 
 
 class _Builder:
     """Adds the nodes of one join."""
 
     def __init__(
-        self,
-        graph: StreamGraph,
-        names: _Names,
-        options: ForeignKeyOptions,
-        left: KTable[Any, Any],  # Any: tables of any type
-        right: KTable[Any, Any],  # Any: the same
+        self, left: GraphTable, right: GraphTable, names: _Names, options: ForeignKeyOptions
     ) -> None:
-        self._graph = graph
+        self._graph = left.graph
         self._names = names
         self._options = options
         self._left = left
@@ -168,19 +152,20 @@ class _Builder:
         self._store = StoreSpec(
             name=names.store,
             kind=StoreKind.SUBSCRIPTIONS,
-            persistent=graph.store_type is StoreType.ROCKSDB,
+            persistent=left.graph.store_type is StoreType.ROCKSDB,
             key=bytes_(),
             value=left.key,
             log_headers=True,
         )
 
-    def subscribe(self, left_node: GraphNode) -> GraphNode:
+    def subscribe(self) -> GraphNode:
+        """The node behind the topic of subscriptions."""
         options, names = self._options, self._names
         subscribe = ops.ForeignKeySubscribe(
             options.extractor, options.with_key, options.is_left, self._serdes
         )
         node = ProcessorGraphNode(names.subscribe, operator=lambda: subscribe)
-        self._graph.add(node, left_node)
+        self._graph.add(node, self._left.node)
         _, other = options.partitioners
         sink = SinkNode(
             names.registration_sink,
@@ -193,7 +178,7 @@ class _Builder:
         )
         return self._topic(sink, names.registration_source, node)
 
-    def answer(self, registration: GraphNode, right_node: GraphNode) -> tuple[GraphNode, GraphNode]:
+    def answer(self, registration: GraphNode) -> tuple[GraphNode, GraphNode]:
         """The node that answers subscriptions, and the one that tells of changed rows."""
         names, store, serdes = self._names, self._store, self._serdes
         receive = ProcessorGraphNode(
@@ -210,10 +195,11 @@ class _Builder:
             operator=lambda: ops.ForeignKeyNotify(store.name, serdes),
             connected=lambda: (store.name,),
         )
-        self._graph.add(notify, right_node)
+        self._graph.add(notify, self._right.node)
         return answer, notify
 
     def resolve(self, answers: tuple[GraphNode, GraphNode]) -> GraphNode:
+        """The node that joins what comes back with the rows of the left table."""
         options, names, serdes = self._options, self._names, self._serdes
         own, _ = options.partitioners
         sink = SinkNode(

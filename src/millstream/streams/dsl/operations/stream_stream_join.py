@@ -2,60 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any
 
-from millstream.streams.arguments import check_fields, check_kind, check_serdes
-from millstream.streams.dsl.graph import (
-    GraphNode,
-    ProcessorGraphNode,
-    StreamGraph,
-    repartition_node,
-)
+from millstream.streams.arguments import check_kind
+from millstream.streams.dsl.graph.nodes import ProcessorGraphNode, StreamJoinGraphNode
+from millstream.streams.dsl.graph.stream_graph import StreamGraph
+from millstream.streams.dsl.graph.streams import AnySerde, GraphStream
 from millstream.streams.errors import StreamsError
-from millstream.streams.options import StoreSupplier, StoreType
-from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, TopologyWriter
+from millstream.streams.options import StoreSupplier, StoreType, StreamJoined
+from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_arity
-from millstream.streams.topology.nodes import ProcessorNode
-from millstream.streams.type_variables import VO, K, V
 from millstream.streams.windows import JoinWindows, to_ms
 
-if TYPE_CHECKING:
-    from millstream.streams.dsl.stream import KStream
-    from millstream.streams.dsl.stream_joins import StreamJoins
-
-
-@dataclass(frozen=True, slots=True)
-class StreamJoined(Generic[K, V, VO]):
-    """How the two sides of a stream-stream join are kept and repartitioned.
-
-    A store with a supplier always has a changelog, without the settings in `logging`.
-    """
-
-    key: Serde[K] | None = None
-    value: Serde[V] | None = None
-    other_value: Serde[VO] | None = None
-    name: str | None = None
-    store_name: str | None = None
-    type: StoreType | None = None
-    logging: bool | Mapping[str, str] = True
-    this_supplier: StoreSupplier | None = None
-    other_supplier: StoreSupplier | None = None
-
-    def __post_init__(self) -> None:
-        check_serdes("StreamJoined", key=self.key, value=self.value, other_value=self.other_value)
-        check_fields(
-            self,
-            name=str | None,
-            store_name=str | None,
-            type=StoreType | None,
-            logging=bool | Mapping,
-            this_supplier=StoreSupplier | None,
-            other_supplier=StoreSupplier | None,
-        )
+AnyJoined = StreamJoined[Any, Any, Any]  # Any: streams of any type
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,53 +28,7 @@ class StreamJoinOptions:
     with_key: bool
     kinds: tuple[bool, bool]
     windows: JoinWindows
-    joined: StreamJoined[Any, Any, Any]  # Any: streams of any type
-
-
-@dataclass(eq=False, slots=True)
-class StreamJoinGraphNode(GraphNode):
-    """Both joining sides and their merge, named after the latter."""
-
-    sides: tuple[tuple[str, str, ops.StreamJoin], ...] = ()
-    """(name, parent, operator) of the left and the right side."""
-    unmatched: StoreSpec | None = None
-    copartitioned: frozenset[str] = frozenset()
-    one_store: bool = False
-
-    @property
-    def is_self_join(self) -> bool:
-        """Whether both sides are the same stream, and each still keeps its records."""
-        return len(self.parents) == 2 and self.parents[0].parents == self.parents[1].parents
-
-    def use_one_store(self) -> None:
-        """Join a stream with itself from the left side's store; the right side is gone."""
-        left = self.parents[0]
-        assert isinstance(left, ProcessorGraphNode), "the windowed left side"
-        left.operator = ops.PassThrough  # the join keeps a record itself, after it was joined
-        self.one_store = True
-
-    def write(self, topology: TopologyWriter) -> None:
-        if self.one_store:
-            self._write_self_join(topology)
-            return
-        for name, parent, spec in self.sides:
-            topology.add_processor(ProcessorNode(name, spec, (parent,)))
-        names = tuple(name for name, _, _ in self.sides)
-        topology.add_processor(ProcessorNode(self.name, ops.PassThrough(), names))
-        for name, _, spec in self.sides:
-            topology.connect(name, (spec.other_store,))
-        if self.unmatched is not None:
-            topology.add_store(self.unmatched, names)
-        topology.copartition(self.copartitioned)
-
-    def _write_self_join(self, topology: TopologyWriter) -> None:
-        (_, parent, left), (_, _, right) = self.sides
-        join = ops.SelfJoin(
-            right.other_store, left.joiner, left.with_key, left.before_ms, left.after_ms
-        )
-        topology.add_processor(ProcessorNode(self.name, join, (parent,)))
-        topology.connect(self.name, (join.store,))
-        topology.copartition(self.copartitioned)
+    joined: AnyJoined
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,25 +70,19 @@ def _names(graph: StreamGraph, options: StreamJoinOptions) -> _Names:
     )
 
 
-def join_streams(
-    graph: StreamGraph,
-    left: tuple[StreamJoins[Any, Any], GraphNode],  # Any: checked by the calling method's signature
-    right: tuple[StreamJoins[Any, Any], GraphNode],  # Any: the same
-    options: StreamJoinOptions,
-) -> KStream[Any, Any]:  # Any: the same
+def join_streams(left: GraphStream, right: GraphStream, options: StreamJoinOptions) -> GraphStream:
     """Join two streams."""
-    from millstream.streams.dsl.stream import KStream
-
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
     check_arity(options.method, "joiner", options.joiner, *parameters)
     check_kind(f"{options.method}: windows", options.windows, JoinWindows)
     check_kind(f"{options.method}: joined", options.joined, StreamJoined)
+    graph = left.graph
     joined, (left_outer, _) = options.joined, options.kinds
-    left_parent, left_sources = _ready(graph, left, options, "-left", joined.value)
-    right_parent, right_sources = _ready(graph, right, options, "-right", joined.other_value)
+    left = _copartitioned(left, joined, "-left", joined.value)
+    right = _copartitioned(right, joined, "-right", joined.other_value)
     names = _names(graph, options)
-    values = (joined.value or left[0].value, joined.other_value or right[0].value)
-    stores = _window_stores(graph, names, options, joined.key or left[0].key, values)
+    values = (joined.value or left.value, joined.other_value or right.value)
+    stores = _window_stores(graph, names, options, joined.key or left.key, values)
     unmatched = None
     kept = [store.name for store in stores] + ([names.unmatched] if left_outer else [])
     if joined.store_name is None:
@@ -188,18 +97,16 @@ def join_streams(
             log_config=_log_config(joined),
         )
     parents = []
-    for node_name, store, parent in zip(
-        names.windowed, stores, (left_parent, right_parent), strict=True
-    ):
+    for node_name, store, stream in zip(names.windowed, stores, (left, right), strict=True):
         node = ProcessorGraphNode(
             node_name,
             operator=lambda store=store: ops.JoinWindow(store.name),  # type: ignore[misc]  # bound now
             stores=lambda store=store: (store,),  # type: ignore[misc]  # bound now
         )
-        graph.add(node, parent)
+        graph.add(node, stream.node)
         parents.append(node)
     sides = _sides(options, stores, None if unmatched is None else unmatched.name, names.merge)
-    sources = left_sources | right_sources
+    sources = left.sources | right.sources
     join = StreamJoinGraphNode(
         names.merge,
         sides=tuple(zip(names.joins, names.windowed, sides, strict=True)),
@@ -208,7 +115,7 @@ def join_streams(
         relaxed_join=left_outer,
     )
     graph.add(join, *dict.fromkeys(parents))
-    return KStream(graph, join, key=joined.key, value=None, sources=sources)
+    return GraphStream(graph, join, joined.key, None, sources)
 
 
 def _sides(
@@ -236,38 +143,24 @@ def _sides(
     ]
 
 
-def _ready(
-    graph: StreamGraph,
-    side: tuple[StreamJoins[Any, Any], GraphNode],  # Any: see join_streams
-    options: StreamJoinOptions,
-    suffix: str,
-    value: Serde[Any] | None,  # Any: the side's type
-) -> tuple[GraphNode, frozenset[str]]:
-    """The node to join at, behind a repartition topic where the side's key was changed."""
-    stream, node = side
+def _copartitioned(
+    stream: GraphStream, joined: AnyJoined, suffix: str, value: AnySerde | None
+) -> GraphStream:
+    """The stream to join, behind a repartition topic where its key was changed."""
     if not stream.repartition_required:
-        return node, stream.sources
-    joined = options.joined
+        return stream
     prefix = stream.name if joined.name is None else joined.name + suffix
-    sink = SinkNode("", (), "", joined.key or stream.key, value or stream.value)
-    made = repartition_node(graph.names, prefix, sink)
-    known = graph.join_repartitions.get(stream.name)
-    if known is not None and prefix == stream.name:
-        # Kafka Streams names a source here that it then does not write: nothing more is copartitioned with the topic.
-        return known, frozenset({made.name})
-    graph.join_repartitions[stream.name] = made
-    if joined.name is None:
-        graph.unnamed[made.topic] = None
-    graph.add(made, node)
-    return made, frozenset({made.name})
+    return stream.repartitioned_for_join(
+        prefix, key=joined.key, value=value, is_named=joined.name is not None
+    )
 
 
 def _window_stores(
     graph: StreamGraph,
     names: _Names,
     options: StreamJoinOptions,
-    key: Serde[Any] | None,  # Any: see join_streams
-    values: tuple[Serde[Any] | None, Serde[Any] | None],  # Any: the same
+    key: AnySerde | None,
+    values: tuple[AnySerde | None, AnySerde | None],
 ) -> tuple[StoreSpec, StoreSpec]:
     """The stores of both sides; StreamsError where they were chosen by hand and do not fit."""
     suppliers = (options.joined.this_supplier, options.joined.other_supplier)
@@ -322,5 +215,5 @@ def _supplied_store(supplier: StoreSupplier, needed: StoreSpec) -> StoreSpec:
     )
 
 
-def _log_config(joined: StreamJoined[Any, Any, Any]) -> dict[str, str]:  # Any: streams of any type
+def _log_config(joined: AnyJoined) -> dict[str, str]:
     return {} if isinstance(joined.logging, bool) else dict(joined.logging)
