@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 ENVIRONMENT: Final = "MILLSTREAM_BOOTSTRAP_SERVERS"
 _WAITS: Final = ("default_api_timeout_ms", "max_block_ms")
 _WAIT_MS: Final = 15_000
-"""Somebody sits before the terminal: the clients' own minute is too long for a wrong address."""
+"""A person waits at the terminal: the clients' own minute is too long for a wrong address."""
 
 _NOTED: Final = "millstream.client_properties"
 
 Given: TypeAlias = Any  # Any: what click made of an option, as its declaration says
 Settings: TypeAlias = dict[str, Given]
-"""The clients' own check tells what is wrong with a value."""
+"""The clients' own check says what is wrong with a value."""
 
 Returned = TypeVar("Returned")
 
@@ -72,7 +72,7 @@ _DECORATORS = (
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What was given; `settings` makes a client's keyword arguments of it."""
+    """The options as they were given; `settings` makes a client's keyword arguments of them."""
 
     bootstrap: str | None = None
     file_settings: Mapping[str, str] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class ClusterOptions:
 def admin_beside(settings: Settings) -> Admin:
     """An Admin with the settings that it shares with another client, of whatever kind that is.
 
-    It does not wait for a cluster where nothing listens: somebody sits before the terminal.
+    It does not wait for a cluster where nothing listens: a person waits at the terminal.
     """
     from millstream.clients.blocking import Admin
     from millstream.clients.config import AdminConfig

@@ -1,6 +1,6 @@
-"""How verbs that talk to a cluster end: one line on standard error, and an exit code that scripts can ask.
+"""Ends verbs that talk to a cluster: with one line on standard error, and an exit code for scripts.
 
-0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 nobody answered in time, 130 interrupted. A reader that
+0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 no answer in time, 130 interrupted. A reader that
 went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it is a bug.
 """
 
@@ -69,7 +69,7 @@ class ClientGroup(SuggestingGroup):
 
 
 def fail(error: Exception, *, as_json: bool = False) -> NoReturn:
-    """Tell of the error on standard error and exit with its code."""
+    """Write the error to standard error and exit with its code."""
     tell(error, as_json=as_json)
     sys.exit(exit_code(error))
 

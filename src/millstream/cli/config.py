@@ -1,7 +1,7 @@
 """`millstream config`: checks a server.properties, and explains settings, without starting anything.
 
 `check FILE` exits 0 when a node would start with it, 1 when not. `explain KEY [FILE]` tells the value, where it comes from, and what the
-setting does; it exits 3 for a key that nobody knows.
+setting does; it exits 3 for an unknown key.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _serve(listening: socket.socket, settings: Settings, timeout_ms: int) -> Non
 
 
 def _say_whether_reachable(settings: Settings) -> None:
-    """The console is of use before the cluster is: it shows when that comes. But nobody should have to guess."""
+    """The console is of use before the cluster is: it shows when that comes. But no one should have to guess."""
     try:
         check_reachable({**settings, "default_api_timeout_ms": _FIRST_LOOK_MS})
     except KafkaError as error:

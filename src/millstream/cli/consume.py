@@ -35,7 +35,7 @@ _TERMINATED = 128 + signal.SIGTERM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """What click gives, by the names below."""
+    """The options and arguments, by the names that click gives them."""
 
     more_topics: tuple[str, ...]
     pattern: str | None
@@ -277,7 +277,7 @@ def _writer(
     names: list[str],
     pattern: str | None,
 ) -> tuple[Write, bytes, bytes]:
-    """How a record is written, and what stands before the first and behind the last."""
+    """The function that writes a record, and the bytes before the first and behind the last."""
     from millstream.cli.records import text
 
     output = "jsonl" if options.as_envelopes else options.output

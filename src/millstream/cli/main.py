@@ -14,7 +14,7 @@ from millstream.cli.version import version_option
 
 
 class Verb(NamedTuple):
-    """Where a verb lives: `module` has a click command of the name `command`."""
+    """One verb: `module` has a click command of the name `command`."""
 
     module: str
     command: str

@@ -37,7 +37,7 @@ _BUFFER_BYTES: Final = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """What click gives, by the names below."""
+    """The options and arguments, by the names that click gives them."""
 
     topic: str | None
     key: str | None
@@ -189,16 +189,16 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
     settings = cluster.settings(ProducerConfig, **chosen)
     with Producer(**settings) as producer:
         check_reachable(settings)
-        writing = _Writing(producer, topic, options, convert)
+        sender = _RecordSender(producer, topic, options, convert)
         records = _lines(files, options.delimiter, parse)
         try:
             if options.transactional_id is None:
-                writing.write(records)
+                sender.write(records)
             else:
-                writing.write_in_transactions(records, options.every)
+                sender.write_in_transactions(records, options.every)
         finally:
             if not options.quiet:
-                count = counted(writing.count, "record")
+                count = counted(sender.count, "record")
                 click.echo(f"{count} written to {printable(topic)}", err=True)
 
 
@@ -277,8 +277,8 @@ def _converter(options: _Options) -> Convert | None:
     return convert
 
 
-class _Writing:
-    """Sends and counts."""
+class _RecordSender:
+    """Sends records and counts them."""
 
     def __init__(
         self, producer: Producer, topic: str, options: _Options, convert: Convert | None
@@ -291,7 +291,7 @@ class _Writing:
         self.count = 0
 
     def write(self, lines: Iterator[Line]) -> None:
-        """What was read before an interruption is still delivered."""
+        """Sends all lines; an interruption still delivers those that were read."""
         try:
             for line in lines:
                 self._send(line)

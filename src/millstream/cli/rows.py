@@ -1,4 +1,4 @@
-"""What verbs print: rows as a table for people, as JSON for programs. And what is asked before something is destroyed."""
+"""Prints rows as a table for people or as JSON for programs, and asks before something is destroyed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _cell(value: object) -> str:
 
 
 def finish(errors: Mapping[Key, KafkaError], output: str) -> None:
-    """Tells of the items that failed, and exits with the code of the first."""
+    """Prints the items that failed, and exits with the code of the first."""
     for error in errors.values():
         tell(error, as_json=output != "table")
     if errors:
@@ -82,7 +82,7 @@ def note(sentence: str, output: str) -> None:
 
 
 def named(given: Sequence[str], more: Sequence[str], what: str) -> list[str]:
-    """What was named as arguments or, in Kafka's way, with an option."""
+    """The names that were given as arguments or, in Kafka's way, with an option."""
     names = list(dict.fromkeys((*given, *more)))
     if not names:
         raise click.UsageError(f"name at least one {what}")

@@ -157,7 +157,7 @@ def _topic_row(
 
 
 def _overrides(admin: Admin, names: list[str]) -> dict[str, dict[str, str | None]]:
-    """What was set for each topic itself."""
+    """The configs that were set for each topic itself."""
     from millstream.clients.admin import ConfigResource, ConfigResourceType, ConfigSource
 
     resources = {name: ConfigResource(ConfigResourceType.TOPIC, name) for name in names}

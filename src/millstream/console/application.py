@@ -40,7 +40,7 @@ _NUMBER_DIGITS_MAX = 9
 
 
 class Pages(Protocol):
-    """Where the pages come from. Raises MillstreamError for what cannot be shown."""
+    """The source of the pages. Raises MillstreamError for one that cannot be shown."""
 
     async def overview(self) -> OverviewView: ...
     async def topics(self, selection: Selection) -> TopicsView: ...

@@ -153,7 +153,7 @@ class ClusterReader:
     async def _offset_ranges(
         self, topics: Iterable[TopicDescription]
     ) -> dict[TopicPartition, OffsetRange]:
-        """Partitions without a leader are left out: nobody could answer for them."""
+        """Partitions without a leader are left out: no broker could answer for them."""
         led = [
             TopicPartition(topic.name, each.partition)
             for topic in topics

@@ -1,4 +1,4 @@
-"""Headers that every response carries, whoever made it."""
+"""Adds headers to every response, also to those of the web framework."""
 
 from __future__ import annotations
 

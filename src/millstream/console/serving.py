@@ -37,7 +37,7 @@ def serve(
         )
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn stops on the signal, then raises it once more for whoever listened before: that is the default
+        # uvicorn stops on the signal, then raises it once more for the handler before: that is the default
         # action, and a clean end would be a death by signal.
         signal.signal(number, lambda *_: None)
     shown = f"[{host}]" if ":" in host else host

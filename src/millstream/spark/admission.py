@@ -84,7 +84,7 @@ def in_time(
 def fair_shares(
     start: Offsets, available: Offsets, records_max: int | None
 ) -> dict[TopicPartition, Offset]:
-    """How far a micro-batch of at most `records_max` records reads: a fair share for each partition.
+    """The end offsets of a micro-batch of at most `records_max` records: a fair share for each partition.
 
     The share is max-min fair: partitions with a small backlog are read to their end, and what they leave is shared by the
     others. Every partition with a backlog gets at least one record, whatever the limit.

@@ -32,7 +32,7 @@ class BatchReader(DataSourceReader):
             end |= {
                 tp: Offset(min(end[tp], to)) for tp, to in wanted.items() if tp in end and to >= 0
             }
-        # Spark reads with no partitions as with one that nobody described; an empty one says what is meant.
+        # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
         return split(
             starting_offsets(self._options), end, copartition=self._options.copartition
         ) or [RangesPartition(())]

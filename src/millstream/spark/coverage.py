@@ -1,4 +1,4 @@
-"""Tells a task, before its records, which offsets a micro-batch covers.
+"""Says to a task, before its records, which offsets a micro-batch covers.
 
 A task sees rows, and rows do not say where the micro-batch begins: the first offsets of a range may hold no record (compacted,
 control, aborted). So the source puts one row before those of each Spark partition: its topic is empty, its value tells the

@@ -71,7 +71,7 @@ class KafkaSettings:
         return self._of(_CLIENT | _WRITING)
 
     def source_options(self) -> dict[str, str]:
-        """What the source needs to read with them."""
+        """The options of the source that read with these settings."""
         return {PREFIX + name.replace("_", "."): value for name, value in self.of_reader().items()}
 
     def _of(self, wanted: Collection[str]) -> dict[str, str]:
@@ -116,7 +116,7 @@ def _named(
         field = _FIELDS.get(key.replace(".", "_"))
         if field is None:
             parse_settings(ConsumerConfig, {key: value})  # raises, saying which name is near
-            raise AssertionError("a setting that nobody knows is refused")
+            raise AssertionError("an unknown setting is refused")
         if field.name not in allowed:
             raise ConfigError(f"{who} no setting {key}: {_why_not(field.name)}")
         other = written_as.setdefault(field.name, key)

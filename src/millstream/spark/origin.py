@@ -1,9 +1,9 @@
-"""Where a record of a repartition topic comes from, so that the next task counts a repeated write once.
+"""The origin of records of repartition topics, so that the next task counts a repeated write once.
 
 A micro-batch that is repeated after a crash writes its outputs again. In a user's topic those are duplicates; in a
 repartition topic the next task would count them twice, because each copy has an offset of its own. So every record that is
 written to a repartition topic carries, as its last header, the query, task and micro-batch it was made in and its number
-among their records. A repeated micro-batch makes equal records in equal order; whoever reads keeps, for each task that
+among their records. A repeated micro-batch makes equal records in equal order; the reader keeps, for each task that
 writes, the last number it has counted, and leaves out what is not above it. The header never reaches the topology.
 
 Pure, and without a Python object per record where records have no headers of their own.

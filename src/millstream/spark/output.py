@@ -1,4 +1,4 @@
-"""What a stream task has produced, into topics: columns of the kernel to Arrow to record batches, all acknowledged."""
+"""Writes the output of a stream task to topics: columns of the kernel to Arrow to record batches, all acknowledged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """`partition`: the task's own, where its changelogs go. Records of `repartition_topics` tell their origin."""
+    """`partition`: the task's own, where its changelogs go. Records of `repartition_topics` carry their origin."""
 
     partition: int
     repartition_topics: frozenset[str]

@@ -1,4 +1,4 @@
-"""What a topology needs to run: its sub-topologies in order, how many tasks each has, and the internal topics.
+"""Plans how a topology is run: its sub-topologies in order, how many tasks each has, and the internal topics.
 
 Pure: partition counts of existing topics come in, a plan comes out; `runner` performs it.
 """
@@ -30,7 +30,7 @@ class InternalTopic:
 class SubTopologyPlan:
     """One streaming query: it reads `sources`, co-partitioned, as `tasks` tasks.
 
-    `resets`: where the first run begins with a topic, for topics that are told so.
+    `resets`: where the first run begins with a topic, for topics that have a reset.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""How far a task has got: what its last commit covers.
+"""The position of a task: the input that its last commit covers.
 
 A task with stores keeps its position in them, in the same write as their rows. A task without stores keeps it in a file of
 its own, so that it does not repeat what it has written either.

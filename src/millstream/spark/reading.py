@@ -1,4 +1,4 @@
-"""Ranges of offsets as rows for Spark: what a worker does for the streaming and for the batch source.
+"""Reads ranges of offsets as rows for Spark, in workers of the streaming and of the batch source.
 
 Rows: key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, and with includeHeaders
 headers array<struct<key: string, value: binary>>. A record without a timestamp has Kafka's -1, one millisecond before 1970.
@@ -44,7 +44,7 @@ class OffsetRange:
 
 @dataclass(frozen=True)
 class RangesPartition(InputPartition):
-    """What one Spark task reads, in this order."""
+    """The ranges that one Spark task reads, in this order."""
 
     ranges: tuple[OffsetRange, ...]
 
@@ -69,7 +69,7 @@ def look_up(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, O
 
 
 def starting_offsets(options: SourceOptions) -> dict[TopicPartition, Offset]:
-    """Where a new query begins: what startingOffsets says; partitions it does not name at their start."""
+    """The offsets at which a new query begins: those of startingOffsets; partitions it does not name at their start."""
     wanted = options.starting_offsets
     if wanted == "latest":
         return look_up(options, LATEST)

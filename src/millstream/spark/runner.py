@@ -84,7 +84,7 @@ class RunnerOptions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What one micro-batch has read."""
+    """The records that one micro-batch has read."""
 
     sub_topology: int
     batch_id: int
@@ -117,7 +117,7 @@ class MicroBatchRunner:
     def run_available(self, observe: Callable[[Progress], None] = lambda _: None) -> None:
         """Processes everything that is in the source topics now, writers before readers, then returns.
 
-        `observe` is told of each micro-batch. Raises PipelineFailed. Interrupted, it stops what is running.
+        `observe` is called after each micro-batch. Raises PipelineFailed. Interrupted, it stops what is running.
         """
         try:
             for each in self.plan.queries:
@@ -228,7 +228,7 @@ class MicroBatchRunner:
         )
 
     def _starting_offsets(self, query: SubTopologyPlan) -> str:
-        """Where the query begins when there is no checkpoint: what `reset` of its sources says, or the start."""
+        """The offsets at which the query begins without a checkpoint: by the `reset` of its sources, or the start."""
         if not query.resets:
             return "earliest"
 
@@ -277,7 +277,7 @@ def _require_portable(topology: Topology, config: StreamsConfig) -> None:
 def _task_function(
     spec: TaskSpec,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What Spark sends to its workers: rows of one partition in, one row of report out."""
+    """The function that Spark sends to its workers: rows of one partition in, one row of report out."""
 
     def run(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = iter(rows)
@@ -330,7 +330,7 @@ def _wait(query: StreamingQuery, plan: SubTopologyPlan, timeout_s: float | None)
 def _observe(
     query: StreamingQuery, plan: SubTopologyPlan, seen: int, observe: Callable[[Progress], None]
 ) -> int:
-    """Tells of the micro-batches that are new since `seen`; gives back the newest."""
+    """Calls the observer for micro-batches that are new since `seen`; gives back the newest."""
     for progress in query.recentProgress:
         if progress.batchId > seen:
             seen = progress.batchId
@@ -339,7 +339,7 @@ def _observe(
 
 
 def _records_of(progress: StreamingQueryProgress) -> int:
-    """What the tasks have read; Spark counts the rows that tell ranges, too."""
+    """The number of records that the tasks have read; Spark counts the rows that announce ranges, too."""
     reports = progress.observedMetrics.get(_REPORTS)
     return 0 if reports is None else int(reports["read"] or 0)
 

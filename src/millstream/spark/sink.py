@@ -45,7 +45,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Nothing to do: every record is acknowledged."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """What tasks have written stays; the repeated micro-batch writes it again."""
+        """Leaves records that tasks have written; the repeated micro-batch writes them again."""
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -59,7 +59,7 @@ class BatchWriter(DataSourceArrowWriter):
         """Nothing to do: every record is acknowledged."""
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """What tasks have written stays."""
+        """Leaves records that tasks have written."""
 
 
 def write_rows(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> Written:

@@ -98,10 +98,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _require_no_loss(self, begin: Offsets, available: Offsets) -> None:
         """An end behind what was read already: the log was cut, or the topic deleted and made anew."""
         gone = [tp for tp, offset in begin.items() if available.get(tp, Offset(-1)) < offset]
-        strangers = sorted({tp.topic for tp in gone} - set(self._options.topics))
-        if strangers and self._options.fail_on_data_loss:
+        other_topics = sorted({tp.topic for tp in gone} - set(self._options.topics))
+        if other_topics and self._options.fail_on_data_loss:
             raise ConfigError(
-                f"the checkpoint was made by a query that read topic {', '.join(strangers)}, this one reads "
+                f"the checkpoint was made by a query that read topic {', '.join(other_topics)}, this one reads "
                 f"{', '.join(self._options.topics)}: start with a new checkpoint. If a topology was changed, its sub-topologies "
                 "have other numbers now: give it another application id, or delete the application's directory and its "
                 "-changelog and -repartition topics"

@@ -56,7 +56,7 @@ class StoreLocked(MillstreamError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What every task of a sub-topology is made from; travels to the workers."""
+    """Everything that a task of a sub-topology is made from; it is sent to the workers."""
 
     topology: Topology
     sub_topology: int
@@ -69,7 +69,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one run of a task did. `skipped`: input records of those `read` that an earlier run had counted already."""
+    """The report of one run of a task. `skipped`: input records of those `read` that an earlier run had counted already."""
 
     task: str
     read: int

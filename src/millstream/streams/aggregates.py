@@ -40,7 +40,7 @@ class Aggregate(Generic[V_contra, VA]):
     merge: Callable[[VA, VA], VA]
     """Of two sessions."""
     take_off: Callable[[VA, Any], VA] | None = None  # Any: what `select` gives
-    """(aggregate, selected) → the aggregate without it; None where nobody can know."""
+    """(aggregate, selected) → the aggregate without it; None where it cannot be known."""
     select: Callable[[V_contra], Any] | None = None  # Any: whatever can be combined
     value: Serde[VA] | None = None
     """Of the aggregate, where the user gives none."""
@@ -55,11 +55,11 @@ class Aggregate(Generic[V_contra, VA]):
         return aggregate if selected is None else self.combine(aggregate, selected)
 
     def selected(self, value: V_contra | None) -> Any:  # Any: whatever can be combined
-        """What of a value is aggregated, None for nothing."""
+        """The part of a value that is aggregated, None for nothing."""
         return value if value is None or self.select is None else self.select(value)
 
     def serde(self, of_values: Serde[Any] | None) -> Serde[Any] | None:  # Any: rows of any type
-        """The serde of rows, given that of the records' values; None where nobody knows."""
+        """The serde of rows, given that of the records' values; None where it is not known."""
         return self.value or (of_values if self.select is None else None)
 
     def merger(self, _key: object, one: VA, other: VA, /) -> VA:
@@ -84,7 +84,7 @@ class Aggregate(Generic[V_contra, VA]):
 
 
 class Mean(NamedTuple):
-    """What a row of `mean_of` is: enough to go on from, and to merge."""
+    """A row of `mean_of`: enough to go on from, and to merge."""
 
     sum: float
     records: int

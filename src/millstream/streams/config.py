@@ -38,7 +38,7 @@ _HANDLERS = {
 
 
 class ProcessingGuarantee(StrEnum):
-    """Whether outputs, changelogs and offsets of a commit become visible together, or may be repeated."""
+    """The guarantee for outputs, changelogs and offsets of a commit: visible together, or perhaps repeated."""
 
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE_V2 = "exactly_once_v2"
@@ -46,7 +46,7 @@ class ProcessingGuarantee(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StreamsConfig:
-    """What a task needs to know of its application.
+    """The settings of an application that its tasks read.
 
     `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
     partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.

@@ -36,7 +36,7 @@ class ProcessingError(StreamsError):
 
 
 class ProcessorStateError(StreamsError):
-    """What a record cache held back could not go on: something below its table failed (Kafka Streams' ProcessorStateException)."""
+    """A flush of a record cache failed: an operator below its table raised an error (Kafka Streams' ProcessorStateException)."""
 
 
 class InvalidStoreError(StreamsError):

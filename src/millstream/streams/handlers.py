@@ -1,4 +1,4 @@
-"""What an application decides when a record cannot be read, processed or written (KIP-161, 210, 399, 1033, 1034).
+"""Handlers of an application for records that cannot be read, processed or written (KIP-161, 210, 399, 1033, 1034).
 
 A handler is a function. It is told where the failure happened, the record and the error, and answers `OnError`, or a
 `Response` with records for a dead letter topic. `OnError.FAIL` and `OnError.CONTINUE` in place of a handler are the
@@ -19,7 +19,7 @@ from millstream.streams.processor import Headers, Record
 
 
 class OnError(StrEnum):
-    """What to do with a record that cannot be read, processed or written."""
+    """The decision about a record that cannot be read, processed or written."""
 
     FAIL = "fail"
     """Stop the task."""
@@ -30,7 +30,7 @@ class OnError(StrEnum):
 
 
 class SerializationOrigin(StrEnum):
-    """Which half of a record its serde could not write."""
+    """The half of a record that its serde could not write."""
 
     KEY = "key"
     VALUE = "value"
@@ -38,7 +38,7 @@ class SerializationOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorContext:
-    """Where a failure happened.
+    """The place of a failure: the node, and the record that it was about.
 
     Topic, partition and offset are those of the record that the task had read; in a punctuation None, -1 and -1.
     `timestamp` (ms) and `headers` are those of the record that was given to `node`. `raw_key` and `raw_value` are the
@@ -99,7 +99,7 @@ ProductionHandler = Callable[
 
 
 def dead_letter(topic: str, context: ErrorContext, error: BaseException) -> OutgoingRecord:
-    """The record as it was read, with headers behind its own that tell what happened (S47): Kafka's names and order.
+    """The record as it was read, with headers behind its own that say what happened (S47): Kafka's names and order.
 
     The exception goes by its Python name.
     """

@@ -1,6 +1,6 @@
-"""Metrics: names as Kafka's, sensors that processors add, and what each of them says at a given time.
+"""Metrics: names as Kafka's, sensors that processors add, and their values at a given time.
 
-A sensor counts what it is told; its metrics are computed when somebody asks. Rates, averages and extremes look back
+A sensor counts the values that are recorded; its metrics are computed when they are read. Rates, averages and extremes look back
 over two windows of 30 s of the task's wall clock, totals and counts over everything, as in Kafka.
 Owns no clock: it is given one.
 """
@@ -18,7 +18,7 @@ _WINDOWS = 2
 
 
 class MetricName(NamedTuple):
-    """What a metric is called. Tags are pairs, in the order of their names."""
+    """The full name of a metric. Tags are pairs, in the order of their names."""
 
     group: str
     name: str
@@ -26,14 +26,14 @@ class MetricName(NamedTuple):
 
 
 class RecordingLevel(StrEnum):
-    """How much is counted that costs something for each record (metrics.recording.level)."""
+    """The level of detail of metrics that cost something for each record (metrics.recording.level)."""
 
     INFO = "info"
     DEBUG = "debug"
 
 
 class Statistic(StrEnum):
-    """What a metric says of the values of its sensor."""
+    """The statistic that a metric computes of the values of its sensor."""
 
     COUNT = "count"
     TOTAL = "total"
@@ -95,7 +95,7 @@ class Sensor:
         self._last = value
 
     def measure(self, statistic: Statistic) -> float:
-        """What the values say; NaN where a statistic of none is asked for."""
+        """The statistic of the values; NaN for a statistic of none that has no value."""
         match statistic:
             case Statistic.COUNT:
                 return float(self._count)

@@ -15,14 +15,14 @@ from millstream.streams.windows import to_ms
 
 
 class StoreType(StrEnum):
-    """Where the rows of a store live."""
+    """The kind of a store: in memory, or on disk in RocksDB."""
 
     IN_MEMORY = "in_memory"
     ROCKSDB = "rocksdb"
 
 
 class StoreFormat(StrEnum):
-    """What the stores of tables keep of a record besides its value and timestamp: Kafka's `dsl.store.format`."""
+    """The format of rows in the stores of tables, with or without headers: Kafka's `dsl.store.format`."""
 
     DEFAULT = "default"
     HEADERS = "headers"
@@ -36,7 +36,7 @@ class StoreFormat(StrEnum):
 
 
 class OffsetReset(StrEnum):
-    """Where a source begins when the group has no committed offset."""
+    """The offset at which a source begins when the group has committed none."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -116,7 +116,7 @@ class StoreSupplier:
 
 @dataclass(frozen=True, slots=True)
 class Materialized(Generic[K, V]):
-    """How the result of an operator is kept.
+    """Options of the store that keeps the result of an operator.
 
     `store`: its name; without one the store exists only where it is needed and cannot be queried.
     `logging`: True, False, or settings of the changelog topic. `retention`: of window stores.
@@ -165,7 +165,7 @@ class Materialized(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class StreamJoined(Generic[K, V, VO]):
-    """How the two sides of a stream-stream join are kept and repartitioned.
+    """Options of the stores and repartition topics of both sides of a stream-stream join.
 
     A store with a supplier always has a changelog, without the settings in `logging`.
     """
@@ -246,7 +246,7 @@ class Suppressed:
 
 
 class EmitStrategy(StrEnum):
-    """When a window's result goes on: with every update, or once when the window closes."""
+    """The time at which a window's result goes on: with every update, or once when the window closes."""
 
     ON_WINDOW_UPDATE = "on_window_update"
     ON_WINDOW_CLOSE = "on_window_close"
@@ -254,7 +254,7 @@ class EmitStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordContext:
-    """Where the record being processed came from, and its bytes where they are still known."""
+    """The origin of the record being processed, and its bytes where they are still known."""
 
     topic: str | None
     partition: int

@@ -39,7 +39,7 @@ VOut_co = TypeVar("VOut_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[K_co, V_co]):
-    """What a processor is given and forwards. Change it with the `with_…` methods."""
+    """A record that a processor is given or forwards. Change it with the `with_…` methods."""
 
     key: K_co
     value: V_co
@@ -64,7 +64,7 @@ class Record(Generic[K_co, V_co]):
 
 
 class PunctuationType(StrEnum):
-    """Which clock a punctuation follows."""
+    """The clock that a punctuation follows."""
 
     STREAM_TIME = "stream_time"
     WALL_CLOCK_TIME = "wall_clock_time"
@@ -78,7 +78,7 @@ class Cancellable(Protocol):
 
 
 class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
-    """What a processor may use. One per processor and task. Its types are those of the records it forwards."""
+    """The services that a processor may use. One per processor and task. Its types are those of the records it forwards."""
 
     @property
     def application_id(self) -> str:
@@ -102,7 +102,7 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
 
     @property
     def metrics(self) -> StreamsMetrics:
-        """Where a processor adds metrics of its own."""
+        """The metrics of the task, to which a processor may add its own."""
 
     def forward(self, record: Record[KOut_contra, VOut_contra], child: str | None = None) -> None:
         """Send a record to all children, or to the one named; all below have seen it when this returns.
@@ -127,7 +127,7 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
         """
 
     def record_metadata(self) -> RecordContext | None:
-        """Where the record being processed came from.
+        """The origin of the record being processed.
 
         In `init`, in punctuations and in what these forward the topic is None, partition and offset are -1.
         """
@@ -180,7 +180,7 @@ class ContextualProcessor(Generic[KIn, VIn, KOut, VOut]):
 
 
 class ValueTransformer(Protocol[KIn_contra, VIn_contra, VOut_co]):
-    """What `KTable.transform_values` calls; `init(context)` and `close()` are called if they are there.
+    """The object that `KTable.transform_values` calls; `init(context)` and `close()` are called if they are there.
 
     It cannot forward or schedule: its result is what `transform` returns.
     """
@@ -210,7 +210,7 @@ class ProcessorWrapper(Protocol):
     """
 
     def wrap_processor_supplier(self, name: str, supplier: ProcessorSupplier) -> ProcessorSupplier:
-        """What makes the processor of node `name` instead."""
+        """The supplier that makes the processor of node `name` instead."""
 
     def wrap_fixed_key_processor_supplier(
         self, name: str, supplier: ProcessorSupplier

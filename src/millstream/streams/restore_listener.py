@@ -1,4 +1,4 @@
-"""Being told how far stores are restored: Kafka Streams' StateRestoreListener."""
+"""StateRestoreListener: learns how far stores are restored."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from typing import Any
 
 
 class Vectorised:
-    """What `vectorised` makes of a function."""
+    """A function that `vectorised` has marked."""
 
     def __init__(self, function: Callable[..., Any]) -> None:  # Any: pyarrow has no types
         self.function = function

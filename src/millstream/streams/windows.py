@@ -72,7 +72,7 @@ class TimeWindows:
 
     @property
     def retention_ms(self) -> int:
-        """What a window store keeps unless told otherwise."""
+        """The default retention of a window store."""
         return self.size_ms + self.grace_ms
 
 
@@ -90,7 +90,7 @@ class UnlimitedWindows:
 
     @property
     def size_ms(self) -> int:
-        """How long a window is: without end."""
+        """The length of a window: without end."""
         return MAX_TIMESTAMP
 
     def starts(self, timestamp: int) -> range:
@@ -107,7 +107,7 @@ class UnlimitedWindows:
 
     @property
     def retention_ms(self) -> int:
-        """What a window store keeps unless told otherwise."""
+        """The default retention of a window store."""
         return MAX_TIMESTAMP
 
 
@@ -130,12 +130,12 @@ class SlidingWindows:
 
     @property
     def size_ms(self) -> int:
-        """How long a window is: its two ends are that far apart."""
+        """The length of a window: the distance of its two ends."""
         return self.difference_ms
 
     @property
     def retention_ms(self) -> int:
-        """What a window store keeps unless told otherwise."""
+        """The default retention of a window store."""
         return 2 * self.difference_ms + self.grace_ms
 
 
@@ -158,7 +158,7 @@ class SessionWindows:
 
     @property
     def retention_ms(self) -> int:
-        """What a session store keeps unless told otherwise."""
+        """The default retention of a session store."""
         return self.gap_ms + self.grace_ms
 
 

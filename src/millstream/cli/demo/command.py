@@ -1,4 +1,4 @@
-"""`millstream demo`: what a stranger runs first."""
+"""`millstream demo`: an example from end to end, to be run first."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
         _print_json(outcome, display)
     else:
         display.show(outcome.results)
-        _print_verdict(outcome, display)
-    sys.exit(1 if outcome.verdict.differences else 0)
+        _print_comparison(outcome, display)
+    sys.exit(1 if outcome.comparison.differences else 0)
 
 
 def _require_packages() -> None:
@@ -81,16 +81,16 @@ def _require_packages() -> None:
         sys.exit(2)
 
 
-def _print_verdict(outcome: Outcome, display: Display) -> None:
-    verdict = outcome.verdict
-    for difference in verdict.differences[:20]:
+def _print_comparison(outcome: Outcome, display: Display) -> None:
+    comparison = outcome.comparison
+    for difference in comparison.differences[:20]:
         click.echo(f"difference: {difference}")
-    word = "DIFFERENT" if verdict.differences else "verified"
+    word = "DIFFERENT" if comparison.differences else "verified"
     timing = display.timings["run the topology on Spark"]
     produced = display.timings["produce the flights and their side tables"]
     click.echo(
-        f"{word}: {verdict.windows:,} windows, {verdict.airlines} airlines, {outcome.flights:,} flights in, "
-        f"{len(verdict.differences)} differences "
+        f"{word}: {comparison.windows:,} windows, {comparison.airlines} airlines, {outcome.flights:,} flights in, "
+        f"{len(comparison.differences)} differences "
         f"(produced {produced.per_second:,} records/s, topology {round(outcome.flights / timing.seconds):,} flights/s)"
     )
     click.echo(f"picture: {outcome.picture}")
@@ -102,10 +102,10 @@ def _print_json(outcome: Outcome, display: Display) -> None:
     summary = {
         "flights": outcome.flights,
         "set_aside": outcome.results.set_aside,
-        "windows": outcome.verdict.windows,
-        "airlines": outcome.verdict.airlines,
-        "differences": outcome.verdict.differences,
-        "verified": not outcome.verdict.differences,
+        "windows": outcome.comparison.windows,
+        "airlines": outcome.comparison.airlines,
+        "differences": outcome.comparison.differences,
+        "verified": not outcome.comparison.differences,
         "sub_topology_records": {str(k): v for k, v in outcome.sub_topology_records.items()},
         "seconds": {name: round(timing.seconds, 3) for name, timing in display.timings.items()},
         "flights_per_second": round(

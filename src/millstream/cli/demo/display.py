@@ -1,4 +1,4 @@
-"""What the demo shows while it runs: one line a step with progress and rate, on standard error.
+"""Shows the steps of the demo while it runs: one line each with progress and rate, on standard error.
 
 Where standard error is no terminal, each step gets one line when it is done.
 """
@@ -41,7 +41,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Timing:
+class StepTime:
     seconds: float
     count: int
 
@@ -53,7 +53,7 @@ class Timing:
 @dataclass(slots=True)
 class Display:
     console: Console = field(default_factory=lambda: Console(stderr=True))
-    timings: dict[str, Timing] = field(default_factory=dict)
+    timings: dict[str, StepTime] = field(default_factory=dict)
 
     @contextmanager
     def step(self, name: str, total: int | None = None) -> Iterator[Step]:
@@ -67,7 +67,7 @@ class Display:
         ) as progress:
             step = Step(name, total, progress, progress.add_task(name, total=total))
             yield step
-        timing = self.timings[name] = Timing(time.perf_counter() - start, step.done)
+        timing = self.timings[name] = StepTime(time.perf_counter() - start, step.done)
         rate = f"  {timing.count:>9,} records  {timing.per_second:>9,}/s" if timing.count else ""
         self.console.print(
             f"[green]✓[/] {name:<40} {timing.seconds:6.1f} s{rate}", highlight=False, soft_wrap=True

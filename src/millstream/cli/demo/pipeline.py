@@ -1,4 +1,4 @@
-"""The demo from start to verdict: broker, topics, data in, Spark, results out, the same numbers again, a picture."""
+"""The demo from start to end: broker, topics, data in, Spark, results out, the same numbers again, a picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millstream.cli.demo.data import SIDE_TABLES, as_records, load_flights, load
 from millstream.cli.demo.display import Display, Step
 from millstream.cli.demo.picture import draw
 from millstream.cli.demo.results import read_results
-from millstream.cli.demo.verification import Results, Verdict, compare, expected
+from millstream.cli.demo.verification import Comparison, Results, compare, expected
 from millstream.clients import Producer
 from millstream.clients.admin import Admin, NewTopic
 from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions
@@ -32,11 +32,11 @@ _SLICE_ROWS: Final = 20_000
 
 @dataclass(slots=True)
 class Outcome:
-    """What the demo found. `sub_topology_records`: records that each sub-topology has read."""
+    """The result of the demo. `sub_topology_records`: records that each sub-topology has read."""
 
     flights: int
     results: Results
-    verdict: Verdict
+    comparison: Comparison
     picture: str
     sub_topology_records: dict[int, int] = field(default_factory=dict)
 
@@ -66,11 +66,11 @@ def _run(rows: int | None, picture: Path, directory: Path, display: Display) -> 
         with display.step("read the results back"):
             results = asyncio.run(read_results(broker.bootstrap_servers))
     with display.step("compute the same from the files"):
-        verdict = compare(expected(flights, airlines), results)
+        comparison = compare(expected(flights, airlines), results)
     with display.step("draw the picture"):
         picture.parent.mkdir(parents=True, exist_ok=True)
         draw(results.windows, str(picture))
-    return Outcome(flights.num_rows, results, verdict, str(picture), records)
+    return Outcome(flights.num_rows, results, comparison, str(picture), records)
 
 
 def _input_records(flights: pa.Table) -> int:

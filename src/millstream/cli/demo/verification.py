@@ -34,7 +34,7 @@ class AirlineDelay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the topology writes: the last value of every window and of every airline, and how many went aside."""
+    """The values that the topology writes: the last of every window and of every airline, and how many went aside."""
 
     windows: Mapping[OriginDay, OriginDelay]
     airlines: Mapping[str, AirlineDelay]
@@ -42,7 +42,7 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Comparison:
     windows: int
     airlines: int
     differences: list[str] = field(default_factory=list)
@@ -83,7 +83,7 @@ def expected(flights: pa.Table, airlines: pa.Table) -> Results:
     )
 
 
-def compare(wanted: Results, actual: Results) -> Verdict:
+def compare(wanted: Results, actual: Results) -> Comparison:
     """Exact comparison, floats included: both sides divide the same two integers."""
     differences = [
         *_differences("window", wanted.windows, actual.windows),
@@ -91,7 +91,7 @@ def compare(wanted: Results, actual: Results) -> Verdict:
     ]
     if wanted.set_aside != actual.set_aside:
         differences.append(f"set aside: expected {wanted.set_aside}, got {actual.set_aside}")
-    return Verdict(len(wanted.windows), len(wanted.airlines), differences)
+    return Comparison(len(wanted.windows), len(wanted.airlines), differences)
 
 
 def _differences(

@@ -164,7 +164,7 @@ def _member_rows(group: GroupDescription) -> list[dict[str, object]]:
 
 
 def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object]]:
-    """What is committed, and what is assigned though nothing was committed yet."""
+    """A row for each partition that has a commit, or is assigned without one yet."""
     from millstream.clients.admin import OffsetSpec
 
     committed = current_offsets(admin, group.group_id, shared=is_share_group(group))

@@ -1,4 +1,4 @@
-"""Groups of consumers and share groups behind one interface: what the verbs ask of a group, whatever kind it is."""
+"""Groups of consumers and share groups behind one interface: the questions that verbs ask of either kind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_share_group(group: GroupDescription | None) -> bool:
 def current_offsets(
     admin: Admin, group_id: str, *, shared: bool
 ) -> dict[TopicPartition, tuple[int, int | None]]:
-    """Where the group is in each partition, and its lag where the broker knows it (of share groups, which acknowledge
+    """The group's offset in each partition, and its lag where the broker knows it (of share groups, which acknowledge
     out of order).
     """
     if shared:

@@ -1,4 +1,4 @@
-"""`millstream groups reset-offsets` and `delete-offsets`: what a group has committed is moved or forgotten."""
+"""`millstream groups reset-offsets` and `delete-offsets`: committed offsets are moved or deleted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CAN_BE_RESET: Final = ("Empty", "Dead")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Where:
-    """Which offsets are moved, and where to: what click gives, by the names below."""
+    """The options that say which offsets are moved, and where to."""
 
     topics: tuple[str, ...]
     all_topics: bool

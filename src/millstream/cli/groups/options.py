@@ -1,4 +1,4 @@
-"""How commands of `millstream groups` are told which groups are meant."""
+"""Options of `millstream groups` that name groups."""
 
 from __future__ import annotations
 

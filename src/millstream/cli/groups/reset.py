@@ -1,4 +1,4 @@
-"""Where a group's offsets are moved to: kafka-consumer-groups' rules, worked out from what a cluster told. Asks nobody."""
+"""Computes the offsets that a group is moved to, by the rules of kafka-consumer-groups. Connects to nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What decides. `committed` lacks partitions without a commit; `at_time` gives the end where no record is so late."""
+    """The offsets that decide. `committed` lacks partitions without a commit; `at_time` gives the end where no record is so late."""
 
     beginning: Offsets
     end: Offsets
@@ -95,7 +95,7 @@ def parse_plan(text: str) -> dict[TopicPartition, int]:
 
 
 def plan_text(plan: Offsets) -> str:
-    """What `parse_plan` reads."""
+    """The plan as text, which `parse_plan` reads."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for tp, offset in plan.items():

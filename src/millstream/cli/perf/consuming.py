@@ -30,7 +30,7 @@ _POLL_MS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """What click gives, by the names below."""
+    """The options and arguments, by the names that click gives them."""
 
     named: str | None
     count: int | None

@@ -36,7 +36,7 @@ _LETTERS = bytes(65 + byte % 26 for byte in range(256))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """What click gives, by the names below."""
+    """The options and arguments, by the names that click gives them."""
 
     named: str | None
     count: int

@@ -1,4 +1,4 @@
-"""How long a member of a group was without its partitions."""
+"""Measures how long a member of a group was without its partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What performance tools count: records, bytes, latencies; and Kafka's way of saying it. Takes times, reads no clock."""
+"""Counts records, bytes and latencies, and formats them as Kafka's performance tools do. Takes times, reads no clock."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a consumer read between two times (ms since 1970)."""
+    """The records and bytes that a consumer read between two times (ms since 1970)."""
 
     start_ms: int
     end_ms: int

@@ -1,4 +1,4 @@
-"""What `produce` reads: lines, or JSON envelopes, to records. Knows no files and no cluster."""
+"""Parses lines, or JSON envelopes, into records for `produce`. Knows no files and no cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Parse = Callable[[bytes], Line]
 
 
 def split(stream: IO[bytes], delimiter: bytes) -> Iterator[bytes]:
-    """What stands between delimiters; a last piece without one counts, if it is not empty."""
+    """The pieces between delimiters; a last piece without one counts, if it is not empty."""
     if delimiter == b"\n":
         for line in stream:
             yield line.removesuffix(b"\n").removesuffix(b"\r")
@@ -157,7 +157,7 @@ def _whole_number(members: Mapping[str, Member], name: str) -> int | None:
     """From 0 on, as both fields count. Raises ValueError."""
     number = members.get(name)
     if isinstance(number, bool) or not isinstance(number, int | None):
-        raise ValueError(f"{name} must be a whole number")  # noqa: TRY004 - its caller tells of one kind of error
+        raise ValueError(f"{name} must be a whole number")  # noqa: TRY004 - its caller catches one kind of error
     if number is not None and not 0 <= number < 2**63:
         raise ValueError(f"{name} must be between 0 and 2**63 - 1")
     return number
@@ -166,7 +166,7 @@ def _whole_number(members: Mapping[str, Member], name: str) -> int | None:
 def _base64(member: Member) -> bytes:
     """Raises ValueError."""
     if not isinstance(member, str):
-        raise ValueError("base64 must be text")  # noqa: TRY004 - its caller tells of one kind of error
+        raise ValueError("base64 must be text")  # noqa: TRY004 - its caller catches one kind of error
     return b64decode(member, validate=True)
 
 

@@ -1,4 +1,4 @@
-"""Where `consume -o` starts and ends, as users write it: kcat's notation and Kafka's words. Decides; asks nobody."""
+"""Parses where `consume -o` starts and ends: kcat's notation and Kafka's words. Connects to nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where to start, and the timestamp (ms) to stop at; None: not said."""
+    """The offset to start at and the timestamp (ms) to stop at; None where the user gave none."""
 
     start: Start | None = None
     stop_ms: int | None = None
@@ -108,7 +108,7 @@ def duration_ms(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What the choice must ask a cluster for, for given partitions."""
+    """The questions that a choice asks of a cluster, for given partitions."""
 
     beginning: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]
     end: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]

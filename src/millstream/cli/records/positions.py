@@ -1,4 +1,4 @@
-"""Where a consumer without a group begins, and where it ends: topics to partitions, choices to offsets."""
+"""Finds the partitions and offsets at which a consumer without a group begins and ends."""
 
 from __future__ import annotations
 

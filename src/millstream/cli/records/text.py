@@ -135,7 +135,7 @@ _NOTHING: Final = Shown("", 0, 0, 0, None, None, ())
 
 @dataclass(frozen=True, slots=True)
 class ConsoleFormat:
-    """Which parts `--property print.*=true` asked for, and what stands between them."""
+    """The parts of a record that `--property print.*=true` asks for, and the text between them."""
 
     parts: frozenset[str]
     key_separator: str = "\t"

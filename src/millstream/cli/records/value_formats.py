@@ -1,4 +1,4 @@
-"""How the command line names the formats of keys and values, and what does the work: a serde, or a schema registry's."""
+"""Formats of keys and values by their names on the command line: serdes, and those of a schema registry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def format_of(name: str) -> str:
 
 
 def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
-    """What turns bytes into a value."""
+    """The function that turns bytes into a value."""
     if name in _WITH_REGISTRY:
         serde = _registry_serde(name, None, registry_url, is_key=is_key)
         return lambda topic, data, headers: _looking_up(serde.deserialize, topic, data, headers)
@@ -49,7 +49,7 @@ def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
 
 
 def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: bool) -> Write:
-    """What turns a user's text into bytes. `schema` is text, or @FILE."""
+    """The function that turns a user's text into bytes. `schema` is text, or @FILE."""
     if name in {"string", "bytes"}:
         return lambda _topic, text, _headers: text
     parse = _parser(name)

@@ -1,4 +1,4 @@
-"""How a node writes its log: one line an event on standard error, to be read by people or by programs.
+"""Writes the log of a node: one line an event on standard error, to be read by people or by programs.
 
 Levels come from the variables of Kafka's official image: KAFKA_LOG4J_ROOT_LOGLEVEL=LEVEL, KAFKA_LOG4J_LOGGERS=NAME=LEVEL,...
 Owns formats and levels; what is logged is everybody's own business.

@@ -1,6 +1,6 @@
 """Runs a node in this process, from its settings to its exit code. Signals are its clean shutdown.
 
-The first SIGTERM, SIGINT or SIGHUP is logged by name and begins the shutdown, the second makes it wait for nobody.
+The first SIGTERM, SIGINT or SIGHUP is logged by name and begins the shutdown, the second ends it at once.
 """
 
 from __future__ import annotations

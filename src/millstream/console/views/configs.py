@@ -1,4 +1,4 @@
-"""Configs as the pages show them: the ones somebody set come first, secrets stay secret."""
+"""Configs as the pages show them: those that were set come first, secrets stay secret."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ConfigRow:
 
 
 def config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
-    """What differs from Kafka's defaults first, then by name."""
+    """All configs: those that differ from Kafka's defaults first, then by name."""
     rows = [
         ConfigRow(
             entry.name,
@@ -43,5 +43,5 @@ def config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
 
 
 def changed_config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
-    """What was set for the topic itself. What was set for brokers is the same on every topic, and says nothing of one."""
+    """The configs that were set for the topic itself. Those that were set for brokers are the same on every topic."""
     return config_rows(entry for entry in entries if entry.source is ConfigSource.TOPIC_CONFIG)

@@ -1,4 +1,4 @@
-"""How far a group is behind the end of the partitions that it reads."""
+"""The lag of a group: how far it is behind the end of the partitions that it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names of a long list one page shows: a filter, then fifty at a time."""
+"""Cuts a long list into pages: a filter, then fifty names at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE_SIZE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the reader asked for: names that contain `filter` in any case, and a page counted from 1."""
+    """The request of a reader: names that contain `filter` in any case, and a page counted from 1."""
 
     filter: str = ""
     page: int = 1
@@ -19,7 +19,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What they get. `item_count` counts what passed the filter; an empty list has one empty page."""
+    """One page of the list. `item_count` counts what passed the filter; an empty list has one empty page."""
 
     filter: str
     page: int

@@ -1,4 +1,4 @@
-"""What a page says when there is nothing to show, and with which status of HTTP."""
+"""The page of an error: its sentence and its status of HTTP."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def time_text(timestamp_ms: int) -> str | None:
 
 
 def _header_rows(headers: pa.ListScalar) -> tuple[HeaderRow, ...]:
-    """Names are read as bytes: nobody has checked that they are text."""
+    """Names are read as bytes: they need not be text."""
     pairs = headers.values
     if pairs is None:
         return ()

@@ -42,8 +42,8 @@ def test_expected_counts_flown_flights_of_known_airlines_by_local_day() -> None:
 
 
 def test_equal_results_have_no_differences() -> None:
-    verdict = compare(RESULTS, RESULTS)
-    assert (verdict.windows, verdict.airlines, verdict.differences) == (2, 2, [])
+    comparison = compare(RESULTS, RESULTS)
+    assert (comparison.windows, comparison.airlines, comparison.differences) == (2, 2, [])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What `topology.optimization` does to the graph of the DSL before it is written.
+"""Optimizes the graph of the DSL before it is written, as `topology.optimization` says.
 
 Each function changes the graph in place, and finds nothing to do when it is called again.
 """

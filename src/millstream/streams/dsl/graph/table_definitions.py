@@ -1,4 +1,4 @@
-"""What a table is made of: how it is read, and whether it sends old values along with new ones.
+"""Definitions of tables: how each is read, and whether it sends old values along with new ones.
 
 These are the only mutable objects of the DSL. A join that reads a table makes its source keep a store;
 an operator that needs old values asks for them up the chain. Both are settled before anything is written.
@@ -33,7 +33,7 @@ class TableDefinition(Protocol):
     """One table."""
 
     def view(self) -> TableView:
-        """How other operators read its rows; makes the table keep a store where it must."""
+        """The view by which other operators read its rows; makes the table keep a store where it must."""
 
     def enable_old_values(self, *, force: bool) -> bool:
         """Ask for old values. Without `force` a table that would need a store for it declines."""
@@ -48,7 +48,7 @@ class TableDefinition(Protocol):
 
 
 class SourceDefinition:
-    """A table read from a topic or made from a stream; its store exists if somebody needs it."""
+    """A table read from a topic or made from a stream; its store exists if something needs it."""
 
     def __init__(self, store: StoreSpec, *, materialized: bool) -> None:
         self.store = store
