@@ -35,6 +35,10 @@ class Caller:
     """The request has so many elements that the edge has it handled in a thread."""
 
 
+NODE_ITSELF: Final = Caller(NO_TOKEN, 0)
+"""The caller of what the node asks of its own shards, and of what happens by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The answer to the request that waits under `token`: a response message, or the error the request failed with."""

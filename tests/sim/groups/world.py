@@ -58,12 +58,12 @@ MAX_POLL_INTERVAL_MS = 20_000
 TOPICS = {"t": 4, "u": 3}
 
 _SERVED: dict[ApiKey, tuple[Any, int, Any]] = {  # Any: whichever request and answer
-    ApiKey.JOIN_GROUP: (GroupShard.handle_join_group, 9, JoinGroupResponse),
-    ApiKey.SYNC_GROUP: (GroupShard.handle_sync_group, 5, SyncGroupResponse),
-    ApiKey.HEARTBEAT: (GroupShard.handle_heartbeat, 4, HeartbeatResponse),
-    ApiKey.LEAVE_GROUP: (GroupShard.handle_leave_group, 5, LeaveGroupResponse),
+    ApiKey.JOIN_GROUP: (GroupShard.handle, 9, JoinGroupResponse),
+    ApiKey.SYNC_GROUP: (GroupShard.handle, 5, SyncGroupResponse),
+    ApiKey.HEARTBEAT: (GroupShard.handle, 4, HeartbeatResponse),
+    ApiKey.LEAVE_GROUP: (GroupShard.handle, 5, LeaveGroupResponse),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: (
-        GroupShard.handle_consumer_group_heartbeat,
+        GroupShard.handle,
         1,
         ConsumerGroupHeartbeatResponse,
     ),

@@ -104,7 +104,7 @@ class SimGroup:
             protocols=[JoinGroupRequestProtocol(n, m) for n, m in said.protocols.items()],
         )
         return self.coordinator.send(
-            GroupShard.handle_join_group, request, version=version, client_id=client_id
+            GroupShard.handle, request, version=version, client_id=client_id
         )
 
     def sync(
@@ -126,20 +126,20 @@ class SimGroup:
             protocol_name=protocol[1],
             assignments=[SyncGroupRequestAssignment(m, a) for m, a in (assignments or {}).items()],
         )
-        return self.coordinator.send(GroupShard.handle_sync_group, request, version=5)
+        return self.coordinator.send(GroupShard.handle, request, version=5)
 
     def heartbeat(
         self, member_id: str, generation: int, *, instance_id: str | None = None
     ) -> Token:
         request = HeartbeatRequest(self.group_id, generation, member_id, instance_id)
-        return self.coordinator.send(GroupShard.handle_heartbeat, request, version=4)
+        return self.coordinator.send(GroupShard.handle, request, version=4)
 
     def leave(self, *members: tuple[str, str | None]) -> Token:
         """Each member by id and instance id."""
         request = LeaveGroupRequest(
             group_id=self.group_id, members=[MemberIdentity(*names) for names in members]
         )
-        return self.coordinator.send(GroupShard.handle_leave_group, request, version=5)
+        return self.coordinator.send(GroupShard.handle, request, version=5)
 
     def commit(
         self,
@@ -166,7 +166,7 @@ class SimGroup:
                 for (topic, partition), offset in offsets.items()
             ],
         )
-        return self.coordinator.send(GroupShard.handle_offset_commit, request, version=version)
+        return self.coordinator.send(GroupShard.handle, request, version=version)
 
     def fetch(
         self,
@@ -181,4 +181,4 @@ class SimGroup:
             asked = [OffsetFetchRequestTopics(t, topic_id, list(ps)) for t, ps in topics.items()]
         group = OffsetFetchRequestGroup(group_id=self.group_id, topics=asked)
         request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
-        return self.coordinator.send(GroupShard.handle_offset_fetch, request, version=9)
+        return self.coordinator.send(GroupShard.handle, request, version=9)

@@ -161,13 +161,13 @@ class SimConsumerGroup:
         self, request: ConsumerGroupHeartbeatRequest, version: int = 1
     ) -> ConsumerGroupHeartbeatResponse:
         """Raises what it is refused with."""
-        answer = self._ask(GroupShard.handle_consumer_group_heartbeat, request, version)
+        answer = self._ask(GroupShard.handle, request, version)
         assert isinstance(answer, ConsumerGroupHeartbeatResponse), "a heartbeat is answered at once"
         return answer
 
     def described(self) -> DescribedGroup:
         request = ConsumerGroupDescribeRequest([self.group_id])
-        response = self._ask(GroupShard.handle_consumer_group_describe, request, 1)
+        response = self._ask(GroupShard.handle, request, 1)
         described: DescribedGroup = response.groups[0]
         return described
 

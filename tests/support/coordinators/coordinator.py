@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.regex import TopicsToMatch
+from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import Caller, CoordinatorResult, Token
@@ -119,11 +119,7 @@ class SimCoordinator:
             regex: frozenset(filter(ClientPattern(regex).matches, notice.topics))
             for regex in notice.regexes
         }
-        self.submit(
-            lambda shard, asked, context, now: shard.handle_matches(asked, matches, context, now),
-            notice,
-            version=0,
-        )
+        self.submit(GroupShard.handle, TopicsMatched(notice, matches), version=0)
 
     def commit(self) -> None:
         """Everything appended so far is safe."""

@@ -10,10 +10,9 @@ from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.initialization import Initialization
-from millstream.coordinator.group.share.operations import (
+from millstream.coordinator.group.share.requests import (
     PartitionsInitialized,
     PartitionsNotInitialized,
-    ShareGroupRequest,
 )
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
@@ -121,9 +120,9 @@ class SimShareGroup:
         assert isinstance(answer, ShareGroupDescribeResponse)
         return answer.groups[0]
 
-    def ask(self, request: ShareGroupRequest) -> object:
+    def ask(self, request: object) -> object:
         """Raises what the request is refused with."""
-        token = self.coordinator.send(GroupShard.handle_share_group_request, request, version=1)
+        token = self.coordinator.send(GroupShard.handle, request, version=1)
         outcome = self.coordinator.outcomes[token]
         if isinstance(outcome, KafkaError):
             raise outcome

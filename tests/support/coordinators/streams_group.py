@@ -199,7 +199,7 @@ class SimStreamsGroup:
 
     def describe(self) -> DescribedGroup:
         request = StreamsGroupDescribeRequest(group_ids=[GROUP])
-        token = self.coordinator.send(GroupShard.handle_streams_group_describe, request, version=0)
+        token = self.coordinator.send(GroupShard.handle, request, version=0)
         response = self.coordinator.outcomes[token]
         assert isinstance(response, StreamsGroupDescribeResponse)
         return response.groups[0]
@@ -222,7 +222,7 @@ class SimStreamsGroup:
         )
 
     def _ask(self, request: StreamsGroupHeartbeatRequest) -> StreamsHeartbeat:
-        handle = GroupShard.handle_streams_group_heartbeat
+        handle = GroupShard.handle
         token = self.coordinator.send(handle, request, version=0)
         outcome = self.coordinator.outcomes[token]
         if isinstance(outcome, KafkaError):

@@ -14,7 +14,7 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import Caller, CoordinatorResult, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
-from millstream.coordinator.transaction.context import PreparedTransaction
+from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
@@ -103,7 +103,7 @@ class SimTransactions:
     ) -> tuple[int, int]:
         """The producer id and epoch given."""
         request = InitProducerIdRequest(transactional_id, timeout_ms, producer_id, epoch)
-        answer = self.ask(TransactionShard.handle_init_producer_id, request, version=5)
+        answer = self.ask(TransactionShard.handle, request, version=5)
         return answer.producer_id, answer.producer_epoch
 
     def add(
@@ -121,7 +121,7 @@ class SimTransactions:
             verify_only,
             [AddPartitionsToTxnTopic(topic, [number]) for topic, number in partitions],
         )
-        answer = self.ask(TransactionShard.handle_add_partitions, request, version=version)
+        answer = self.ask(TransactionShard.handle, request, version=version)
         return [
             each.partition_error_code
             for topic in answer.topic_results
@@ -138,7 +138,7 @@ class SimTransactions:
     ) -> tuple[int, int]:
         """The producer id and epoch to go on with; (-1, -1) before version 5."""
         request = EndTxnRequest(transactional_id, *producer, commit)
-        answer = self.ask(TransactionShard.handle_end_transaction, request, version=version)
+        answer = self.ask(TransactionShard.handle, request, version=version)
         return answer.producer_id, answer.producer_epoch
 
     def write_markers(self, *chosen: PreparedTransaction) -> list[Transaction]:
@@ -146,7 +146,7 @@ class SimTransactions:
         written = list(chosen or self.prepared)
         for prepared in written:
             self.prepared.remove(prepared)
-            self.ask(TransactionShard.handle_markers_written, prepared, version=0)
+            self.ask(TransactionShard.handle, MarkersWritten(prepared.transaction), version=0)
         return [prepared.transaction for prepared in written]
 
     def state(self, transactional_id: str = "x") -> Transaction:

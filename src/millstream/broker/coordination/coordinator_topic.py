@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
@@ -18,7 +18,7 @@ from millstream.broker.coordination.coordinator_partition import (
 )
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import NO_TOKEN, Caller, CoordinatorResult
+from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.coordinator.runtime import Shard
 from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
 from millstream.metadata.image import MetadataImage, TopicImage
@@ -29,9 +29,6 @@ ShardT = TypeVar("ShardT", bound=Shard)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 Handle = Callable[[ShardT, RequestT, Caller, Instant], CoordinatorResult]
-
-NODE_ITSELF: Final = Caller(NO_TOKEN, 0)
-"""The caller of what the node asks of its own shards."""
 
 
 def _unexpected_notice(partition: CoordinatorPartition[ShardT], notice: object) -> None:

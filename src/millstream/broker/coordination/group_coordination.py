@@ -17,7 +17,6 @@ from millstream.broker.coordination.coordinator_partition import (
     CoordinatorServices,
 )
 from millstream.broker.coordination.coordinator_topic import (
-    NODE_ITSELF,
     CoordinatorKind,
     CoordinatorTopic,
     Handle,
@@ -27,9 +26,10 @@ from millstream.broker.node.services import Partitions, Tasks
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.consumer.regex import TopicsToMatch
+from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
+from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import Caller
+from millstream.coordinator.result import NODE_ITSELF, Caller
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -106,14 +106,10 @@ class GroupCoordination:
     ) -> None:
         """Nobody waits for it. A shard that is still loading, or a node that dies now, leaves it to expiry and to the next image."""
         try:
-            partition.submit("new image", GroupShard.handle_new_image, NODE_ITSELF)
+            _submit(partition, TopicsChanged())
             if deleted:
                 is_long = len(partition.shard.offsets) > _OFFSETS_AT_ONCE
-                partition.submit(
-                    "topics deleted",
-                    lambda s, context, now: s.handle_topics_deleted(deleted, context, now),
-                    replace(NODE_ITSELF, is_long=is_long),
-                )
+                _submit(partition, TopicsDeleted(deleted), is_long=is_long)
         except KafkaError as error:
             name = partition.partition.topic_partition
             _LOGGER.debug("%s is not told of changed topics: %s", name, error)
@@ -135,11 +131,7 @@ class GroupCoordination:
                 matches[regex] = topics
         while not partition.is_closed:
             try:
-                partition.submit(
-                    "topics matched",
-                    lambda shard, context, now: shard.handle_matches(asked, matches, context, now),
-                    NODE_ITSELF,
-                )
+                _submit(partition, TopicsMatched(asked, matches))
             except CoordinatorNotAvailable:
                 await asyncio.sleep(_RETRY_S)  # its queue is full
             else:
@@ -186,3 +178,14 @@ class GroupCoordination:
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """What the shards of this node say, and the error of one that could not."""
         return await self.shards.ask_all(handle, request, expected, caller)
+
+
+def _submit(
+    partition: CoordinatorPartition[GroupShard], request: object, *, is_long: bool = False
+) -> None:
+    """Raises what `CoordinatorPartition.submit` raises."""
+    partition.submit(
+        type(request).__name__,
+        lambda shard, caller, now: shard.handle(request, caller, now),
+        replace(NODE_ITSELF, is_long=is_long),
+    )

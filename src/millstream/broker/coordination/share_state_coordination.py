@@ -16,7 +16,6 @@ from millstream.broker.coordination.coordinator_partition import (
     CoordinatorServices,
 )
 from millstream.broker.coordination.coordinator_topic import (
-    NODE_ITSELF,
     CoordinatorKind,
     CoordinatorTopic,
     Handle,
@@ -24,6 +23,7 @@ from millstream.broker.coordination.coordinator_topic import (
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
+from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey

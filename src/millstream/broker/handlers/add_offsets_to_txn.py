@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.coordination.coordinator_topic import NODE_ITSELF
 from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.placement import partition_for
+from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
@@ -49,7 +49,7 @@ async def handle(
         # As a client that adds for itself, whatever the version: NODE_ITSELF speaks version 0.
         await context.node.transaction_coordinator.ask(
             request.transactional_id,
-            TransactionShard.handle_add_partitions,
+            TransactionShard.handle,
             added,
             AddPartitionsToTxnResult,
             NODE_ITSELF,

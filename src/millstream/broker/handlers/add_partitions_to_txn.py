@@ -100,7 +100,7 @@ async def _add(
         is_long = coordinator.has_many_partitions(asked.transactional_id, count)
         return await coordinator.ask(
             asked.transactional_id,
-            TransactionShard.handle_add_partitions,
+            TransactionShard.handle,
             asked,
             AddPartitionsToTxnResult,
             replace(context.caller, is_long=is_long),

@@ -52,7 +52,7 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
             raise InvalidGroupId
         response = await context.node.group_coordinator.ask(
             group_id,
-            GroupShard.handle_consumer_group_describe,
+            GroupShard.handle,
             request,
             ConsumerGroupDescribeResponse,
             context.caller,

@@ -37,7 +37,7 @@ async def handle(
             raise regex_refusal(regex, error) from None
     return await context.node.group_coordinator.ask(
         request.group_id,
-        GroupShard.handle_consumer_group_heartbeat,
+        GroupShard.handle,
         request,
         ConsumerGroupHeartbeatResponse,
         context.caller,

@@ -39,7 +39,7 @@ async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResul
     try:
         await delete_group_state(group_id, context)
         response = await context.node.group_coordinator.ask(
-            group_id, GroupShard.handle_delete_groups, request, DeleteGroupsResponse, context.caller
+            group_id, GroupShard.handle, request, DeleteGroupsResponse, context.caller
         )
     except KafkaError as error:
         return DeletableGroupResult(group_id=group_id, error_code=error.code)

@@ -9,7 +9,7 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ask_group, delete_state
 from millstream.coordinator.group.share.offsets import DeleteOutcome, Deletion
-from millstream.coordinator.group.share.operations import OffsetsDeleted
+from millstream.coordinator.group.share.requests import OffsetsDeleted
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.model import Uuid
 from millstream.protocol.api import ApiKey

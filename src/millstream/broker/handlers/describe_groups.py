@@ -53,7 +53,7 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     try:
         response = await context.node.group_coordinator.ask(
             group_id,
-            GroupShard.handle_describe_groups,
+            GroupShard.handle,
             request,
             DescribeGroupsResponse,
             context.caller,

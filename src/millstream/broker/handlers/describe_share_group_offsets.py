@@ -13,7 +13,7 @@ from typing import Final
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ask_group
-from millstream.coordinator.group.share.operations import InitializedPartitions
+from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.state import NO_COUNT, SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import NO_START_OFFSET
 from millstream.errors import KafkaError

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.coordinator.transaction.requests import DescribeTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
@@ -43,8 +44,8 @@ async def _describe(transactional_id: str, context: RequestContext) -> Transacti
             raise InvalidRequest("a transactional id must not be empty")
         return await context.node.transaction_coordinator.ask(
             transactional_id,
-            TransactionShard.handle_describe_transaction,
-            transactional_id,
+            TransactionShard.handle,
+            DescribeTransaction(transactional_id),
             TransactionState,
             context.caller,
         )

@@ -29,7 +29,7 @@ async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnRespo
     try:
         return await context.node.transaction_coordinator.ask(
             request.transactional_id,
-            TransactionShard.handle_end_transaction,
+            TransactionShard.handle,
             request,
             EndTxnResponse,
             context.caller,

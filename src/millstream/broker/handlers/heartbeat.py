@@ -20,7 +20,7 @@ async def handle(request: HeartbeatRequest, context: RequestContext) -> Heartbea
     try:
         return await context.node.group_coordinator.ask(
             request.group_id,
-            GroupShard.handle_heartbeat,
+            GroupShard.handle,
             request,
             HeartbeatResponse,
             context.caller,

@@ -41,7 +41,7 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
     try:
         return await context.node.transaction_coordinator.ask(
             request.transactional_id,
-            TransactionShard.handle_init_producer_id,
+            TransactionShard.handle,
             request,
             InitProducerIdResponse,
             context.caller,

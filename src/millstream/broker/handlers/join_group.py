@@ -24,7 +24,7 @@ async def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGrou
     try:
         response = await context.node.group_coordinator.ask(
             request.group_id,
-            GroupShard.handle_join_group,
+            GroupShard.handle,
             request,
             JoinGroupResponse,
             context.caller,

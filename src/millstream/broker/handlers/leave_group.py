@@ -25,7 +25,7 @@ async def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGr
     if not has_list:
         request.members = [MemberIdentity(member_id=request.member_id)]
     response = await context.node.group_coordinator.ask(
-        request.group_id, GroupShard.handle_leave_group, request, LeaveGroupResponse, context.caller
+        request.group_id, GroupShard.handle, request, LeaveGroupResponse, context.caller
     )
     if not has_list:
         return LeaveGroupResponse(error_code=response.members[0].error_code)

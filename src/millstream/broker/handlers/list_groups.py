@@ -17,7 +17,7 @@ API = ApiSpec(ApiKey.LIST_GROUPS, versions=range(6))
 
 async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
     answers, failure = await context.node.group_coordinator.ask_all(
-        GroupShard.handle_list_groups, request, ListGroupsResponse, context.caller
+        GroupShard.handle, request, ListGroupsResponse, context.caller
     )
     return ListGroupsResponse(
         error_code=0 if failure is None else failure.code,

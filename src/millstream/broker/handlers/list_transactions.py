@@ -27,7 +27,7 @@ async def handle(
     if pattern:
         await node.patterns.matching(pattern, (), context.client_host)  # refused whatever there is
     answers, failure = await node.transaction_coordinator.shards.ask_all(
-        TransactionShard.handle_list_transactions, request, ListTransactionsResponse, context.caller
+        TransactionShard.handle, request, ListTransactionsResponse, context.caller
     )
     if failure is not None:
         return ListTransactionsResponse(error_code=failure.code)

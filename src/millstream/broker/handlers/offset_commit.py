@@ -99,7 +99,7 @@ async def _commit(request: OffsetCommitRequest, context: RequestContext) -> dict
     try:
         response = await context.node.group_coordinator.ask(
             request.group_id,
-            GroupShard.handle_offset_commit,
+            GroupShard.handle,
             request,
             OffsetCommitResponse,
             context.caller,

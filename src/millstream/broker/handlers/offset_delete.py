@@ -31,7 +31,7 @@ async def handle(request: OffsetDeleteRequest, context: RequestContext) -> Offse
     known = [_known_part(topic, image) for topic in request.topics]
     response = await context.node.group_coordinator.ask(
         request.group_id,
-        GroupShard.handle_offset_delete,
+        GroupShard.handle,
         replace(request, topics=[topic for topic in known if topic.partitions]),
         OffsetDeleteResponse,
         context.caller,

@@ -100,7 +100,7 @@ async def _fetch(
     try:
         response = await context.node.group_coordinator.ask(
             group.group_id,
-            GroupShard.handle_offset_fetch,
+            GroupShard.handle,
             request,
             OffsetFetchResponse,
             context.caller,

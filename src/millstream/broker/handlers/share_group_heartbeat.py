@@ -10,7 +10,8 @@ from __future__ import annotations
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ask_group, initialize
-from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome, check_request
+from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
+from millstream.coordinator.group.share.request_check import check_heartbeat
 from millstream.errors import error_for
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_group_heartbeat import (
@@ -25,7 +26,7 @@ async def handle(
     request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> ShareGroupHeartbeatResponse:
     context.node.share_groups.check_served()
-    check_request(request)
+    check_heartbeat(request)
     outcome = await ask_group(request.group_id, request, HeartbeatOutcome, context)
     if outcome.to_initialize is not None:
         errors = await initialize(outcome.to_initialize, context)

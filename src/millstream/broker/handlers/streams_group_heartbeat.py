@@ -44,7 +44,7 @@ async def handle(
             check_heartbeat(request)
         beat = await node.group_coordinator.ask(
             request.group_id,
-            GroupShard.handle_streams_group_heartbeat,
+            GroupShard.handle,
             request,
             StreamsHeartbeat,
             context.caller,

@@ -22,5 +22,5 @@ async def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGrou
     if context.version >= _PROTOCOL_VERSION and not says_protocol:
         raise InconsistentGroupProtocol
     return await context.node.group_coordinator.ask(
-        request.group_id, GroupShard.handle_sync_group, request, SyncGroupResponse, context.caller
+        request.group_id, GroupShard.handle, request, SyncGroupResponse, context.caller
     )

@@ -123,7 +123,7 @@ async def _commit_in_transaction(
         producers.check_epoch(asked.producer_id, asked.producer_epoch)
         if producers.last_marker_offset(asked.producer_id) != marker_offset:
             raise InvalidTxnState("the transaction was ended while its offsets were on their way")
-        return shard.handle_txn_offset_commit(asked, caller, now)
+        return shard.handle(asked, caller, now)
 
     return await ask_shard(coordinator, commit, request, TxnOffsetCommitResponse, context.caller)
 

@@ -14,11 +14,10 @@ from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.initialization import Initialization
 from millstream.coordinator.group.share.offsets import Deletion
-from millstream.coordinator.group.share.operations import (
+from millstream.coordinator.group.share.requests import (
     DeleteGroupState,
     PartitionsInitialized,
     PartitionsNotInitialized,
-    ShareGroupRequest,
 )
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
@@ -30,11 +29,11 @@ AnswerT = TypeVar("AnswerT")
 
 
 async def ask_group(
-    group_id: str, request: ShareGroupRequest, expected: type[AnswerT], context: RequestContext
+    group_id: str, request: object, expected: type[AnswerT], context: RequestContext
 ) -> AnswerT:
     """Raises what the group coordinator refuses with."""
     return await context.node.group_coordinator.ask(
-        group_id, GroupShard.handle_share_group_request, request, expected, context.caller
+        group_id, GroupShard.handle, request, expected, context.caller
     )
 
 

@@ -72,7 +72,7 @@ async def claim_partitions(
     try:
         result = await coordinator.ask(
             claim.transactional_id,
-            TransactionShard.handle_add_partitions,
+            TransactionShard.handle,
             request,
             AddPartitionsToTxnResult,
             _BROKER,

@@ -13,11 +13,12 @@ from types import NoneType
 from typing import Final, final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
-from millstream.broker.coordination.coordinator_topic import NODE_ITSELF, ask_shard
+from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.turns import in_turns
 from millstream.broker.transactions.markers import TransactionMarkers
-from millstream.coordinator.transaction.context import PreparedTransaction
+from millstream.coordinator.result import NODE_ITSELF
+from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidProducerEpoch,
@@ -115,8 +116,8 @@ async def _tell(
         try:
             await ask_shard(
                 coordinator,
-                TransactionShard.handle_markers_written,
-                prepared,
+                TransactionShard.handle,
+                MarkersWritten(prepared.transaction),
                 NoneType,
                 NODE_ITSELF,
             )

@@ -15,6 +15,10 @@ GroupT = TypeVar("GroupT", bound=Group)
 class Groups:
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
+        self.is_loaded = False
+        """Soft: the whole log has been replayed, so live groups may be ahead of it."""
+        self.awaiting_members: set[str] = set()
+        """Soft: streams groups that wait for more members before their first assignment. One timer runs for each of them."""
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups.values())

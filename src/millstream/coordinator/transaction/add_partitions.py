@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from millstream.coordinator.result import Token
+from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
+from millstream.coordinator.transaction.transaction_version import of_add_partitions
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.errors import (
     ConcurrentTransactions,
@@ -31,14 +31,18 @@ from millstream.protocol.generated.add_partitions_to_txn import (
 
 
 def add_partitions(
-    transactions: Transactions,
-    request: AddPartitionsToTxnTransaction,
-    client_version: TransactionVersion,
-    token: Token,
-    context: TransactionContext,
-) -> None:
-    """Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions: for all partitions alike."""
-    known = _transaction_of(transactions, request)
+    context: TransactionContext, request: AddPartitionsToTxnTransaction
+) -> CoordinatorResult:
+    """Adds or, when the request says so, only verifies.
+
+    Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions: for all partitions alike.
+    """
+    return _verify(context, request) if request.verify_only else _add(context, request)
+
+
+def _add(context: TransactionContext, request: AddPartitionsToTxnTransaction) -> CoordinatorResult:
+    client_version = of_add_partitions(context.caller.api_version)
+    known = _transaction_of(context.transactions, request)
     _check_not_prepared(known)
     _check_producer(known, request)
     wanted = frozenset(_partitions(request))
@@ -47,21 +51,17 @@ def add_partitions(
         context.write(ongoing)
         if known.state is not TransactionState.ONGOING:
             context.start_timeout(ongoing)
-    context.result.reply(token, _result(request, lambda _partition: 0))
+    return context.reply(_result(request, lambda _partition: 0))
 
 
-def verify_partitions(
-    transactions: Transactions,
-    request: AddPartitionsToTxnTransaction,
-    token: Token,
-    context: TransactionContext,
-) -> None:
-    """Changes nothing. A partition that was not added is answered with TRANSACTION_ABORTABLE. Raises as `add_partitions`."""
-    known = _transaction_of(transactions, request)
+def _verify(
+    context: TransactionContext, request: AddPartitionsToTxnTransaction
+) -> CoordinatorResult:
+    """Changes nothing. A partition that was not added is answered with TRANSACTION_ABORTABLE."""
+    known = _transaction_of(context.transactions, request)
     _check_producer(known, request)
     _check_not_prepared(known)
-    context.result.reply(
-        token,
+    return context.reply(
         _result(
             request,
             lambda partition: 0 if partition in known.partitions else TransactionAbortable.code,

@@ -1,59 +1,38 @@
-"""What one operation on transactions works with: time, limits, producer ids, and the result it fills."""
+"""The context of one operation on transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from millstream.coordinator.result import CoordinatorResult
+from millstream.coordinator.context import OperationContext
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.records import transaction_record
+from millstream.coordinator.transaction.requests import PreparedTransaction
 from millstream.coordinator.transaction.state import TransactionState
+from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
+from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
-from millstream.runtime import Instant
 
 TakeProducerId = Callable[[], ProducerId]
 """A producer id nobody has had. Raises CoordinatorLoadInProgress while the next block of ids is not here yet."""
 
 
-class TimerKind(Enum):
-    TIMEOUT = "timeout"
-    """A transaction has been open for as long as its producer allowed."""
-    EXPIRY = "expiry"
-    """Time to look for transactional ids that nobody uses any more."""
-
-
-class TransactionTimer(NamedTuple):
-    kind: TimerKind
-    transactional_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedTransaction:
-    """Notice to the edge: this is decided and in the log, so write its markers and then tell the shard so."""
-
-    transaction: Transaction
-
-
 @dataclass(slots=True)
-class TransactionContext:
-    """One operation. `level` is the finalized transaction.version."""
-
-    now: Instant
+class TransactionContext(OperationContext):
+    transactions: Transactions
     config: TransactionCoordinatorConfig
     level: TransactionVersion
+    """The finalized transaction.version."""
     take_producer_id: TakeProducerId
-    result: CoordinatorResult = field(default_factory=CoordinatorResult)
 
     def write(self, transaction: Transaction) -> None:
         """The next record of a transactional id, and what follows from it."""
         self.result.records.append(transaction_record(transaction, self.level))
         if transaction.state.is_prepared:
-            self.result.cancel_timer(_timeout_of(transaction))
+            self.cancel_timer(_timeout_of(transaction))
             self.announce(transaction)
 
     def announce(self, prepared: Transaction) -> None:
@@ -75,7 +54,7 @@ class TransactionContext:
         return min(max(transaction.timeout_ms - elapsed_ms, 0), transaction.timeout_ms)
 
     def _start_timeout(self, transaction: Transaction, delay_ms: int) -> None:
-        self.result.start_timer(_timeout_of(transaction), self.now.monotonic_ms + delay_ms)
+        self.start_timer(_timeout_of(transaction), delay_ms)
 
 
 def _timeout_of(transaction: Transaction) -> TransactionTimer:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from millstream.coordinator.result import CoordinatorResult
+from millstream.coordinator.transaction.context import TransactionContext
+from millstream.coordinator.transaction.requests import DescribeTransaction
 from millstream.coordinator.transaction.state import STATES_BY_LABEL
 from millstream.coordinator.transaction.transaction import Transaction
-from millstream.coordinator.transaction.transactions import Transactions
 from millstream.errors import InvalidRequest, TransactionalIdNotFound
 from millstream.protocol.generated.describe_transactions import TopicData
 from millstream.protocol.generated.describe_transactions import (
@@ -19,14 +21,17 @@ from millstream.protocol.generated.list_transactions import (
 from millstream.protocol.generated.list_transactions import TransactionState as ListedTransaction
 
 
-def describe_transaction(transactions: Transactions, transactional_id: str) -> DescribedTransaction:
+def describe_transaction(
+    context: TransactionContext, request: DescribeTransaction
+) -> CoordinatorResult:
     """Raises InvalidRequest, TransactionalIdNotFound."""
+    transactional_id = request.transactional_id
     if not transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
-    known = transactions.find(transactional_id)
+    known = context.transactions.find(transactional_id)
     if known is None:
         raise TransactionalIdNotFound
-    return DescribedTransaction(
+    described = DescribedTransaction(
         transactional_id=transactional_id,
         transaction_state=known.state.label,
         transaction_timeout_ms=known.timeout_ms,
@@ -38,22 +43,25 @@ def describe_transaction(transactions: Transactions, transactional_id: str) -> D
             for topic, partitions in groupby(sorted(known.partitions), lambda p: p.topic)
         ],
     )
+    return context.reply(described)
 
 
 def list_transactions(
-    transactions: Transactions, request: ListTransactionsRequest, now_ms: int
-) -> ListTransactionsResponse:
-    """Whatever the pattern of the request says of their ids. Unknown states are named and match nothing."""
+    context: TransactionContext, request: ListTransactionsRequest
+) -> CoordinatorResult:
+    """Lists them whatever the pattern of the request says of their ids. Unknown states are named and match nothing."""
     states, producer_ids = frozenset(request.state_filters), frozenset(request.producer_id_filters)
     listed = [
         ListedTransaction(known.transactional_id, known.producer_id, known.state.label)
-        for known in transactions
+        for known in context.transactions
         if (not producer_ids or known.producer_id in producer_ids)
         and (not states or known.state.label in states)
-        and _has_run_for(known, request.duration_filter, now_ms)
+        and _has_run_for(known, request.duration_filter, context.now.wall_ms)
     ]
     unknown = [label for label in request.state_filters if label not in STATES_BY_LABEL]
-    return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)
+    return context.reply(
+        ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)
+    )
 
 
 def _has_run_for(known: Transaction, duration_ms: int, now_ms: int) -> bool:

@@ -8,12 +8,11 @@ touch another transaction.
 
 from __future__ import annotations
 
-from millstream.coordinator.result import Token
+from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, Transaction
-from millstream.coordinator.transaction.transaction_version import TransactionVersion
-from millstream.coordinator.transaction.transactions import Transactions
+from millstream.coordinator.transaction.transaction_version import TransactionVersion, of_end_txn
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidProducerIdMapping,
@@ -25,51 +24,42 @@ from millstream.model import NO_PRODUCER_ID
 from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
 
 
-def end_transaction(
-    transactions: Transactions,
-    request: EndTxnRequest,
-    client_version: TransactionVersion,
-    token: Token,
-    context: TransactionContext,
-) -> None:
+def end_transaction(context: TransactionContext, request: EndTxnRequest) -> CoordinatorResult:
     """Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions, InvalidTxnState."""
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
-    known = transactions.get(request.transactional_id)
+    client_version = of_end_txn(context.caller.api_version)
+    known = context.transactions.get(request.transactional_id)
     if client_version.raises_epoch:
         is_done = _check_raising(known, request)
     else:
         is_done = _check_keeping(known, request)
     if is_done:
-        context.result.reply(token, _response(known, client_version))
-        return
+        return context.reply(_response(known, client_version))
     state = TransactionState.PREPARE_COMMIT if request.committed else TransactionState.PREPARE_ABORT
-    prepared = _prepare(transactions, known, state, client_version, context)
-    context.result.reply(token, _response(prepared.completed(context.now.wall_ms), client_version))
+    prepared = _prepare(context, known, state, client_version)
+    return context.reply(_response(prepared.completed(context.now.wall_ms), client_version))
 
 
-def abort_for_good(
-    transactions: Transactions, known: Transaction, context: TransactionContext
-) -> None:
+def abort_for_good(context: TransactionContext, known: Transaction) -> None:
     """The coordinator ends an open transaction itself: it timed out, or somebody else takes its id. Its producer is fenced."""
     if not context.level.raises_epoch:
         known = known.fenced()
-        transactions.remember_last_epoch(known.transactional_id, NO_EPOCH)
-    _prepare(transactions, known, TransactionState.PREPARE_ABORT, context.level, context)
+        context.transactions.remember_last_epoch(known.transactional_id, NO_EPOCH)
+    _prepare(context, known, TransactionState.PREPARE_ABORT, context.level)
 
 
 def _prepare(
-    transactions: Transactions,
+    context: TransactionContext,
     known: Transaction,
     state: TransactionState,
     version: TransactionVersion,
-    context: TransactionContext,
 ) -> Transaction:
     next_producer_id = NO_PRODUCER_ID
     if version.raises_epoch:
         if known.is_epoch_exhausted:
             next_producer_id = context.take_producer_id()
-        transactions.remember_last_epoch(known.transactional_id, known.producer_epoch)
+        context.transactions.remember_last_epoch(known.transactional_id, known.producer_epoch)
     prepared = known.prepared(
         state,
         version if version.raises_epoch else TransactionVersion.TV_0,

@@ -6,7 +6,7 @@ of its own, and the caller asks again. A producer that names the id and epoch it
 
 from __future__ import annotations
 
-from millstream.coordinator.result import Token
+from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.state import TransactionState
@@ -15,7 +15,6 @@ from millstream.coordinator.transaction.transaction import (
     Transaction,
     is_epoch_exhausted,
 )
-from millstream.coordinator.transaction.transactions import Transactions
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidRequest,
@@ -30,11 +29,8 @@ from millstream.protocol.generated.init_producer_id import (
 
 
 def init_producer_id(
-    transactions: Transactions,
-    request: InitProducerIdRequest,
-    token: Token,
-    context: TransactionContext,
-) -> None:
+    context: TransactionContext, request: InitProducerIdRequest
+) -> CoordinatorResult:
     """Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress."""
     if not request.transactional_id:
         raise InvalidRequest(
@@ -46,34 +42,31 @@ def init_producer_id(
             f"a transaction timeout of {request.transaction_timeout_ms} ms is not between 1 and "
             f"transaction.max.timeout.ms={longest_ms}"
         )
-    known = transactions.find(request.transactional_id)
+    known = context.transactions.find(request.transactional_id)
     if known is None:
-        known = _unknown_so_far(request.transactional_id, context)
+        known = _unknown_so_far(context, request.transactional_id)
     elif known.state.is_prepared:
         raise ConcurrentTransactions(
             f"the previous transaction of {known.transactional_id} is still being completed"
         )
     _check_is_newest(known, request)
     if known.state is TransactionState.ONGOING:
-        abort_for_good(transactions, known, context)
-        context.result.fail(
-            token,
+        abort_for_good(context, known)
+        return context.fail(
             ConcurrentTransactions(
                 f"the open transaction of {known.transactional_id} is being aborted"
             ),
         )
-        return
-    let_in = _let_in(transactions, known, request, context)
+    let_in = _let_in(context, known, request)
     context.write(let_in)
-    context.result.reply(
-        token,
+    return context.reply(
         InitProducerIdResponse(
             producer_id=let_in.producer_id, producer_epoch=let_in.producer_epoch
         ),
     )
 
 
-def _unknown_so_far(transactional_id: str, context: TransactionContext) -> Transaction:
+def _unknown_so_far(context: TransactionContext, transactional_id: str) -> Transaction:
     return Transaction(transactional_id, context.take_producer_id(), NO_EPOCH, timeout_ms=0)
 
 
@@ -95,14 +88,11 @@ def _check_is_newest(known: Transaction, request: InitProducerIdRequest) -> None
 
 
 def _let_in(
-    transactions: Transactions,
-    known: Transaction,
-    request: InitProducerIdRequest,
-    context: TransactionContext,
+    context: TransactionContext, known: Transaction, request: InitProducerIdRequest
 ) -> Transaction:
     """The id under its next epoch; under the present one when the request is a retry."""
     producer_id, epoch = known.producer_id, known.producer_epoch
-    last_epoch = transactions.last_epoch(known.transactional_id)
+    last_epoch = context.transactions.last_epoch(known.transactional_id)
     if known.is_epoch_exhausted and (
         not _names_itself(request) or request.producer_epoch == known.producer_epoch
     ):
@@ -117,7 +107,7 @@ def _let_in(
             f"epoch {request.producer_epoch} of transactional id {known.transactional_id} is not the newest, "
             f"which is {epoch}"
         )
-    transactions.remember_last_epoch(known.transactional_id, last_epoch)
+    context.transactions.remember_last_epoch(known.transactional_id, last_epoch)
     return known.reinitialized(
         ProducerId(producer_id), epoch, request.transaction_timeout_ms, context.now.wall_ms
     )

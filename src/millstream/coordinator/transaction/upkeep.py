@@ -4,47 +4,49 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.records import transaction_tombstone
+from millstream.coordinator.transaction.requests import MarkersWritten
 from millstream.coordinator.transaction.state import TransactionState
+from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
 from millstream.coordinator.transaction.transaction import Transaction
-from millstream.coordinator.transaction.transactions import Transactions
 from millstream.errors import CoordinatorLoadInProgress
 
 _TOMBSTONES_MAX: Final = 1_000
 """In one append, so that others get their turn."""
+_EXPIRY_PAUSE_MS: Final = 100
+"""Between two batches of tombstones."""
 
 
-def resume(transactions: Transactions, context: TransactionContext) -> None:
+def resume(context: TransactionContext) -> None:
     """After loading: what was decided is completed, what was open times out when it would have."""
-    for known in transactions:
+    for known in context.transactions:
         if known.state.is_prepared:
             context.announce(known)
         elif known.state is TransactionState.ONGOING:
             context.start_timeout(known)
 
 
-def abort_timed_out(
-    transactions: Transactions, transactional_id: str, context: TransactionContext
-) -> None:
+def abort_timed_out(context: TransactionContext, timer: TransactionTimer) -> None:
     """The transaction may have ended, and another begun, between the timer and now: then the timer was not of this one."""
-    known = transactions.find(transactional_id)
+    known = context.transactions.find(timer.transactional_id)
     if known is None or known.state is not TransactionState.ONGOING:
         return
     try:
-        abort_for_good(transactions, known, context)
+        abort_for_good(context, known)
     except CoordinatorLoadInProgress:
         context.restart_timeout(known)  # its epochs are used up and no producer id is at hand
 
 
-def complete(
-    transactions: Transactions, prepared: Transaction, context: TransactionContext
-) -> None:
-    """Its markers are written. Nothing happens when that has been noticed before."""
-    known = transactions.find(prepared.transactional_id)
+def complete(context: TransactionContext, request: MarkersWritten) -> CoordinatorResult:
+    """Nothing happens when that has been noticed before."""
+    prepared = request.transaction
+    known = context.transactions.find(prepared.transactional_id)
     if known is not None and _is_same(known, prepared):
         context.write(known.completed(context.now.wall_ms))
+    return context.reply(None)
 
 
 def _is_same(known: Transaction, prepared: Transaction) -> bool:
@@ -57,12 +59,25 @@ def _is_same(known: Transaction, prepared: Transaction) -> bool:
     )
 
 
-def expire(transactions: Transactions, context: TransactionContext) -> bool:
+def start_expiry(context: TransactionContext) -> None:
+    delay_ms = context.config.transaction_remove_expired_transaction_cleanup_interval_ms
+    context.start_timer(TransactionTimer(TimerKind.EXPIRY), delay_ms)
+
+
+def expire(context: TransactionContext, timer: TransactionTimer) -> None:
+    """The timer has fired: removes ids that nobody uses, in batches, and looks again later."""
+    if _expire_batch(context):
+        start_expiry(context)
+    else:
+        context.start_timer(timer, _EXPIRY_PAUSE_MS)
+
+
+def _expire_batch(context: TransactionContext) -> bool:
     """Tombstones for ids not used for `transactional.id.expiration.ms`; False while there are more of them."""
     latest_ms = context.now.wall_ms - context.config.transactional_id_expiration_ms
     expired = [
         known.transactional_id
-        for known in transactions
+        for known in context.transactions
         if known.state.may_expire and known.last_update_timestamp_ms <= latest_ms
     ]
     context.result.records += [transaction_tombstone(each) for each in expired[:_TOMBSTONES_MAX]]

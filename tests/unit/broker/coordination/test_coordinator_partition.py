@@ -17,8 +17,8 @@ from millstream.broker.coordination.coordinator_partition import (
 )
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.coordinator.group.classic.records import offset_commit_record
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Caller, CoordinatorResult, Token
 from millstream.errors import (
@@ -153,7 +153,7 @@ def submit(
     coordinator: CoordinatorPartition[GroupShard], request: OffsetCommitRequest
 ) -> asyncio.Future[object]:
     return coordinator.submit(
-        "commit", lambda s, context, now: s.handle_offset_commit(request, context, now), CALLER
+        "commit", lambda s, context, now: s.handle(request, context, now), CALLER
     )
 
 
@@ -263,7 +263,7 @@ async def test_closing_answers_whoever_waits(world: World) -> None:
     async with world.serving(policy="auto") as coordinator:
         await turns()
         joining = coordinator.submit(
-            "join", lambda s, context, now: s.handle_join_group(request, context, now), CALLER
+            "join", lambda s, context, now: s.handle(request, context, now), CALLER
         )
         await turns()
         coordinator.close()
@@ -371,7 +371,7 @@ async def test_others_have_their_turn_while_many_requests_are_due(
             submit(coordinator, commit(number))
             if writes
             else coordinator.submit(
-                "list", lambda s, context, now: s.handle_list_groups(LIST, context, now), CALLER
+                "list", lambda s, context, now: s.handle(LIST, context, now), CALLER
             )
             for number in range(600)
         ]
@@ -398,7 +398,7 @@ class Held:
         self.thread = threading.current_thread()
         self.has_begun.set()
         assert self.may_go_on.wait(LONG_ENOUGH_S), "the test has forgotten it"
-        return shard.handle_offset_commit(commit(self._offset), context, now)
+        return shard.handle(commit(self._offset), context, now)
 
     async def begin(self, coordinator: CoordinatorPartition[GroupShard]) -> asyncio.Future[object]:
         answer = coordinator.submit("held", self.handle, LONG)

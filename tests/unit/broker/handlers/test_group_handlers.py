@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
-from millstream.broker.coordination.coordinator_topic import NODE_ITSELF
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.handlers import (
     delete_groups,
@@ -32,7 +31,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import NO_TOKEN, Caller
+from millstream.coordinator.result import NO_TOKEN, NODE_ITSELF, Caller
 from millstream.errors import (
     CoordinatorNotAvailable,
     InconsistentGroupProtocol,
@@ -233,7 +232,7 @@ class World:
             await asyncio.sleep(0)
         return await self.coordination.ask(
             "regex",
-            GroupShard.handle_consumer_group_heartbeat,
+            GroupShard.handle,
             request,
             ConsumerGroupHeartbeatResponse,
             Caller(NO_TOKEN, 1, "client", "/10.0.0.9"),

@@ -11,7 +11,7 @@ import pytest
 
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
-from millstream.coordinator.transaction.context import PreparedTransaction
+from millstream.coordinator.transaction.requests import PreparedTransaction
 from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion

@@ -1,21 +1,32 @@
-"""DescribeGroups and ListGroups: what an administrator sees of classic groups."""
+"""DescribeGroups: what an administrator sees of classic groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.state import GroupState
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound
-from millstream.protocol.generated.describe_groups import DescribedGroup, DescribedGroupMember
-from millstream.protocol.generated.list_groups import ListedGroup
+from millstream.protocol.generated.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
 
 _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND: Final = 6
 
 
-def describe_group(groups: Groups, group_id: str, version: int) -> DescribedGroup:
+def describe_groups(context: GroupContext, request: DescribeGroupsRequest) -> CoordinatorResult:
+    version = context.caller.api_version
+    described = [_described(context.groups, group_id, version) for group_id in request.groups]
+    return context.reply(DescribeGroupsResponse(groups=described))
+
+
+def _described(groups: Groups, group_id: str, version: int) -> DescribedGroup:
     """A group that does not exist is Dead; version 6 on it is an error too."""
     group = groups.find(group_id)
     if not isinstance(group, ClassicGroup):
@@ -47,21 +58,4 @@ def _members(group: ClassicGroup, *, with_metadata: bool) -> list[DescribedGroup
             member_assignment=group.assignments.get(member.member_id, b""),
         )
         for member in group.members.values()
-    ]
-
-
-def list_groups(groups: Groups, states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
-    """An empty filter lets everything through; case does not matter."""
-    wanted_states = {state.lower() for state in states}
-    wanted_types = {group_type.lower() for group_type in types}
-    return [
-        ListedGroup(
-            group_id=group.group_id,
-            protocol_type=group.protocol_type_name,
-            group_state=group.state_name,
-            group_type=group.kind,
-        )
-        for group in groups
-        if (not wanted_states or group.state_name.lower() in wanted_states)
-        and (not wanted_types or group.kind in wanted_types)
     ]

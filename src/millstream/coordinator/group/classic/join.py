@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import Member, Terms, new_member_id
 from millstream.coordinator.group.classic.rebalance import (
-    generation_response,
-    join_error,
     maybe_complete_join,
     prepare_rebalance,
     rebalance_or_complete_join,
-    remove_member,
 )
 from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.removal import remove_member
+from millstream.coordinator.group.classic.responses import generation_response, join_error
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.classic.static_member import replace_static_member
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import Group, GroupKind
-from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import Caller
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import (
     GroupMaxSizeReached,
     InconsistentGroupProtocol,
@@ -44,61 +43,52 @@ _KINDS_THAT_GIVE_WAY: Final = (GroupKind.CONSUMER, GroupKind.STREAMS)
 """While they have no members."""
 
 
-def join_group(
-    groups: Groups, request: JoinGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def join_group(context: GroupContext, request: JoinGroupRequest) -> CoordinatorResult:
     """Raises what the request as a whole is refused with; the response then carries the member id of the request."""
-    check_request(request, context)
-    group = groups.find(request.group_id)
+    check_request(context, request)
+    group = context.groups.find(request.group_id)
     if isinstance(group, ClassicGroup):
-        _join(group, request, caller, context)
+        _join(context, group, request)
     elif isinstance(group, ConsumerGroup) and group.members:
-        classic_member.join(group, request, caller, context)
+        classic_member.join(context, group, request)
     elif group is None or (group.is_unused and group.kind in _KINDS_THAT_GIVE_WAY):
-        _join_new_group(groups, group, request, caller, context)
+        _join_new_group(context, group, request)
     else:
-        context.result.reply(
-            caller.token, join_error(UNKNOWN_MEMBER_ID, InconsistentGroupProtocol())
-        )
+        context.reply(join_error(UNKNOWN_MEMBER_ID, InconsistentGroupProtocol()))
+    return context.result
 
 
 def _join_new_group(
-    groups: Groups,
-    replaced: Group | None,
-    request: JoinGroupRequest,
-    caller: Caller,
-    context: OperationContext,
+    context: GroupContext, replaced: Group | None, request: JoinGroupRequest
 ) -> None:
     """The group exists from here on, also in the log; its members are stored with their first assignment."""
     if request.member_id != UNKNOWN_MEMBER_ID:
         raise UnknownMemberId
     group = ClassicGroup(request.group_id, context.now.wall_ms)
-    _join(group, request, caller, context)
-    groups.put(group)
+    _join(context, group, request)
+    context.groups.put(group)
     if replaced is not None:
         context.result.records += replaced.tombstones()
     empty = ClassicGroup(group.group_id, group.state_timestamp_ms)
     context.result.records.append(group_metadata_record(empty, {}))
 
 
-def _join(
-    group: ClassicGroup, request: JoinGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def _join(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest) -> None:
     if not _has_room(group, request.member_id, context.config.group_max_size):
-        _turn_away(group, request.member_id, caller, context)
+        _turn_away(context, group, request.member_id)
         return
     names = [protocol.name for protocol in request.protocols]
     if not group.supports(request.protocol_type, names):
         raise InconsistentGroupProtocol
     if request.member_id == UNKNOWN_MEMBER_ID:
-        prefix = request.group_instance_id or caller.client_id
+        prefix = request.group_instance_id or context.caller.client_id
         member_id = new_member_id(context.random, prefix)
-        _join_as_new(group, member_id, request, caller, context)
+        _join_as_new(context, group, member_id, request)
     else:
-        _join_as_known(group, request, caller, context)
+        _join_as_known(context, group, request)
 
 
-def check_request(request: JoinGroupRequest, context: OperationContext) -> None:
+def check_request(context: GroupContext, request: JoinGroupRequest) -> None:
     if not request.group_id:
         raise InvalidGroupId
     lowest_ms = context.config.group_min_session_timeout_ms
@@ -124,61 +114,53 @@ def _has_room(group: ClassicGroup, member_id: str, size_max: int) -> bool:
             return True
 
 
-def _turn_away(
-    group: ClassicGroup, member_id: str, caller: Caller, context: OperationContext
-) -> None:
+def _turn_away(context: GroupContext, group: ClassicGroup, member_id: str) -> None:
     """The group is full. Whoever was a member before this rebalance and comes too late is one no more."""
     member = group.members.get(member_id)
     if member is not None:
-        remove_member(group, member, context)
+        remove_member(context, group, member)
     group.pending_members.discard(member_id)
     refusal = GroupMaxSizeReached(f"group {group.group_id} is full")
-    context.result.reply(caller.token, join_error(UNKNOWN_MEMBER_ID, refusal))
-    maybe_complete_join(group, context)
+    context.reply(join_error(UNKNOWN_MEMBER_ID, refusal))
+    maybe_complete_join(context, group)
 
 
 def _join_as_new(
-    group: ClassicGroup,
-    member_id: str,
-    request: JoinGroupRequest,
-    caller: Caller,
-    context: OperationContext,
+    context: GroupContext, group: ClassicGroup, member_id: str, request: JoinGroupRequest
 ) -> None:
     instance_id = request.group_instance_id
     if instance_id is not None:
         old_member_id = group.static_member_id(instance_id)
         if old_member_id is None:
-            _admit(group, member_id, request, caller, context)
+            _admit(context, group, member_id, request)
         else:
             member = group.members[old_member_id]
             replace_static_member(
-                group, member, terms_of(request), caller, context, new_member_id=member_id
+                context, group, member, terms_of(request), new_member_id=member_id
             )
-    elif caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID:
+    elif context.caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID:
         group.pending_members.add(member_id)
-        context.start_session(group, member_id, request.session_timeout_ms)
-        context.result.reply(caller.token, join_error(member_id, MemberIdRequired()))
+        sessions.start_session(context, group, member_id, request.session_timeout_ms)
+        context.reply(join_error(member_id, MemberIdRequired()))
     else:
-        _admit(group, member_id, request, caller, context)
+        _admit(context, group, member_id, request)
 
 
-def _join_as_known(
-    group: ClassicGroup, request: JoinGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def _join_as_known(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest) -> None:
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
             raise UnknownMemberId("this member id was given to a member without group.instance.id")
-        _admit(group, request.member_id, request, caller, context)
+        _admit(context, group, request.member_id, request)
         return
     member = group.member(request.member_id, request.group_instance_id)
     terms = terms_of(request)
     if _needs_rebalance(group, member, terms):
-        _rejoin(group, member, terms, caller, context)
+        _rejoin(context, group, member, terms)
         return
     is_leader = group.leader == member.member_id
     with_members = is_leader and group.state is GroupState.COMPLETING_REBALANCE
     response = generation_response(group, member.member_id, with_members=with_members)
-    context.result.reply(caller.token, response)
+    context.reply(response)
 
 
 def _needs_rebalance(group: ClassicGroup, member: Member, terms: Terms) -> bool:
@@ -197,40 +179,36 @@ def _needs_rebalance(group: ClassicGroup, member: Member, terms: Terms) -> bool:
 
 
 def _admit(
-    group: ClassicGroup,
-    member_id: str,
-    request: JoinGroupRequest,
-    caller: Caller,
-    context: OperationContext,
+    context: GroupContext, group: ClassicGroup, member_id: str, request: JoinGroupRequest
 ) -> None:
     if group.initial_delay is not None:
         group.newcomer_during_delay = True
     member = Member(
         member_id=member_id,
         group_instance_id=request.group_instance_id,
-        client_id=caller.client_id,
-        client_host=caller.client_host,
+        client_id=context.caller.client_id,
+        client_host=context.caller.client_host,
         terms=terms_of(request),
         is_new=True,
     )
     group.add(member, request.protocol_type)
-    group.wait_for_join(member, caller.token)
+    group.wait_for_join(member, context.caller.token)
     # It cannot send heartbeats before it knows its id, and a closed connection is not noticed while the request waits.
-    context.start_session(group, member_id, context.config.group_new_member_join_timeout_ms)
-    rebalance_or_complete_join(group, context, f"member {member_id} joins")
+    sessions.start_session(
+        context, group, member_id, context.config.group_new_member_join_timeout_ms
+    )
+    rebalance_or_complete_join(context, group, f"member {member_id} joins")
 
 
-def _rejoin(
-    group: ClassicGroup, member: Member, terms: Terms, caller: Caller, context: OperationContext
-) -> None:
+def _rejoin(context: GroupContext, group: ClassicGroup, member: Member, terms: Terms) -> None:
     group.update(member, terms)
-    superseded = group.wait_for_join(member, caller.token)
+    superseded = group.wait_for_join(member, context.caller.token)
     if superseded is not None:  # the client has given up on it; its connection may still be there
         context.result.fail(superseded, RebalanceInProgress())
     if group.state is GroupState.PREPARING_REBALANCE:
-        maybe_complete_join(group, context)
+        maybe_complete_join(context, group)
     else:
-        prepare_rebalance(group, context, f"member {member.member_id} rejoins")
+        prepare_rebalance(context, group, f"member {member.member_id} rejoins")
 
 
 def terms_of(request: JoinGroupRequest) -> Terms:

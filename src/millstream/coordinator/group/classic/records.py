@@ -1,4 +1,4 @@
-"""The records of classic groups and committed offsets, as Kafka 4.3 writes them.
+"""The records of classic groups, as Kafka 4.3 writes them.
 
 Owns the mapping between group state and record messages. Pure data: what to write and what it says, not when.
 """
@@ -16,15 +16,9 @@ from millstream.protocol.generated.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
     MemberMetadata,
-    OffsetCommitKey,
-    OffsetCommitValue,
 )
 
 GROUP_METADATA_VALUE_VERSION: Final = 3
-OFFSET_COMMIT_VALUE_VERSION: Final = 4
-OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY: Final = 1
-"""The only version that can carry an expiry time (OffsetCommit v2-4 with a retention time)."""
-NO_EXPIRY_TIMESTAMP: Final = -1
 
 
 def group_metadata_record(
@@ -86,19 +80,3 @@ def assignments_of(value: GroupMetadataValue) -> Mapping[str, bytes]:
 def _rebalance_timeout_ms(stored: MemberMetadata) -> int:
     """Version 0 of the record had none and meant the session timeout."""
     return stored.session_timeout if stored.rebalance_timeout == -1 else stored.rebalance_timeout
-
-
-def offset_commit_record(
-    group_id: str, topic: str, partition: int, value: OffsetCommitValue
-) -> CoordinatorRecord:
-    expires = value.expire_timestamp != NO_EXPIRY_TIMESTAMP
-    version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_COMMIT_VALUE_VERSION
-    return CoordinatorRecord(offset_commit_key(group_id, topic, partition), value, version)
-
-
-def offset_commit_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
-    return CoordinatorRecord(offset_commit_key(group_id, topic, partition), None)
-
-
-def offset_commit_key(group_id: str, topic: str, partition: int) -> OffsetCommitKey:
-    return OffsetCommitKey(group=group_id, topic=topic, partition=partition)

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import Member, Terms
-from millstream.coordinator.group.classic.rebalance import (
-    generation_response,
-    join_error,
-    maybe_complete_join,
-    prepare_rebalance,
-)
+from millstream.coordinator.group.classic.rebalance import maybe_complete_join, prepare_rebalance
 from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.responses import generation_response, join_error
 from millstream.coordinator.group.classic.state import GroupState
-from millstream.coordinator.group.context import OperationContext
-from millstream.coordinator.result import Caller
+from millstream.coordinator.group.context import GroupContext
 from millstream.errors import FencedInstanceId
 from millstream.protocol.generated.join_group import JoinGroupResponse
 
@@ -27,34 +23,35 @@ _FIRST_VERSION_THAT_CAN_SKIP_ASSIGNMENT: Final = 9
 
 
 def replace_static_member(
+    context: GroupContext,
     group: ClassicGroup,
     member: Member,
     terms: Terms,
-    caller: Caller,
-    context: OperationContext,
     *,
     new_member_id: str,
 ) -> None:
     old_member_id, old_leader = member.member_id, group.leader
-    _fence(group, member, context)
+    _fence(context, group, member)
     group.rename_static(member, new_member_id)
     group.update(member, terms)
-    context.end_session(group, old_member_id)
-    context.restart_session(group, member)
+    sessions.end_session(context, group, old_member_id)
+    sessions.restart_session(context, group, member)
     if group.state is GroupState.STABLE and group.select_protocol() == group.protocol:
-        _store_new_id(group, member, old_member_id, context)
-        response = _generation_as_it_was(group, member, old_leader or "", caller.api_version)
-        context.result.reply(caller.token, response)
+        _store_new_id(context, group, member, old_member_id)
+        response = _generation_as_it_was(
+            group, member, old_leader or "", context.caller.api_version
+        )
+        context.reply(response)
         return
-    group.wait_for_join(member, caller.token)
+    group.wait_for_join(member, context.caller.token)
     if group.state is GroupState.PREPARING_REBALANCE:
-        maybe_complete_join(group, context)
+        maybe_complete_join(context, group)
     else:
         # In CompletingRebalance the leader may be assigning partitions to the old id, which would leave the new one without.
-        prepare_rebalance(group, context, f"static member {member.group_instance_id} was restarted")
+        prepare_rebalance(context, group, f"static member {member.group_instance_id} was restarted")
 
 
-def _fence(group: ClassicGroup, member: Member, context: OperationContext) -> None:
+def _fence(context: GroupContext, group: ClassicGroup, member: Member) -> None:
     """Requests of the old process that still wait."""
     joining = group.take_joining(member)
     if joining is not None:
@@ -65,7 +62,7 @@ def _fence(group: ClassicGroup, member: Member, context: OperationContext) -> No
 
 
 def _store_new_id(
-    group: ClassicGroup, member: Member, old_member_id: str, context: OperationContext
+    context: GroupContext, group: ClassicGroup, member: Member, old_member_id: str
 ) -> None:
     """The assignment moves to the new id; nobody else notices."""
     assignments = dict(group.assignments)

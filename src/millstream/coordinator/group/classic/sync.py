@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.context import OperationContext
-from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import Caller
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import (
     IllegalGeneration,
     InconsistentGroupProtocol,
@@ -26,34 +26,31 @@ from millstream.errors import (
 from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
-def sync_group(
-    groups: Groups, request: SyncGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def sync_group(context: GroupContext, request: SyncGroupRequest) -> CoordinatorResult:
     """Raises what the request is refused with."""
     if not request.group_id:
         raise InvalidGroupId
-    match groups.find(request.group_id):
+    match context.groups.find(request.group_id):
         case ClassicGroup() as group:
-            _sync(group, request, caller, context)
+            _sync(context, group, request)
         case ConsumerGroup() as group:
-            classic_member.sync(group, request, caller, context)
+            classic_member.sync(context, group, request)
         case _:
             raise UnknownMemberId
+    return context.result
 
 
-def _sync(
-    group: ClassicGroup, request: SyncGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def _sync(context: GroupContext, group: ClassicGroup, request: SyncGroupRequest) -> None:
     check_may_sync(group, request)
     group.pending_sync.discard(request.member_id)
     if not group.pending_sync:
-        context.cancel_sync_timer(group)
+        sessions.cancel_sync_timer(context, group)
     if group.state is GroupState.STABLE:
         assignment = group.assignments.get(request.member_id, b"")
-        context.restart_session(group, group.members[request.member_id])
-        context.result.reply(caller.token, _response(group, assignment))
+        sessions.restart_session(context, group, group.members[request.member_id])
+        context.reply(_response(group, assignment))
     else:
-        _wait_for_assignment(group, request, caller, context)
+        _wait_for_assignment(context, group, request)
 
 
 def check_may_sync(group: ClassicGroup, request: SyncGroupRequest) -> None:
@@ -74,28 +71,26 @@ def _differs(said: str | None, actual: str | None) -> bool:
 
 
 def _wait_for_assignment(
-    group: ClassicGroup, request: SyncGroupRequest, caller: Caller, context: OperationContext
+    context: GroupContext, group: ClassicGroup, request: SyncGroupRequest
 ) -> None:
     member = group.members[request.member_id]
     if (
         member.syncing is not None
     ):  # the client has given up on it; its connection may still be there
         context.result.fail(member.syncing, RebalanceInProgress())
-    member.syncing = caller.token
+    member.syncing = context.caller.token
     if group.leader == member.member_id:
-        _assign(group, {a.member_id: bytes(a.assignment) for a in request.assignments}, context)
+        _assign(context, group, {a.member_id: bytes(a.assignment) for a in request.assignments})
 
 
-def _assign(
-    group: ClassicGroup, assignments: Mapping[str, bytes], context: OperationContext
-) -> None:
+def _assign(context: GroupContext, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
     context.result.records.append(group_metadata_record(group, assignments))
     for member in group.members.values():
         if member.syncing is not None:
             assignment = assignments.get(member.member_id, b"")
             context.result.reply(member.syncing, _response(group, assignment))
             member.syncing = None
-            context.restart_session(group, member)
+            sessions.restart_session(context, group, member)
 
 
 def _response(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:

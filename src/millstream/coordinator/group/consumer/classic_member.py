@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.coordinator.group.classic.rebalance import join_error
+from millstream.coordinator.group.classic.responses import join_error
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.config import MigrationPolicy
 from millstream.coordinator.group.consumer import sessions
@@ -37,7 +37,7 @@ from millstream.coordinator.group.consumer.update import (
     update_epoch,
     update_member,
 )
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.result import Caller
 from millstream.errors import (
     IllegalGeneration,
@@ -64,37 +64,35 @@ _FIRST_VERSION_THAT_LEARNS_ITS_ID = 4
 # JoinGroup
 
 
-def join(
-    group: ConsumerGroup, request: JoinGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def join(context: GroupContext, group: ConsumerGroup, request: JoinGroupRequest) -> None:
     """Raises what the request is refused with."""
-    _check_may_speak_classic(group, request, context)
+    _check_may_speak_classic(context, group, request)
     member_id = request.member_id or new_member_id(context)
-    check_has_room(group, member_id, context)
+    check_has_room(context, group, member_id)
     is_dynamic = request.group_instance_id is None
     if (
         is_dynamic
         and not request.member_id
-        and caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID
+        and context.caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID
     ):
-        context.result.reply(caller.token, join_error(member_id, MemberIdRequired()))
+        context.reply(join_error(member_id, MemberIdRequired()))
         return
     subscription = _subscription(request)
     holder = group.static_member(request.group_instance_id)
-    member = _member(group, holder, member_id, request, context)
-    wanted = _as_asked(member, request, subscription, caller)
+    member = _member(context, group, holder, member_id, request)
+    wanted = _as_asked(member, request, subscription, context.caller)
     owned = owned_by(subscription, context.image.topics)
-    if holder is not None and may_downgrade(group.members_with(wanted), context):
-        updated = _join_last(group, member, wanted, Report(owned), context)
+    if holder is not None and may_downgrade(context, group.members_with(wanted)):
+        updated = _join_last(context, group, member, wanted, Report(owned))
     else:
-        updated = update_member(group, member, wanted, Report(owned), context)
-        sessions.restart_session(group.group_id, updated, context)
-        sessions.await_sync(group.group_id, updated, context)
-    context.result.reply(caller.token, _joined(updated))
+        updated = update_member(context, group, member, wanted, Report(owned))
+        sessions.restart_session(context, group, updated)
+        sessions.await_sync(context, group, updated)
+    context.reply(_joined(updated))
 
 
 def _check_may_speak_classic(
-    group: ConsumerGroup, request: JoinGroupRequest, context: OperationContext
+    context: GroupContext, group: ConsumerGroup, request: JoinGroupRequest
 ) -> None:
     """Raises InconsistentGroupProtocol."""
     if context.config.consumer.migration_policy is MigrationPolicy.DISABLED:
@@ -119,11 +117,11 @@ def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
 
 
 def _member(
+    context: GroupContext,
     group: ConsumerGroup,
     holder: ConsumerMember | None,
     member_id: str,
     request: JoinGroupRequest,
-    context: OperationContext,
 ) -> ConsumerMember:
     """`holder`: who has the place of the instance id."""
     if request.group_instance_id is None:
@@ -131,7 +129,7 @@ def _member(
     if not request.member_id:
         if holder is None:
             return ConsumerMember(member_id)
-        return replace_static_member(group, holder, member_id, context)
+        return replace_static_member(context, group, holder, member_id)
     if holder is None:
         raise UnknownMemberId(f"Instance id {request.group_instance_id} is unknown.")
     check_is_not_fenced(holder, member_id)
@@ -161,19 +159,19 @@ def _as_asked(
 
 
 def _join_last(
+    context: GroupContext,
     group: ConsumerGroup,
     member: ConsumerMember,
     wanted: ConsumerMember,
     report: Report,
-    context: OperationContext,
 ) -> ConsumerMember:
     """With it the last member that spoke the consumer protocol is replaced, and the group becomes classic."""
-    change = change_subscription(group, member, wanted, context)
-    update_epoch(group, wanted, context, must_change=change.is_any)
+    change = change_subscription(context, group, member, wanted)
+    update_epoch(context, group, wanted, must_change=change.is_any)
     if not change.is_any:
         goal = (group.assignment_epoch, group.target_of(wanted))
-        wanted = take_step(group, wanted, goal, report, context, changed=False)
-    downgrade(group, group.members_with(wanted), context, must_rebalance=change.is_any)
+        wanted = take_step(context, group, wanted, goal, report, changed=False)
+    downgrade(context, group, group.members_with(wanted), must_rebalance=change.is_any)
     return wanted
 
 
@@ -189,9 +187,7 @@ def _joined(member: ConsumerMember) -> JoinGroupResponse:
 # SyncGroup, Heartbeat
 
 
-def sync(
-    group: ConsumerGroup, request: SyncGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def sync(context: GroupContext, group: ConsumerGroup, request: SyncGroupRequest) -> None:
     """Raises what the request is refused with."""
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
     name, metadata = _terms(member).protocols[0]
@@ -201,30 +197,28 @@ def sync(
         raise InconsistentGroupProtocol
     has_rejoined = member.state is MemberState.UNREVOKED_PARTITIONS
     if group.assignment_epoch > member.member_epoch and not has_rejoined:
-        sessions.await_join(group.group_id, member, context)
-        context.result.fail(caller.token, RebalanceInProgress())
+        sessions.await_join(context, group, member)
+        context.fail(RebalanceInProgress())
         return
-    sessions.stop_awaiting_sync(group.group_id, member, context)
-    sessions.restart_session(group.group_id, member, context)
+    sessions.stop_awaiting_sync(context, group, member)
+    sessions.restart_session(context, group, member)
     response = SyncGroupResponse(
         protocol_type=request.protocol_type,
         protocol_name=request.protocol_name,
         assignment=write_assignment(member.assigned, context.image.topics, metadata),
     )
-    context.result.reply(caller.token, response)
+    context.reply(response)
 
 
-def heartbeat(
-    group: ConsumerGroup, request: HeartbeatRequest, caller: Caller, context: OperationContext
-) -> None:
+def heartbeat(context: GroupContext, group: ConsumerGroup, request: HeartbeatRequest) -> None:
     """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
-    sessions.restart_session(group.group_id, member, context)
+    sessions.restart_session(context, group, member)
     if _has_to_rejoin(group, member):
-        sessions.await_join(group.group_id, member, context)
-        context.result.fail(caller.token, RebalanceInProgress())
+        sessions.await_join(context, group, member)
+        context.fail(RebalanceInProgress())
     else:
-        context.result.reply(caller.token, HeartbeatResponse())
+        context.reply(HeartbeatResponse())
 
 
 def _has_to_rejoin(group: ConsumerGroup, member: ConsumerMember) -> bool:
@@ -265,14 +259,12 @@ def _terms(member: ConsumerMember) -> ClassicTerms:
 # LeaveGroup
 
 
-def leave(
-    group: ConsumerGroup, request: LeaveGroupRequest, caller: Caller, context: OperationContext
-) -> None:
+def leave(context: GroupContext, group: ConsumerGroup, request: LeaveGroupRequest) -> None:
     """Also members of the consumer protocol can be removed like this, by an administrator. Each has its own error."""
     leaving: dict[str, ConsumerMember] = {}
     answers = [_leaving(group, identity, leaving) for identity in request.members]
-    remove_members(group, leaving.values(), context, "left")
-    context.result.reply(caller.token, LeaveGroupResponse(members=answers))
+    remove_members(context, group, leaving.values(), "left")
+    context.reply(LeaveGroupResponse(members=answers))
 
 
 def _leaving(

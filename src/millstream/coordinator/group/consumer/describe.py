@@ -7,13 +7,15 @@ from typing import Final
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import ConsumerMember
-from millstream.coordinator.group.context import OperationContext
-from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 from millstream.protocol.generated.consumer_group_describe import (
     Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     DescribedGroup,
     TopicPartitions,
 )
@@ -23,10 +25,15 @@ _CLASSIC, _CONSUMER = 0, 1
 _FIRST_VERSION_WITH_MEMBER_TYPE: Final = 1
 
 
-def describe_group(
-    groups: Groups, group_id: str, version: int, context: OperationContext
-) -> DescribedGroup:
-    group = groups.find(group_id)
+def describe_groups(
+    context: GroupContext, request: ConsumerGroupDescribeRequest
+) -> CoordinatorResult:
+    described = [_described(context, group_id) for group_id in request.group_ids]
+    return context.reply(ConsumerGroupDescribeResponse(groups=described))
+
+
+def _described(context: GroupContext, group_id: str) -> DescribedGroup:
+    group = context.groups.find(group_id)
     if not isinstance(group, ConsumerGroup):
         why = "not found" if group is None else "is not a consumer group"
         return DescribedGroup(
@@ -34,7 +41,7 @@ def describe_group(
             error_code=GroupIdNotFound.code,
             error_message=str(GroupIdNotFound(f"Group {group_id} {why}.")),
         )
-    members = group.members.values()
+    members, version = group.members.values(), context.caller.api_version
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,

@@ -30,9 +30,9 @@ from millstream.coordinator.group.consumer.static_member import (
     replace_static_member,
 )
 from millstream.coordinator.group.consumer.update import Report, update_member
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import Caller
+from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
     FencedMemberEpoch,
     GroupIdNotFound,
@@ -51,39 +51,33 @@ from millstream.protocol.generated.consumer_group_heartbeat import (
 _NOT_SAID = -1
 
 
-def heartbeat(
-    groups: Groups,
-    request: ConsumerGroupHeartbeatRequest,
-    caller: Caller,
-    context: OperationContext,
-) -> None:
+def heartbeat(context: GroupContext, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult:
     """Raises what the request is refused with. Its fields have been checked."""
     if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
-        response = _leave(groups, request, context)
+        response = _leave(context, request)
     else:
-        response = _stay(groups, request, caller, context)
-    context.result.reply(caller.token, response)
+        response = _stay(context, request)
+    return context.reply(response)
 
 
 def _stay(
-    groups: Groups,
-    request: ConsumerGroupHeartbeatRequest,
-    caller: Caller,
-    context: OperationContext,
+    context: GroupContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse:
     if request.member_epoch == JOINING_EPOCH:
-        group = group_to_join(groups, request.group_id, context)
+        group = group_to_join(context, request.group_id)
     else:
-        group = _existing(groups, request.group_id, f"Consumer group {request.group_id} not found.")
-    check_has_room(group, request.member_id, context)
+        group = _existing(
+            context.groups, request.group_id, f"Consumer group {request.group_id} not found."
+        )
+    check_has_room(context, group, request.member_id)
     member_id = request.member_id or new_member_id(context)
-    member = _member(group, member_id, request, context)
-    wanted = _as_asked(member, request, caller)
-    updated = update_member(group, member, wanted, Report(request.topic_partitions), context)
-    restart_session(group.group_id, updated, context)
-    replaced = groups.find(group.group_id)
+    member = _member(context, group, member_id, request)
+    wanted = _as_asked(member, request, context.caller)
+    updated = update_member(context, group, member, wanted, Report(request.topic_partitions))
+    restart_session(context, group, updated)
+    replaced = context.groups.find(group.group_id)
     if isinstance(replaced, ClassicGroup):
-        release_waiting(replaced, context)
+        release_waiting(context, replaced)
     says_all = (
         request.rebalance_timeout_ms != _NOT_SAID
         and (
@@ -95,18 +89,18 @@ def _stay(
     return ConsumerGroupHeartbeatResponse(
         member_id=member_id,
         member_epoch=updated.member_epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(group.group_id, context),
+        heartbeat_interval_ms=heartbeat_interval_ms(context, group),
         assignment=_assignment(updated.assigned)
         if must_know or partitions_of(updated.assigned) != partitions_of(member.assigned)
         else None,
     )
 
 
-def new_member_id(context: OperationContext) -> str:
+def new_member_id(context: GroupContext) -> str:
     return uuid_text(uuid_from_random(context.random.randbytes(16)))
 
 
-def check_has_room(group: ConsumerGroup, member_id: str, context: OperationContext) -> None:
+def check_has_room(context: GroupContext, group: ConsumerGroup, member_id: str) -> None:
     """Raises GroupMaxSizeReached. Members are never turned away."""
     size_max = context.config.consumer.max_size
     if len(group.members) >= size_max and member_id not in group.members:
@@ -116,14 +110,14 @@ def check_has_room(group: ConsumerGroup, member_id: str, context: OperationConte
 
 
 def _member(
+    context: GroupContext,
     group: ConsumerGroup,
     member_id: str,
     request: ConsumerGroupHeartbeatRequest,
-    context: OperationContext,
 ) -> ConsumerMember:
     """The member that sends the request as it is now, a new one before it has asked for anything."""
     if request.instance_id is not None:
-        return _static_member(group, member_id, request.instance_id, request, context)
+        return _static_member(context, group, member_id, request.instance_id, request)
     member = group.members.get(member_id)
     if member is None:
         if request.member_epoch != JOINING_EPOCH:
@@ -134,11 +128,11 @@ def _member(
 
 
 def _static_member(
+    context: GroupContext,
     group: ConsumerGroup,
     member_id: str,
     instance_id: str,
     request: ConsumerGroupHeartbeatRequest,
-    context: OperationContext,
 ) -> ConsumerMember:
     existing = group.static_member(instance_id)
     if request.member_epoch == JOINING_EPOCH:
@@ -149,7 +143,7 @@ def _static_member(
                 f"Static member {member_id} with instance id {instance_id} cannot join the group "
                 f"because the instance id is owned by {existing.member_id} member."
             )
-        return replace_static_member(group, existing, member_id, context)
+        return replace_static_member(context, group, existing, member_id)
     if existing is None:
         raise UnknownMemberId(f"Instance id {instance_id} is unknown.")
     check_is_not_fenced(existing, member_id)
@@ -212,9 +206,9 @@ def _assignment(assigned: PartitionEpochs) -> Assignment:
 
 
 def _leave(
-    groups: Groups, request: ConsumerGroupHeartbeatRequest, context: OperationContext
+    context: GroupContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse:
-    group = _existing(groups, request.group_id, f"Group {request.group_id} not found.")
+    group = _existing(context.groups, request.group_id, f"Group {request.group_id} not found.")
     if request.instance_id is None:
         member = group.member(request.member_id)
     else:
@@ -232,7 +226,7 @@ def _leave(
         )
         context.result.records.append(current_assignment_record(group.group_id, gone))
     else:
-        remove_members(group, [member], context, "left")
+        remove_members(context, group, [member], "left")
     return ConsumerGroupHeartbeatResponse(
         member_id=request.member_id, member_epoch=request.member_epoch
     )

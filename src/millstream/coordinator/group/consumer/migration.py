@@ -11,8 +11,10 @@ from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import Member, Terms
-from millstream.coordinator.group.classic.rebalance import fail_waiting_syncs, join_error
+from millstream.coordinator.group.classic.rebalance import fail_waiting_syncs
 from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.responses import join_error
+from millstream.coordinator.group.classic.sessions import cancel_join_timer, cancel_sync_timer
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.consumer import records
@@ -30,8 +32,8 @@ from millstream.coordinator.group.consumer.member import (
 )
 from millstream.coordinator.group.consumer.replay import apply
 from millstream.coordinator.group.consumer.sessions import restart_session
-from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
-from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgress
@@ -39,9 +41,9 @@ from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgres
 _LOG = logging.getLogger(__name__)
 
 
-def group_to_join(groups: Groups, group_id: str, context: OperationContext) -> ConsumerGroup:
+def group_to_join(context: GroupContext, group_id: str) -> ConsumerGroup:
     """The group that a member of the consumer protocol joins, as it will be. Raises GroupIdNotFound."""
-    match groups.find(group_id):
+    match context.groups.find(group_id):
         case None:
             return ConsumerGroup(group_id)
         case ConsumerGroup() as group:
@@ -50,7 +52,7 @@ def group_to_join(groups: Groups, group_id: str, context: OperationContext) -> C
             context.result.records += group.tombstones()
             return ConsumerGroup(group_id)
         case ClassicGroup() as group:
-            return _upgraded(group, context)
+            return _upgraded(context, group)
         case _:
             raise GroupIdNotFound(f"Group {group_id} is not a consumer group.")
 
@@ -58,28 +60,28 @@ def group_to_join(groups: Groups, group_id: str, context: OperationContext) -> C
 # From classic to consumer
 
 
-def _upgraded(classic: ClassicGroup, context: OperationContext) -> ConsumerGroup:
+def _upgraded(context: GroupContext, classic: ClassicGroup) -> ConsumerGroup:
     """Raises GroupIdNotFound when the group has to stay as it is."""
-    _check_may_upgrade(classic, context)
+    _check_may_upgrade(context, classic)
     try:
         members = [
-            _consumer_member(classic, member, context) for member in classic.members.values()
+            _consumer_member(context, classic, member) for member in classic.members.values()
         ]
     except ProtocolError:
         raise _refusal(classic, "the embedded consumer protocol is malformed") from None
     written = classic.tombstones()
-    created = _creation_records(classic, members, context)
+    created = _creation_records(context, classic, members)
     group = ConsumerGroup(classic.group_id)
     for record in created:
         apply(group, record)
     context.result.records += [*written, *created]
     for member in members:
-        restart_session(group.group_id, member, context)
+        restart_session(context, group, member)
     _LOG.info("group %s speaks the consumer protocol from now on", group.group_id)
     return group
 
 
-def _check_may_upgrade(classic: ClassicGroup, context: OperationContext) -> None:
+def _check_may_upgrade(context: GroupContext, classic: ClassicGroup) -> None:
     config = context.config.consumer
     if not config.migration_policy.allows_upgrade:
         raise _refusal(classic, "online upgrade is disabled")
@@ -96,7 +98,7 @@ def _refusal(classic: ClassicGroup, why: str) -> GroupIdNotFound:
 
 
 def _consumer_member(
-    classic: ClassicGroup, member: Member, context: OperationContext
+    context: GroupContext, classic: ClassicGroup, member: Member
 ) -> ConsumerMember:
     """In the state Stable, with what it was assigned last."""
     assignment = classic.assignments.get(member.member_id, b"")
@@ -125,7 +127,7 @@ def _consumer_member(
 
 
 def _creation_records(
-    classic: ClassicGroup, members: list[ConsumerMember], context: OperationContext
+    context: GroupContext, classic: ClassicGroup, members: list[ConsumerMember]
 ) -> list[CoordinatorRecord]:
     group_id, epoch = classic.group_id, classic.generation
     new_hash = topics_hash(topics_read_by(members, {}), context.image)
@@ -141,21 +143,21 @@ def _creation_records(
     ]
 
 
-def release_waiting(classic: ClassicGroup, context: OperationContext) -> None:
+def release_waiting(context: GroupContext, classic: ClassicGroup) -> None:
     """The group is no longer what its members wait for: they join again and find what it has become."""
     for member in classic.members.values():
         joining = classic.take_joining(member)
         if joining is not None:
             context.result.reply(joining, join_error(member.member_id, RebalanceInProgress()))
-    fail_waiting_syncs(classic, context, RebalanceInProgress())
-    context.cancel_join_timer(classic)
-    context.cancel_sync_timer(classic)
+    fail_waiting_syncs(context, classic, RebalanceInProgress())
+    cancel_join_timer(context, classic)
+    cancel_sync_timer(context, classic)
 
 
 # From consumer to classic
 
 
-def may_downgrade(staying: Mapping[str, ConsumerMember], context: OperationContext) -> bool:
+def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerMember]) -> bool:
     """Nobody is left who speaks the consumer protocol, and somebody who speaks the classic one."""
     return (
         bool(staying)
@@ -166,9 +168,9 @@ def may_downgrade(staying: Mapping[str, ConsumerMember], context: OperationConte
 
 
 def downgrade(
+    context: GroupContext,
     group: ConsumerGroup,
     staying: Mapping[str, ConsumerMember],
-    context: OperationContext,
     *,
     leaving: Collection[ConsumerMember] = (),
     must_rebalance: bool = True,
@@ -191,10 +193,10 @@ def downgrade(
         group_metadata_record(classic, assignments),
     ]
     for member in staying.values():
-        restart_session(group.group_id, member, context)
+        restart_session(context, group, member)
     if must_rebalance:
         timer = GroupTimer(TimerKind.DOWNGRADE, group.group_id)
-        context.result.start_timer(timer, context.now.monotonic_ms)
+        context.start_timer(timer, 0)
     _LOG.info("group %s speaks the classic protocol from now on", group.group_id)
 
 

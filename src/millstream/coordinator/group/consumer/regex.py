@@ -25,8 +25,10 @@ from millstream.coordinator.group.consumer.records import (
     regex_record,
     regex_tombstone,
 )
-from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import InvalidRegularExpression
 from millstream.metadata.client_pattern import check_pattern
 
@@ -38,7 +40,7 @@ _SHOWN_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TopicsToMatch:
-    """Which of `topics` do the expressions of the group mean? Told to the edge; the answer is `take_matches`."""
+    """Notice to the edge: which of `topics` do the expressions of the group match? The answer is `TopicsMatched`."""
 
     group_id: str
     regexes: Mapping[str, str]
@@ -46,6 +48,15 @@ class TopicsToMatch:
     topics: tuple[str, ...]
     version: int
     """Offset of the metadata that the topics are from."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsMatched:
+    """The answer to a `TopicsToMatch`. Answered with None."""
+
+    asked: TopicsToMatch
+    matches: Mapping[str, frozenset[str]]
+    """Topics by expression."""
 
 
 class RegexChange(Enum):
@@ -57,7 +68,7 @@ class RegexChange(Enum):
 
 
 def change_regex(
-    group: ConsumerGroup, member: ConsumerMember, updated: ConsumerMember, context: OperationContext
+    context: GroupContext, group: ConsumerGroup, member: ConsumerMember, updated: ConsumerMember
 ) -> RegexChange:
     """The member's change of expression, and a refresh when it is time. Raises InvalidRegularExpression."""
     old, new = member.topic_regex, updated.topic_regex
@@ -73,9 +84,9 @@ def change_regex(
     if not new and not group.regex_subscribers:
         return change
     wanted = _wanted(group, old, new)
-    if wanted and _is_refresh_due(group, wanted, context, at_once=is_new):
+    if wanted and _is_refresh_due(context, group, wanted, at_once=is_new):
         timer = GroupTimer(TimerKind.REGEX, group.group_id)
-        context.result.start_timer(timer, context.now.monotonic_ms)
+        context.start_timer(timer, 0)
     return change
 
 
@@ -94,7 +105,7 @@ def regex_refusal(regex: str, reason: InvalidRegularExpression) -> InvalidRegula
     )
 
 
-def refresh(group: ConsumerGroup, context: OperationContext) -> None:
+def refresh(context: GroupContext, group: ConsumerGroup) -> None:
     """Has all expressions of the group matched."""
     if group.regex_subscribers and not group.is_matching:
         group.is_matching = True
@@ -106,11 +117,18 @@ def refresh(group: ConsumerGroup, context: OperationContext) -> None:
         )
 
 
-def take_matches(
+def take_matches(context: GroupContext, request: TopicsMatched) -> CoordinatorResult:
+    group = context.groups.find(request.asked.group_id)
+    if isinstance(group, ConsumerGroup):
+        _resolve(context, group, request.asked, request.matches)
+    return context.reply(None)
+
+
+def _resolve(
+    context: GroupContext,
     group: ConsumerGroup,
     asked: TopicsToMatch,
     matches: Mapping[str, frozenset[str]],
-    context: OperationContext,
 ) -> None:
     """What the expressions mean for the group begins a new epoch. Those that nobody brings any more are left out."""
     group.is_matching = False
@@ -136,7 +154,7 @@ def take_matches(
 
 
 def forget_regexes(
-    group: ConsumerGroup, gone: Collection[ConsumerMember], context: OperationContext
+    context: GroupContext, group: ConsumerGroup, gone: Collection[ConsumerMember]
 ) -> Mapping[str, ResolvedRegex]:
     """Removes the expressions that only those had who are `gone`; gives the others."""
     leaving = Counter(member.topic_regex for member in gone if member.topic_regex)
@@ -156,7 +174,7 @@ def _wanted(group: ConsumerGroup, old: str, new: str) -> AbstractSet[str]:
 
 
 def _is_refresh_due(
-    group: ConsumerGroup, wanted: AbstractSet[str], context: OperationContext, *, at_once: bool
+    context: GroupContext, group: ConsumerGroup, wanted: AbstractSet[str], *, at_once: bool
 ) -> bool:
     if group.is_matching:
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from millstream.coordinator.group.consumer.group import (
     FIRST_EPOCH,
@@ -41,7 +41,7 @@ from millstream.protocol.generated.group_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 
-ConsumerKey: TypeAlias = (
+ConsumerGroupKey: TypeAlias = (
     ConsumerGroupMetadataKey
     | ConsumerGroupPartitionMetadataKey
     | ConsumerGroupMemberMetadataKey
@@ -51,10 +51,13 @@ ConsumerKey: TypeAlias = (
     | ConsumerGroupRegularExpressionKey
 )
 
+KEYS: Final = get_args(ConsumerGroupKey)
 _STATES: Final = {int(state): state for state in MemberState}
 
 
-def replay(groups: Groups, key: ConsumerKey, record: CoordinatorRecord) -> None:
+def replay(groups: Groups, record: CoordinatorRecord) -> None:
+    key = record.key
+    assert isinstance(key, ConsumerGroupKey), "a record of another kind of group"
     group = groups.find(key.group_id)
     if not isinstance(group, ConsumerGroup):
         if record.value is None:

@@ -12,7 +12,7 @@ from millstream.coordinator.group.consumer.records import (
     member_tombstones,
     target_record,
 )
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.errors import FencedInstanceId
 
 
@@ -26,7 +26,7 @@ def check_is_not_fenced(holder: ConsumerMember, member_id: str) -> None:
 
 
 def replace_static_member(
-    group: ConsumerGroup, holder: ConsumerMember, member_id: str, context: OperationContext
+    context: GroupContext, group: ConsumerGroup, holder: ConsumerMember, member_id: str
 ) -> ConsumerMember:
     """The process behind the place was restarted: the new one has what the old one had, and begins in no epoch.
 

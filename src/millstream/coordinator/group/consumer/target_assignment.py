@@ -21,7 +21,7 @@ from millstream.coordinator.group.consumer.group import (
 )
 from millstream.coordinator.group.consumer.member import ConsumerMember
 from millstream.coordinator.group.consumer.records import target_epoch_record, target_record
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 
@@ -30,7 +30,7 @@ ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = MappingProxyType(
 )
 
 
-def is_due(group: ConsumerGroup, context: OperationContext) -> bool:
+def is_due(context: GroupContext, group: ConsumerGroup) -> bool:
     """Assignments of one group keep their distance, so that members that come together share one."""
     interval_ms = context.config.consumer.assignment_interval_ms.of_group(
         context.image, group.group_id, "consumer.assignment.interval.ms"
@@ -40,14 +40,14 @@ def is_due(group: ConsumerGroup, context: OperationContext) -> bool:
 
 
 def assign(
+    context: GroupContext,
     group: ConsumerGroup,
     members: Mapping[str, ConsumerMember],
     epoch: int,
-    context: OperationContext,
 ) -> Mapping[str, Partitions]:
     """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
     topics = context.image.topics
-    assignor = _assignor(group, members, context)
+    assignor = _assignor(context, group, members)
     assigned = assignor.assign(
         AssignableGroup(
             {
@@ -72,7 +72,7 @@ def assign(
 
 
 def _assignor(
-    group: ConsumerGroup, members: Mapping[str, ConsumerMember], context: OperationContext
+    context: GroupContext, group: ConsumerGroup, members: Mapping[str, ConsumerMember]
 ) -> PartitionAssignor:
     name = group.assignor_wanted_by(members.values()) or context.config.consumer.assignors[0]
     return ASSIGNORS[name]

@@ -26,7 +26,7 @@ from millstream.coordinator.group.consumer.sessions import (
     await_revocation,
     stop_awaiting_revocation,
 )
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
 
@@ -59,34 +59,34 @@ class Change:
 
 
 def update_member(
+    context: GroupContext,
     group: ConsumerGroup,
     member: ConsumerMember,
     wanted: ConsumerMember,
     report: Report,
-    context: OperationContext,
 ) -> ConsumerMember:
     """`member` as it is, `wanted` with what it asks for; gives it as it will be. Raises what the request is refused with."""
-    change = change_subscription(group, member, wanted, context)
-    epoch = update_epoch(group, wanted, context, must_change=change.calls_for_assignment)
-    if epoch > group.assignment_epoch and target_assignment.is_due(group, context):
+    change = change_subscription(context, group, member, wanted)
+    epoch = update_epoch(context, group, wanted, must_change=change.calls_for_assignment)
+    if epoch > group.assignment_epoch and target_assignment.is_due(context, group):
         members = group.members_with(wanted)
-        target = target_assignment.assign(group, members, epoch, context)[wanted.member_id]
+        target = target_assignment.assign(context, group, members, epoch)[wanted.member_id]
     else:
         epoch, target = group.assignment_epoch, group.target_of(wanted)
-    return take_step(group, wanted, (epoch, target), report, context, changed=change.is_any)
+    return take_step(context, group, wanted, (epoch, target), report, changed=change.is_any)
 
 
 def change_subscription(
-    group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember, context: OperationContext
+    context: GroupContext, group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember
 ) -> Change:
     if wanted != member:
         context.result.records.append(member_record(group.group_id, wanted))
     of_names = wanted.topic_names != member.topic_names
-    return Change(of_names, change_regex(group, member, wanted, context))
+    return Change(of_names, change_regex(context, group, member, wanted))
 
 
 def update_epoch(
-    group: ConsumerGroup, wanted: ConsumerMember, context: OperationContext, *, must_change: bool
+    context: GroupContext, group: ConsumerGroup, wanted: ConsumerMember, *, must_change: bool
 ) -> int:
     """The group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
     if not must_change and group.checked_version == context.topics_version:
@@ -105,11 +105,11 @@ def update_epoch(
 
 
 def take_step(
+    context: GroupContext,
     group: ConsumerGroup,
     member: ConsumerMember,
     goal: tuple[int, Partitions],
     report: Report,
-    context: OperationContext,
     *,
     changed: bool,
 ) -> ConsumerMember:
@@ -123,7 +123,7 @@ def take_step(
         return member
     context.result.records.append(current_assignment_record(group.group_id, updated))
     if updated.state is MemberState.UNREVOKED_PARTITIONS and not updated.is_classic:
-        await_revocation(group.group_id, updated, context)
+        await_revocation(context, group, updated)
     else:
-        stop_awaiting_revocation(group.group_id, updated, context)
+        stop_awaiting_revocation(context, group, updated)
     return updated

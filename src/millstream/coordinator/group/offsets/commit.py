@@ -7,11 +7,11 @@ arrives here is to be stored. Works the same for groups that only store offsets 
 from __future__ import annotations
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.classic.sessions import restart_session
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import Committer, Group
-from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import Caller
+from millstream.coordinator.group.offsets.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
+from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
     GroupIdNotFound,
     IllegalGeneration,
@@ -32,21 +32,19 @@ _NO_RETENTION_TIME = -1
 _LATEST_TIMESTAMP = 2**63 - 1
 
 
-def commit_offsets(
-    groups: Groups, request: OffsetCommitRequest, caller: Caller, context: OperationContext
-) -> None:
+def commit_offsets(context: GroupContext, request: OffsetCommitRequest) -> CoordinatorResult:
     """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
-    group = groups.find(request.group_id)
+    group = context.groups.find(request.group_id)
     if group is not None:
-        group.check_may_commit(_committer(request, caller))
-        _keep_session(group, request.member_id, context)
+        group.check_may_commit(_committer(request, context.caller))
+        _keep_session(context, group, request.member_id)
     elif request.generation_id_or_member_epoch >= 0:
-        if caller.api_version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
+        if context.caller.api_version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound
         raise IllegalGeneration
-    expire_timestamp = _expire_timestamp(request, context)
-    topics = [_commit_topic(request, topic, expire_timestamp, context) for topic in request.topics]
-    context.result.reply(caller.token, OffsetCommitResponse(topics=topics))
+    expire_timestamp = _expire_timestamp(context, request)
+    topics = [_commit_topic(context, request, topic, expire_timestamp) for topic in request.topics]
+    return context.reply(OffsetCommitResponse(topics=topics))
 
 
 def _committer(request: OffsetCommitRequest, caller: Caller) -> Committer:
@@ -63,23 +61,23 @@ def _committer(request: OffsetCommitRequest, caller: Caller) -> Committer:
     )
 
 
-def _keep_session(group: Group, member_id: str, context: OperationContext) -> None:
+def _keep_session(context: GroupContext, group: Group, member_id: str) -> None:
     """A commit shows that a classic member is alive, as a heartbeat does."""
     if isinstance(group, ClassicGroup) and member_id in group.members:
-        context.restart_session(group, group.members[member_id])
+        restart_session(context, group, group.members[member_id])
 
 
-def _expire_timestamp(request: OffsetCommitRequest, context: OperationContext) -> int:
+def _expire_timestamp(context: GroupContext, request: OffsetCommitRequest) -> int:
     if request.retention_time_ms == _NO_RETENTION_TIME:
         return NO_EXPIRY_TIMESTAMP
     return min(context.now.wall_ms + request.retention_time_ms, _LATEST_TIMESTAMP)
 
 
 def _commit_topic(
+    context: GroupContext,
     request: OffsetCommitRequest,
     topic: OffsetCommitRequestTopic,
     expire_timestamp: int,
-    context: OperationContext,
 ) -> OffsetCommitResponseTopic:
     partitions = []
     for partition in topic.partitions:

@@ -1,15 +1,12 @@
-"""DeleteGroups, OffsetDelete, and the offsets of partitions that are deleted: everything that removes without waiting for age."""
+"""OffsetDelete, and the offsets of topics that are deleted: everything that removes offsets without waiting for age."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from millstream.coordinator.group.classic.records import offset_commit_tombstone
-from millstream.coordinator.group.context import OperationContext
-from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.offsets.store import OffsetStore
-from millstream.errors import GroupSubscribedToTopic, InvalidGroupId, KafkaError
-from millstream.protocol.generated.delete_groups import DeletableGroupResult
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.offsets.records import offset_commit_tombstone
+from millstream.coordinator.group.requests import TopicsDeleted
+from millstream.coordinator.result import CoordinatorResult
+from millstream.errors import GroupSubscribedToTopic, InvalidGroupId
 from millstream.protocol.generated.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -18,39 +15,11 @@ from millstream.protocol.generated.offset_delete import (
 )
 
 
-def delete_groups(
-    groups: Groups, offsets: OffsetStore, group_ids: Collection[str], context: OperationContext
-) -> list[DeletableGroupResult]:
-    """Each group has its own error; a name given twice is deleted once."""
-    return [
-        DeletableGroupResult(
-            group_id=group_id, error_code=_delete(groups, offsets, group_id, context)
-        )
-        for group_id in dict.fromkeys(group_ids)
-    ]
-
-
-def _delete(groups: Groups, offsets: OffsetStore, group_id: str, context: OperationContext) -> int:
-    """Gives the error code. Tombstones of the offsets come first: what follows a tombstone of the group would revive it."""
-    try:
-        group = groups.get(group_id)
-        group.check_may_delete()
-    except KafkaError as error:
-        return error.code
-    places = [(topic, p) for topic, ps in offsets.of_group(group_id).items() for p in ps]
-    places += [place for place in offsets.open_in_group(group_id) if place not in set(places)]
-    context.result.records += [offset_commit_tombstone(group_id, *place) for place in places]
-    context.result.records += group.tombstones()
-    return 0
-
-
-def delete_offsets(
-    groups: Groups, offsets: OffsetStore, request: OffsetDeleteRequest, context: OperationContext
-) -> OffsetDeleteResponse:
+def delete_offsets(context: GroupContext, request: OffsetDeleteRequest) -> CoordinatorResult:
     """Raises what the whole request is refused with. Topics that members read are refused one by one."""
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.get(request.group_id)
+    group = context.groups.get(request.group_id)
     group.check_may_delete_offsets()
     in_use = group.subscribed_topics()
     topics = []
@@ -61,19 +30,20 @@ def delete_offsets(
             context.result.records += [
                 offset_commit_tombstone(request.group_id, *place)
                 for place in places
-                if offsets.find(request.group_id, *place) is not None
-                or offsets.is_unstable(request.group_id, *place)
+                if context.offsets.find(request.group_id, *place) is not None
+                or context.offsets.is_unstable(request.group_id, *place)
             ]
         answers = [OffsetDeleteResponsePartition(partition, code) for _, partition in places]
         topics.append(OffsetDeleteResponseTopic(topic.name, answers))
-    return OffsetDeleteResponse(topics=topics)
+    return context.reply(OffsetDeleteResponse(topics=topics))
 
 
-def forget_topics(offsets: OffsetStore, topics: Collection[str], context: OperationContext) -> None:
+def forget_topics(context: GroupContext, request: TopicsDeleted) -> CoordinatorResult:
     """The topics were deleted: offsets in them mean nothing any more."""
-    for group_id in offsets.group_ids():
-        for topic, partitions in offsets.of_group(group_id).items():
-            if topic in topics:
+    for group_id in context.offsets.group_ids():
+        for topic, partitions in context.offsets.of_group(group_id).items():
+            if topic in request.names:
                 context.result.records += [
                     offset_commit_tombstone(group_id, topic, partition) for partition in partitions
                 ]
+    return context.reply(None)

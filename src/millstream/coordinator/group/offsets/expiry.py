@@ -8,27 +8,42 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.coordinator.group.classic.records import (
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.group import BaseTimestamp, Group
+from millstream.coordinator.group.offsets.records import (
     NO_EXPIRY_TIMESTAMP,
     offset_commit_tombstone,
 )
-from millstream.coordinator.group.context import OperationContext
-from millstream.coordinator.group.group import BaseTimestamp, Group
-from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.offsets.store import OffsetStore, StoredOffset
+from millstream.coordinator.group.offsets.store import StoredOffset
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 TOMBSTONES_MAX: Final = 1_000
+_PAUSE_MS: Final = 100
+"""Between two batches of tombstones."""
 
 
-def expire_offsets(groups: Groups, offsets: OffsetStore, context: OperationContext) -> bool:
+def start_timer(context: GroupContext) -> None:
+    delay_ms = context.config.offsets_retention_check_interval_ms
+    context.start_timer(GroupTimer(TimerKind.OFFSET_EXPIRY), delay_ms)
+
+
+def expire_offsets(context: GroupContext, timer: GroupTimer) -> None:
+    """The timer has fired: expires what is due, in batches, and looks again later."""
+    if _expire_batch(context):
+        start_timer(context)
+    else:
+        context.start_timer(timer, _PAUSE_MS)
+
+
+def _expire_batch(context: GroupContext) -> bool:
     """False when there was more to do than one batch should hold: run it again."""
     records = context.result.records
-    for group in groups:
-        expired, holds_more = _expired(group, offsets, context)
+    for group in context.groups:
+        expired, holds_more = _expired(context, group)
         room = TOMBSTONES_MAX - len(records)
         records += [offset_commit_tombstone(group.group_id, *place) for place in expired[:room]]
         holds_more = holds_more or len(expired) > room
-        is_needed = holds_more or offsets.has_open_transactions(group.group_id)
+        is_needed = holds_more or context.offsets.has_open_transactions(group.group_id)
         if group.is_unused and not is_needed:
             records += group.tombstones()
         if len(records) >= TOMBSTONES_MAX:
@@ -36,11 +51,9 @@ def expire_offsets(groups: Groups, offsets: OffsetStore, context: OperationConte
     return True
 
 
-def _expired(
-    group: Group, offsets: OffsetStore, context: OperationContext
-) -> tuple[list[tuple[str, int]], bool]:
+def _expired(context: GroupContext, group: Group) -> tuple[list[tuple[str, int]], bool]:
     """The places to clear, and whether the group keeps others."""
-    stored = offsets.of_group(group.group_id)
+    stored = context.offsets.of_group(group.group_id)
     base_timestamp = group.offset_base_timestamp()
     if base_timestamp is None:
         return [], bool(stored)
@@ -50,15 +63,13 @@ def _expired(
         for topic, partitions in stored.items()
         if topic not in in_use
         for partition, offset in partitions.items()
-        if _is_expired(offset, base_timestamp, context)
-        and not offsets.is_unstable(group.group_id, topic, partition)
+        if _is_expired(context, offset, base_timestamp)
+        and not context.offsets.is_unstable(group.group_id, topic, partition)
     ]
     return expired, len(expired) < sum(map(len, stored.values()))
 
 
-def _is_expired(
-    stored: StoredOffset, base_timestamp: BaseTimestamp, context: OperationContext
-) -> bool:
+def _is_expired(context: GroupContext, stored: StoredOffset, base_timestamp: BaseTimestamp) -> bool:
     if stored.value.expire_timestamp != NO_EXPIRY_TIMESTAMP:
         return context.now.wall_ms >= stored.value.expire_timestamp
     return context.now.wall_ms - base_timestamp(stored) >= context.config.offsets_retention_ms

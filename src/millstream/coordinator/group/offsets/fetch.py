@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound, UnstableOffsetCommit
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
@@ -22,8 +25,16 @@ from millstream.protocol.generated.offset_fetch import (
 NO_OFFSET: Final = -1
 
 
-def fetch_offsets(
-    groups: Groups, offsets: OffsetStore, request: OffsetFetchRequestGroup, *, require_stable: bool
+def fetch_offsets(context: GroupContext, request: OffsetFetchRequest) -> CoordinatorResult:
+    """Every group of the request belongs to this shard."""
+    groups = [
+        _fetch(context, group, require_stable=request.require_stable) for group in request.groups
+    ]
+    return context.reply(OffsetFetchResponse(groups=groups))
+
+
+def _fetch(
+    context: GroupContext, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
     """Topics of None asks for all of them. `require_stable`: an offset an open transaction may change is an error instead.
 
@@ -32,18 +43,20 @@ def fetch_offsets(
     response = OffsetFetchResponseGroup(group_id=request.group_id)
     group_id = request.group_id
     try:
-        groups.get(group_id).check_may_fetch_offsets(request.member_id, request.member_epoch)
+        context.groups.get(group_id).check_may_fetch_offsets(
+            request.member_id, request.member_epoch
+        )
     except GroupIdNotFound:
         asked = request.topics or []
         response.topics = [
             _topic(t.name, t.topic_id, [_nothing(p) for p in t.partition_indexes]) for t in asked
         ]
         return response
-    finder = _Finder(offsets, group_id, require_stable=require_stable)
+    finder = _Finder(context.offsets, group_id, require_stable=require_stable)
     if request.topics is None:
         response.topics = [
             _topic(topic, ZERO_UUID, (finder.find(topic, p, ZERO_UUID) for p in sorted(partitions)))
-            for topic, partitions in _all_topics(offsets, group_id).items()
+            for topic, partitions in _all_topics(context.offsets, group_id).items()
         ]
     else:
         response.topics = [

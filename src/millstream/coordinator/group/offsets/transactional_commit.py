@@ -6,11 +6,11 @@ business; whether the transaction is open, the caller's.
 
 from __future__ import annotations
 
-from millstream.coordinator.group.classic.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import Committer
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.result import Caller
+from millstream.coordinator.group.offsets.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
+from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import IllegalGeneration, OffsetMetadataTooLarge, StaleMemberEpoch
 from millstream.model import ProducerId
 from millstream.protocol.generated.group_records import OffsetCommitValue
@@ -24,18 +24,18 @@ from millstream.protocol.generated.txn_offset_commit import (
 
 
 def commit_transactional_offsets(
-    groups: Groups, request: TxnOffsetCommitRequest, caller: Caller, context: OperationContext
-) -> None:
+    context: GroupContext, request: TxnOffsetCommitRequest
+) -> CoordinatorResult:
     """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
-    _check_may_commit(groups, request, caller)
+    _check_may_commit(context.groups, request, context.caller)
     topics = [
         TxnOffsetCommitResponseTopic(
             topic.name,
-            [_commit_partition(request, topic.name, each, context) for each in topic.partitions],
+            [_commit_partition(context, request, topic.name, each) for each in topic.partitions],
         )
         for topic in request.topics
     ]
-    context.result.reply(caller.token, TxnOffsetCommitResponse(topics=topics))
+    return context.reply(TxnOffsetCommitResponse(topics=topics))
 
 
 def _check_may_commit(groups: Groups, request: TxnOffsetCommitRequest, caller: Caller) -> None:
@@ -59,10 +59,10 @@ def _check_may_commit(groups: Groups, request: TxnOffsetCommitRequest, caller: C
 
 
 def _commit_partition(
+    context: GroupContext,
     request: TxnOffsetCommitRequest,
     topic: str,
     partition: TxnOffsetCommitRequestPartition,
-    context: OperationContext,
 ) -> TxnOffsetCommitResponsePartition:
     index, metadata = partition.partition_index, partition.committed_metadata or ""
     if len(metadata) > context.config.offset_metadata_max_bytes:

@@ -9,25 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share import target_assignment
 from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
 from millstream.coordinator.group.share.initialization import Initialization, begin_initialization
 from millstream.coordinator.group.share.member import JOINING_EPOCH, LEAVING_EPOCH, ShareMember
 from millstream.coordinator.group.share.records import epoch_record, member_record
-from millstream.coordinator.group.share.removal import remove_member, restart_session
+from millstream.coordinator.group.share.removal import remove_member
+from millstream.coordinator.group.share.sessions import heartbeat_interval_ms, restart_session
 from millstream.coordinator.group.share.state_partitions import of_topics, without
 from millstream.coordinator.group.topic_hash import topics_hash
-from millstream.coordinator.result import Caller
+from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
     FencedMemberEpoch,
     GroupIdNotFound,
     GroupMaxSizeReached,
-    InvalidRequest,
     UnknownMemberId,
 )
 from millstream.protocol.generated.share_group_heartbeat import (
@@ -37,8 +36,6 @@ from millstream.protocol.generated.share_group_heartbeat import (
     TopicPartitions,
 )
 
-_HEARTBEAT_INTERVAL: Final = "share.heartbeat.interval.ms"
-
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatOutcome:
@@ -47,69 +44,49 @@ class HeartbeatOutcome:
     """What the share coordinator has to be asked for before the response leaves."""
 
 
-def check_request(request: ShareGroupHeartbeatRequest) -> None:
-    """Raises InvalidRequest for what no group could accept."""
-    for text, name in (
-        (request.member_id, "MemberId"),
-        (request.group_id, "GroupId"),
-        (request.rack_id, "RackId"),
-    ):
-        if text is not None and not text.strip():
-            raise InvalidRequest(f"{name} can't be empty.")
-    if request.member_epoch == JOINING_EPOCH and not request.subscribed_topic_names:
-        raise InvalidRequest("SubscribedTopicNames must be set in first request.")
-    if request.member_epoch < LEAVING_EPOCH:
-        raise InvalidRequest("MemberEpoch is invalid.")
-
-
-def heartbeat(
-    groups: Groups, request: ShareGroupHeartbeatRequest, caller: Caller, context: OperationContext
-) -> None:
-    """Raises what the request is refused with."""
-    check_request(request)
+def heartbeat(context: GroupContext, request: ShareGroupHeartbeatRequest) -> CoordinatorResult:
+    """Replies with a HeartbeatOutcome. The request has passed `request_check`; raises what its group refuses it with."""
     if request.member_epoch == LEAVING_EPOCH:
-        outcome = HeartbeatOutcome(_leave(groups, request, context))
+        outcome = HeartbeatOutcome(_leave(context, request))
     else:
-        outcome = _stay(groups, request, caller, context)
-    context.result.reply(caller.token, outcome)
+        outcome = _stay(context, request)
+    return context.reply(outcome)
 
 
 def _leave(
-    groups: Groups, request: ShareGroupHeartbeatRequest, context: OperationContext
+    context: GroupContext, request: ShareGroupHeartbeatRequest
 ) -> ShareGroupHeartbeatResponse:
-    group = existing_group(groups, request.group_id)
-    remove_member(group, group.member(request.member_id), context, "left")
+    group = existing_group(context.groups, request.group_id)
+    remove_member(context, group, group.member(request.member_id), "left")
     return ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVING_EPOCH)
 
 
-def _stay(
-    groups: Groups, request: ShareGroupHeartbeatRequest, caller: Caller, context: OperationContext
-) -> HeartbeatOutcome:
+def _stay(context: GroupContext, request: ShareGroupHeartbeatRequest) -> HeartbeatOutcome:
     is_joining = request.member_epoch == JOINING_EPOCH
     group = (
-        group_to_change(groups, request.group_id)
+        group_to_change(context.groups, request.group_id)
         if is_joining
-        else existing_group(groups, request.group_id)
+        else existing_group(context.groups, request.group_id)
     )
-    _check_has_room(group, request.member_id, context)
+    _check_has_room(context, group, request.member_id)
     member = _member(group, request)
-    wanted = _as_asked(member, request, caller)
+    wanted = _as_asked(member, request, context.caller)
     members = group.members_with(wanted)
     if wanted != group.members.get(wanted.member_id):
         context.result.records.append(member_record(group.group_id, wanted))
-    epoch = _group_epoch(group, members, wanted.topic_names != member.topic_names, context)
-    updated = _reconciled(group, wanted, members, epoch, context)
-    restart_session(group.group_id, updated.member_id, context)
+    epoch = _group_epoch(context, group, members, wanted.topic_names != member.topic_names)
+    updated = _reconciled(context, group, wanted, members, epoch)
+    restart_session(context, group, updated)
     must_know = is_joining or request.subscribed_topic_names is not None
     response = ShareGroupHeartbeatResponse(
         member_id=updated.member_id,
         member_epoch=updated.member_epoch,
-        heartbeat_interval_ms=_heartbeat_interval_ms(group.group_id, context),
+        heartbeat_interval_ms=heartbeat_interval_ms(context, group),
         assignment=_assignment(updated.assigned)
         if must_know or updated.assigned != member.assigned
         else None,
     )
-    to_initialize = begin_initialization(group, topics_read_by(members), epoch, context)
+    to_initialize = begin_initialization(context, group, topics_read_by(members), epoch)
     return HeartbeatOutcome(response, to_initialize)
 
 
@@ -133,7 +110,7 @@ def group_to_change(groups: Groups, group_id: str) -> ShareGroup:
     )
 
 
-def _check_has_room(group: ShareGroup, member_id: str, context: OperationContext) -> None:
+def _check_has_room(context: GroupContext, group: ShareGroup, member_id: str) -> None:
     size_max = context.config.share.max_size
     if len(group.members) >= size_max and member_id not in group.members:
         raise GroupMaxSizeReached(
@@ -181,15 +158,15 @@ def _as_asked(
 
 
 def _group_epoch(
+    context: GroupContext,
     group: ShareGroup,
     members: Mapping[str, ShareMember],
     subscription_changed: bool,
-    context: OperationContext,
 ) -> int:
     """A new one when what the group reads has changed since the last assignment was made for it."""
     is_stale = subscription_changed
     if group.epoch <= group.assignment_epoch:
-        is_stale = is_stale or _is_assignment_pending(group, members, context)
+        is_stale = is_stale or _is_assignment_pending(context, group, members)
     if not is_stale and group.checked_version == context.topics_version:
         return group.epoch
     group.checked_version = context.topics_version
@@ -201,7 +178,7 @@ def _group_epoch(
 
 
 def _is_assignment_pending(
-    group: ShareGroup, members: Mapping[str, ShareMember], context: OperationContext
+    context: GroupContext, group: ShareGroup, members: Mapping[str, ShareMember]
 ) -> bool:
     """Partitions have been initialised since that nobody has been given."""
     topics = context.image.topics
@@ -212,27 +189,21 @@ def _is_assignment_pending(
 
 
 def _reconciled(
+    context: GroupContext,
     group: ShareGroup,
     member: ShareMember,
     members: Mapping[str, ShareMember],
     epoch: int,
-    context: OperationContext,
 ) -> ShareMember:
     target_epoch = group.assignment_epoch
     target = group.targets.get(member.member_id, {})
-    if epoch > target_epoch and target_assignment.is_due(group, context):
-        target = target_assignment.assign(group, members, epoch, context)[member.member_id]
+    if epoch > target_epoch and target_assignment.is_due(context, group):
+        target = target_assignment.assign(context, group, members, epoch)[member.member_id]
         target_epoch = epoch
-    return target_assignment.brought_to(group, member, target, target_epoch, context)
+    return target_assignment.brought_to(context, group, member, target, target_epoch)
 
 
 def _assignment(partitions: Partitions) -> Assignment:
     return Assignment(
         [TopicPartitions(topic_id, sorted(numbers)) for topic_id, numbers in partitions.items()]
-    )
-
-
-def _heartbeat_interval_ms(group_id: str, context: OperationContext) -> int:
-    return context.config.share.heartbeat_interval_ms.of_group(
-        context.image, group_id, _HEARTBEAT_INTERVAL
     )

@@ -10,10 +10,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.requests import TopicsChanged
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.records import state_partitions_record
+from millstream.coordinator.group.share.requests import (
+    InitializedPartitions,
+    PartitionsInitialized,
+    PartitionsNotInitialized,
+)
 from millstream.coordinator.group.share.state_partitions import StatePartitions, union, without
+from millstream.coordinator.result import CoordinatorResult
 from millstream.model import Uuid
 
 
@@ -29,11 +36,11 @@ class Initialization:
 
 
 def begin_initialization(
-    group: ShareGroup, topic_names: Collection[str], group_epoch: int, context: OperationContext
+    context: GroupContext, group: ShareGroup, topic_names: Collection[str], group_epoch: int
 ) -> Initialization | None:
     """Partitions that are read and have no state. Those asked for a moment ago are left to whoever asked."""
     now_ms = context.now.monotonic_ms
-    missing = without(_partitions_of(topic_names, context), group.state_partitions.initialized)
+    missing = without(_partitions_of(context, topic_names), group.state_partitions.initialized)
     asked_since_ms = now_ms - context.config.share.initialize_retry_interval_ms
     asked = {
         topic_id: partitions
@@ -44,45 +51,61 @@ def begin_initialization(
     if not missing:
         return None
     group.asked_to_initialize_ms.update(dict.fromkeys(missing, now_ms))
-    write_state_partitions(group, group.state_partitions.with_initializing(missing), context)
+    write_state_partitions(context, group, group.state_partitions.with_initializing(missing))
     return Initialization(group.group_id, group_epoch, missing)
 
 
 def finish_initialization(
-    group: ShareGroup, partitions: Partitions, context: OperationContext
-) -> None:
+    context: GroupContext, request: PartitionsInitialized
+) -> CoordinatorResult:
     """The share coordinator has them: they can be assigned with the next heartbeat."""
-    _forget_asking(group, partitions)
-    write_state_partitions(group, group.state_partitions.with_initialized(partitions), context)
+    group = context.groups.find(request.group_id)
+    if isinstance(group, ShareGroup):
+        _forget_asking(group, request.partitions)
+        state = group.state_partitions.with_initialized(request.partitions)
+        write_state_partitions(context, group, state)
+    return context.reply(None)
 
 
 def abandon_initialization(
-    group: ShareGroup, partitions: Partitions, context: OperationContext
-) -> None:
+    context: GroupContext, request: PartitionsNotInitialized
+) -> CoordinatorResult:
     """The share coordinator has refused: the next heartbeat asks again."""
-    _forget_asking(group, partitions)
-    if group.state_partitions.initializing:
-        write_state_partitions(
-            group, group.state_partitions.without_initializing(partitions), context
-        )
+    group = context.groups.find(request.group_id)
+    if isinstance(group, ShareGroup):
+        _forget_asking(group, request.partitions)
+        if group.state_partitions.initializing:
+            state = group.state_partitions.without_initializing(request.partitions)
+            write_state_partitions(context, group, state)
+    return context.reply(None)
 
 
-def forget_deleted_topics(group: ShareGroup, context: OperationContext) -> None:
+def list_initialized(context: GroupContext, request: InitializedPartitions) -> CoordinatorResult:
+    """Replies with `Partitions`."""
+    group = context.groups.find(request.group_id)
+    known = group.state_partitions.initialized if isinstance(group, ShareGroup) else {}
+    return context.reply(known)
+
+
+def forget_deleted_topics(context: GroupContext, request: TopicsChanged) -> CoordinatorResult:
     """Topics that are gone take their share state with them: the share coordinator learns of it by itself."""
-    gone = group.state_partitions.topic_ids() - context.image.topics.by_id.keys()
-    if gone:
-        write_state_partitions(group, group.state_partitions.without_topics(gone), context)
+    del request
+    for group in context.groups.of_kind(ShareGroup):
+        gone = group.state_partitions.topic_ids() - context.image.topics.by_id.keys()
+        if gone:
+            write_state_partitions(context, group, group.state_partitions.without_topics(gone))
+    return context.reply(None)
 
 
 def write_state_partitions(
-    group: ShareGroup, state: StatePartitions, context: OperationContext
+    context: GroupContext, group: ShareGroup, state: StatePartitions
 ) -> None:
     context.result.records.append(
         state_partitions_record(group.group_id, state, context.image.topics.by_id)
     )
 
 
-def all_with_state(group: ShareGroup, context: OperationContext) -> Partitions:
+def all_with_state(context: GroupContext, group: ShareGroup) -> Partitions:
     """What the share coordinator may know of the group, half-done deletions included."""
     state = group.state_partitions
     known = union(state.initialized, state.initializing)
@@ -95,7 +118,7 @@ def all_with_state(group: ShareGroup, context: OperationContext) -> Partitions:
     return union(known, deleting)
 
 
-def _partitions_of(topic_names: Collection[str], context: OperationContext) -> Partitions:
+def _partitions_of(context: GroupContext, topic_names: Collection[str]) -> Partitions:
     topics = context.image.topics.by_name
     read = (topics[name] for name in topic_names if name in topics)
     return {topic.topic_id: frozenset(range(len(topic.partitions))) for topic in read}

@@ -5,12 +5,10 @@ The offsets themselves are the share coordinator's. Each operation has two halve
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.context import OperationContext
-from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import existing_group, group_to_change
 from millstream.coordinator.group.share.initialization import (
@@ -18,7 +16,9 @@ from millstream.coordinator.group.share.initialization import (
     all_with_state,
     write_state_partitions,
 )
+from millstream.coordinator.group.share.requests import DeleteGroupState, OffsetsDeleted
 from millstream.coordinator.group.share.state_partitions import of_topics, union
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import NonEmptyGroup, UnknownTopicOrPartition
 from millstream.metadata.image import TopicImage
 from millstream.model import Uuid
@@ -56,10 +56,10 @@ class DeleteOutcome:
 
 
 def alter_offsets(
-    groups: Groups, request: AlterShareGroupOffsetsRequest, context: OperationContext
-) -> AlterOutcome:
-    """Raises GroupIdNotFound for a group of another kind, NonEmptyGroup. A group that does not exist is made."""
-    group = group_to_change(groups, request.group_id)
+    context: GroupContext, request: AlterShareGroupOffsetsRequest
+) -> CoordinatorResult:
+    """Replies with an AlterOutcome. Raises GroupIdNotFound for a group of another kind, NonEmptyGroup. A group that does not exist is made."""
+    group = group_to_change(context.groups, request.group_id)
     _check_is_empty(group)
     response = AlterShareGroupOffsetsResponse()
     start_offsets: dict[tuple[Uuid, int], int] = {}
@@ -73,13 +73,13 @@ def alter_offsets(
                 if 0 <= partition.partition_index < len(topic.partitions)
             )
     if not start_offsets:
-        return AlterOutcome(response, None)
+        return context.reply(AlterOutcome(response, None))
     partitions: Partitions = {}
     for topic_id, number in start_offsets:
         partitions = union(partitions, {topic_id: frozenset((number,))})
-    write_state_partitions(group, group.state_partitions.with_initializing(partitions), context)
+    write_state_partitions(context, group, group.state_partitions.with_initializing(partitions))
     to_initialize = Initialization(group.group_id, group.epoch, partitions, start_offsets)
-    return AlterOutcome(response, to_initialize)
+    return context.reply(AlterOutcome(response, to_initialize))
 
 
 def _altered(
@@ -98,10 +98,10 @@ def _altered(
 
 
 def begin_deletion_of_offsets(
-    groups: Groups, request: DeleteShareGroupOffsetsRequest, context: OperationContext
-) -> DeleteOutcome:
-    """Raises GroupIdNotFound, NonEmptyGroup. Partitions whose state is being deleted are not assigned any more."""
-    group = existing_group(groups, request.group_id)
+    context: GroupContext, request: DeleteShareGroupOffsetsRequest
+) -> CoordinatorResult:
+    """Replies with a DeleteOutcome. Raises GroupIdNotFound, NonEmptyGroup. Partitions whose state is being deleted are not assigned any more."""
+    group = existing_group(context.groups, request.group_id)
     _check_is_empty(group)
     state = group.state_partitions
     refused: list[DeleteShareGroupOffsetsResponseTopic] = []
@@ -125,29 +125,29 @@ def begin_deletion_of_offsets(
                 error_message=sentence,
             )
         )
-    partitions = of_topics(all_with_state(group, context), chosen)
-    write_state_partitions(group, state.with_deleting(chosen), context)
-    return DeleteOutcome(refused, Deletion(group.group_id, partitions))
+    partitions = of_topics(all_with_state(context, group), chosen)
+    write_state_partitions(context, group, state.with_deleting(chosen))
+    return context.reply(DeleteOutcome(refused, Deletion(group.group_id, partitions)))
 
 
-def finish_deletion_of_offsets(
-    groups: Groups, group_id: str, topic_ids: Collection[Uuid], context: OperationContext
-) -> None:
+def finish_deletion_of_offsets(context: GroupContext, request: OffsetsDeleted) -> CoordinatorResult:
     """The share coordinator has deleted them. Raises GroupIdNotFound."""
-    group = existing_group(groups, group_id)
-    write_state_partitions(group, group.state_partitions.without_topics(topic_ids), context)
+    group = existing_group(context.groups, request.group_id)
+    state = group.state_partitions.without_topics(request.topic_ids)
+    write_state_partitions(context, group, state)
+    return context.reply(None)
 
 
-def begin_deletion_of_group(groups: Groups, group_id: str, context: OperationContext) -> Deletion:
-    """All its state goes before the group does; other kinds of groups have none. Raises NonEmptyGroup."""
-    group = groups.find(group_id)
+def begin_deletion_of_group(context: GroupContext, request: DeleteGroupState) -> CoordinatorResult:
+    """Replies with a Deletion: all state of a share group goes before the group does. Raises NonEmptyGroup."""
+    group = context.groups.find(request.group_id)
     if not isinstance(group, ShareGroup):
-        return Deletion(group_id, {})
+        return context.reply(Deletion(request.group_id, {}))
     group.check_may_delete()
-    partitions = all_with_state(group, context)
+    partitions = all_with_state(context, group)
     if not group.state_partitions.is_empty():
-        write_state_partitions(group, group.state_partitions.with_deleting(partitions), context)
-    return Deletion(group_id, partitions)
+        write_state_partitions(context, group, group.state_partitions.with_deleting(partitions))
+    return context.reply(Deletion(request.group_id, partitions))
 
 
 def _check_is_empty(group: ShareGroup) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.groups import Groups
@@ -40,8 +40,13 @@ ShareGroupKey: TypeAlias = (
 )
 
 
-def replay(groups: Groups, key: ShareGroupKey, record: CoordinatorRecord) -> None:
+KEYS: Final = get_args(ShareGroupKey)
+
+
+def replay(groups: Groups, record: CoordinatorRecord) -> None:
     """A record about a group that is gone, or is of another kind by now, is one that its tombstones have made void."""
+    key = record.key
+    assert isinstance(key, ShareGroupKey), "a record of another kind of group"
     group = groups.find(key.group_id)
     if isinstance(group, ShareGroup):
         _replay(groups, group, record)

@@ -11,7 +11,7 @@ from millstream.coordinator.assignors.partition_assignor import (
     AssignableMember,
     Partitions,
 )
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareMember
 from millstream.coordinator.group.share.records import (
@@ -24,7 +24,7 @@ from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 
 
-def is_due(group: ShareGroup, context: OperationContext) -> bool:
+def is_due(context: GroupContext, group: ShareGroup) -> bool:
     """Assignments of one group keep their distance, so that members that come together share one."""
     interval_ms = context.config.share.assignment_interval_ms.of_group(
         context.image, group.group_id, "share.assignment.interval.ms"
@@ -34,7 +34,7 @@ def is_due(group: ShareGroup, context: OperationContext) -> bool:
 
 
 def assign(
-    group: ShareGroup, members: Mapping[str, ShareMember], epoch: int, context: OperationContext
+    context: GroupContext, group: ShareGroup, members: Mapping[str, ShareMember], epoch: int
 ) -> Mapping[str, Partitions]:
     """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
     topics = context.image.topics
@@ -60,11 +60,11 @@ def assign(
 
 
 def brought_to(
+    context: GroupContext,
     group: ShareGroup,
     member: ShareMember,
     target: Partitions,
     epoch: int,
-    context: OperationContext,
 ) -> ShareMember:
     """The member as it is told to be: the target of `epoch`, without topics that it does not read any more."""
     reconciled = replace(

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.coordinator.group.dynamic_config import Limited
-from millstream.metadata.image import MetadataImage
 
-NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
-"""As record 17 names it."""
 INT_MAX: Final = 2**31 - 1
 _SESSION_TIMEOUT: Final = Limited(45_000, 45_000, 60_000)
 _HEARTBEAT_INTERVAL: Final = Limited(5_000, 5_000, 15_000)
@@ -28,38 +25,3 @@ class StreamsGroupConfig:
     initial_rebalance_delay_ms: Limited = _INITIAL_REBALANCE_DELAY
     num_standby_replicas: Limited = _NUM_STANDBY_REPLICAS
     max_size: int = INT_MAX
-
-    def of_group(self, image: MetadataImage, group_id: str) -> StreamsGroupSettings:
-        def setting(limited: Limited, key: str) -> int:
-            return limited.of_group(image, group_id, key)
-
-        return StreamsGroupSettings(
-            session_timeout_ms=setting(self.session_timeout_ms, "streams.session.timeout.ms"),
-            heartbeat_interval_ms=setting(
-                self.heartbeat_interval_ms, "streams.heartbeat.interval.ms"
-            ),
-            assignment_interval_ms=setting(
-                self.assignment_interval_ms, "streams.assignment.interval.ms"
-            ),
-            initial_rebalance_delay_ms=setting(
-                self.initial_rebalance_delay_ms, "streams.initial.rebalance.delay.ms"
-            ),
-            num_standby_replicas=setting(self.num_standby_replicas, "streams.num.standby.replicas"),
-            max_size=self.max_size,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsGroupSettings:
-    """What holds for one group now."""
-
-    session_timeout_ms: int
-    heartbeat_interval_ms: int
-    assignment_interval_ms: int
-    initial_rebalance_delay_ms: int
-    num_standby_replicas: int
-    max_size: int
-
-    def assignment_configs(self) -> dict[str, str]:
-        """What an assignment rests on besides members and topics: a change of it is a reason for a new one."""
-        return {NUM_STANDBY_REPLICAS: str(self.num_standby_replicas)}

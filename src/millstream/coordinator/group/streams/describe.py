@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from millstream.coordinator.assignors.task import TaskId, Tasks
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams.configured_topology import (
     ConfiguredSubtopology,
@@ -15,6 +16,7 @@ from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsMember
 from millstream.coordinator.group.streams.records import by_subtopology
 from millstream.coordinator.group.streams.topology import StreamsTopology
+from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound
 from millstream.protocol.generated import streams_group_describe as wire
 from millstream.protocol.generated.group_records import (
@@ -23,7 +25,14 @@ from millstream.protocol.generated.group_records import (
 )
 
 
-def describe_group(groups: Groups, group_id: str) -> wire.DescribedGroup:
+def describe_groups(
+    context: GroupContext, request: wire.StreamsGroupDescribeRequest
+) -> CoordinatorResult:
+    described = [_described(context.groups, group_id) for group_id in request.group_ids]
+    return context.reply(wire.StreamsGroupDescribeResponse(groups=described))
+
+
+def _described(groups: Groups, group_id: str) -> wire.DescribedGroup:
     group = groups.find(group_id)
     if group is None:
         return _not_found(group_id, f"Group {group_id} not found.")

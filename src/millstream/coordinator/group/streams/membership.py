@@ -2,55 +2,84 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from millstream.coordinator.assignors.task import Tasks
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import GroupKind
-from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.streams.beat import Beat
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import Endpoint, MemberMetadata, StreamsMember
+from millstream.coordinator.group.streams.member import (
+    JOIN_EPOCH,
+    Endpoint,
+    MemberMetadata,
+    StreamsMember,
+)
+from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import FencedMemberEpoch, GroupIdNotFound, GroupMaxSizeReached
+from millstream.protocol.generated.streams_group_heartbeat import (
+    Status,
+    StreamsGroupHeartbeatRequest,
+)
 
 _NOT_GIVEN: Final = -1
 
 
-def joined_group(beat: Beat, groups: Groups) -> StreamsGroup:
+@dataclass(slots=True)
+class Heartbeat:
+    """One request of a member that joins or stays, and what it will be told besides its tasks."""
+
+    context: GroupContext
+    request: StreamsGroupHeartbeatRequest
+    owned: Tasks | None
+    """What the member says it holds; None when it says nothing new."""
+    statuses: list[Status] = field(default_factory=list)
+
+    @property
+    def is_join(self) -> bool:
+        return self.request.member_epoch == JOIN_EPOCH
+
+    def tell(self, code: StatusCode, detail: str) -> None:
+        """Not an error: the member is served, and learns what is in its way."""
+        self.statuses.append(Status(code, detail))
+
+
+def joined_group(heartbeat: Heartbeat) -> StreamsGroup:
     """The group to work on. One that is not among `groups` yet comes to be with its records.
 
     An empty classic group gives way: its offsets stay, as an application that changes its protocol expects.
     """
-    group_id = beat.request.group_id
-    existing = groups.find(group_id)
+    group_id = heartbeat.request.group_id
+    existing = heartbeat.context.groups.find(group_id)
     if isinstance(existing, StreamsGroup):
-        if beat.is_join and len(existing.members) >= beat.settings.max_size:
+        size_max = heartbeat.context.config.streams.max_size
+        if heartbeat.is_join and len(existing.members) >= size_max:
             raise GroupMaxSizeReached(
-                "The streams group has reached its maximum capacity of "
-                f"{beat.settings.max_size} members."
+                f"The streams group has reached its maximum capacity of {size_max} members."
             )
         return existing
-    if beat.is_join and existing is None:
+    if heartbeat.is_join and existing is None:
         return StreamsGroup(group_id)
     if existing is None:
         raise GroupIdNotFound(f"Streams group {group_id} not found.")
-    if beat.is_join and existing.kind is GroupKind.CLASSIC and existing.is_unused:
-        beat.context.result.records += existing.tombstones()
+    if heartbeat.is_join and existing.kind is GroupKind.CLASSIC and existing.is_unused:
+        heartbeat.context.result.records += existing.tombstones()
         return StreamsGroup(group_id)
     raise GroupIdNotFound(f"Group {group_id} is not a streams group.")
 
 
-def known_member(beat: Beat, group: StreamsGroup) -> StreamsMember:
-    member_id = beat.request.member_id
-    if beat.is_join:
+def known_member(heartbeat: Heartbeat, group: StreamsGroup) -> StreamsMember:
+    member_id = heartbeat.request.member_id
+    if heartbeat.is_join:
         return group.members.get(member_id) or StreamsMember(member_id)
     member = group.member(member_id)
-    _check_epoch(beat, member)
+    _check_epoch(heartbeat, member)
     return member
 
 
-def _check_epoch(beat: Beat, member: StreamsMember) -> None:
+def _check_epoch(heartbeat: Heartbeat, member: StreamsMember) -> None:
     """A member that missed the answer to its last heartbeat may be one epoch behind, if it holds nothing it should not."""
-    received, known, owned = beat.request.member_epoch, member.epoch, beat.owned
+    received, known, owned = heartbeat.request.member_epoch, member.epoch, heartbeat.owned
     is_behind_by_one_answer = (
         received == member.current.previous_epoch
         and owned is not None
@@ -64,9 +93,9 @@ def _check_epoch(beat: Beat, member: StreamsMember) -> None:
         )
 
 
-def updated_metadata(known: MemberMetadata, beat: Beat) -> MemberMetadata:
+def updated_metadata(known: MemberMetadata, heartbeat: Heartbeat) -> MemberMetadata:
     """What a heartbeat leaves out stays as it was."""
-    request, caller = beat.request, beat.caller
+    request, caller = heartbeat.request, heartbeat.context.caller
     updated = replace(known, client_id=caller.client_id, client_host=caller.client_host)
     if request.rack_id is not None:
         updated = replace(updated, rack_id=request.rack_id)

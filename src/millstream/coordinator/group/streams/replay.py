@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final, TypeAlias, get_args
+
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.group import StreamsGroup
@@ -23,13 +25,21 @@ from millstream.protocol.generated.group_records import (
     StreamsGroupTopologyValue,
 )
 
+StreamsGroupKey: TypeAlias = (
+    StreamsGroupMetadataKey
+    | StreamsGroupTopologyKey
+    | StreamsGroupMemberMetadataKey
+    | StreamsGroupTargetAssignmentMetadataKey
+    | StreamsGroupTargetAssignmentMemberKey
+    | StreamsGroupCurrentMemberAssignmentKey
+)
+
+KEYS: Final = get_args(StreamsGroupKey)
 _NO_EPOCH = -1
 
 
-def replay(groups: Groups, record: CoordinatorRecord) -> bool:
-    """False when the record is not one of a streams group.
-
-    A value makes the group if need be: an empty group of another kind gives way to it. A tombstone of what is not there is
+def replay(groups: Groups, record: CoordinatorRecord) -> None:
+    """A value makes the group if need be: an empty group of another kind gives way to it. A tombstone of what is not there is
     passed over: compaction may have taken what it deletes.
     """
     key = record.key
@@ -47,8 +57,7 @@ def replay(groups: Groups, record: CoordinatorRecord) -> bool:
         case StreamsGroupCurrentMemberAssignmentKey():
             _replay_current(groups, key, record.value)
         case _:
-            return False
-    return True
+            raise AssertionError("a record of another kind of group")
 
 
 def _existing(groups: Groups, group_id: str) -> StreamsGroup | None:

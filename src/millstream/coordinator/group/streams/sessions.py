@@ -1,36 +1,45 @@
-"""The timers of a streams group and its members. Owns how long each runs; what happens when one fires is `departure`."""
+"""The timers of a streams group and its members. Owns how long each runs; what happens when one fires is `expiry`."""
 
 from __future__ import annotations
 
-from millstream.coordinator.group.context import GroupTimer, OperationContext, TimerKind
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 
-def restart_session(
-    group_id: str, member_id: str, timeout_ms: int, context: OperationContext
-) -> None:
+def heartbeat_interval_ms(context: GroupContext, group: StreamsGroup) -> int:
+    limits = context.config.streams.heartbeat_interval_ms
+    return limits.of_group(context.image, group.group_id, "streams.heartbeat.interval.ms")
+
+
+def restart_session(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
     """The member is known to be alive now."""
-    _start(GroupTimer(TimerKind.SESSION, group_id, member_id), timeout_ms, context)
+    limits = context.config.streams.session_timeout_ms
+    timeout_ms = limits.of_group(context.image, group.group_id, "streams.session.timeout.ms")
+    context.start_timer(_timer(TimerKind.SESSION, group, member), timeout_ms)
 
 
-def await_revocation(group_id: str, member: StreamsMember, context: OperationContext) -> None:
+def await_revocation(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
     """It has been told to give tasks back, and has until then to say that it did."""
-    timer = GroupTimer(TimerKind.REBALANCE, group_id, member.member_id)
-    _start(timer, member.metadata.rebalance_timeout_ms, context)
+    timer = _timer(TimerKind.REBALANCE, group, member)
+    context.start_timer(timer, member.metadata.rebalance_timeout_ms)
 
 
-def stop_awaiting_revocation(group_id: str, member_id: str, context: OperationContext) -> None:
-    context.result.cancel_timer(GroupTimer(TimerKind.REBALANCE, group_id, member_id))
+def stop_awaiting_revocation(
+    context: GroupContext, group: StreamsGroup, member: StreamsMember
+) -> None:
+    context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
 
 
-def await_more_members(group_id: str, delay_ms: int, context: OperationContext) -> None:
-    _start(GroupTimer(TimerKind.INITIAL_REBALANCE, group_id), delay_ms, context)
+def await_more_members(context: GroupContext, group: StreamsGroup, delay_ms: int) -> None:
+    context.start_timer(GroupTimer(TimerKind.INITIAL_REBALANCE, group.group_id), delay_ms)
 
 
-def stop_all(group_id: str, member_id: str, context: OperationContext) -> None:
+def stop_all(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
     for kind in (TimerKind.SESSION, TimerKind.REBALANCE):
-        context.result.cancel_timer(GroupTimer(kind, group_id, member_id))
+        context.cancel_timer(_timer(kind, group, member))
 
 
-def _start(timer: GroupTimer, delay_ms: int, context: OperationContext) -> None:
-    context.result.start_timer(timer, context.now.monotonic_ms + delay_ms)
+def _timer(kind: TimerKind, group: StreamsGroup, member: StreamsMember) -> GroupTimer:
+    return GroupTimer(kind, group.group_id, member.member_id)

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.coordinator.assignors.sticky_task_assignor import TaskMember, assign_tasks
 from millstream.coordinator.assignors.task import Tasks
-from millstream.coordinator.group.context import OperationContext
+from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams import records
-from millstream.coordinator.group.streams.config import StreamsGroupSettings
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsMember
-from millstream.runtime import Instant
+from millstream.coordinator.group.timers import GroupTimer
+
+NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
+"""As record 17 names it."""
 
 
-def may_assign_again(group: StreamsGroup, settings: StreamsGroupSettings, now: Instant) -> bool:
-    """Assignments keep a distance from each other, so that members that come together are assigned together."""
-    return (
-        group.assignment_timestamp_ms == 0
-        or settings.assignment_interval_ms == 0
-        or now.wall_ms >= group.assignment_timestamp_ms + settings.assignment_interval_ms
+def is_due(context: GroupContext, group: StreamsGroup) -> bool:
+    """Assignments of one group keep their distance, so that members that come together share one."""
+    interval_ms = context.config.streams.assignment_interval_ms.of_group(
+        context.image, group.group_id, "streams.assignment.interval.ms"
     )
+    last_ms = group.assignment_timestamp_ms
+    return not last_ms or not interval_ms or context.now.wall_ms >= last_ms + interval_ms
+
+
+def num_standby_replicas(context: GroupContext, group: StreamsGroup) -> int:
+    return context.config.streams.num_standby_replicas.of_group(
+        context.image, group.group_id, "streams.num.standby.replicas"
+    )
+
+
+def configs_of(context: GroupContext, group: StreamsGroup) -> dict[str, str]:
+    """What an assignment rests on besides members and topics: a change of it is a reason for a new one."""
+    return {NUM_STANDBY_REPLICAS: str(num_standby_replicas(context, group))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +49,7 @@ class Plan:
     num_standby_replicas: int
 
 
-def assign(group: StreamsGroup, plan: Plan, context: OperationContext) -> Mapping[str, Tasks]:
+def assign(context: GroupContext, group: StreamsGroup, plan: Plan) -> Mapping[str, Tasks]:
     """Everyone's tasks; nobody has any while the topology cannot run."""
     if plan.topology.is_ready:
         specs = {
@@ -54,3 +68,18 @@ def assign(group: StreamsGroup, plan: Plan, context: OperationContext) -> Mappin
         records.target_assignment_metadata_record(group.group_id, plan.epoch, context.now.wall_ms)
     )
     return assignment
+
+
+def end_initial_delay(context: GroupContext, timer: GroupTimer) -> None:
+    """The first assignment of those who came during the delay. Members hear of it with their next heartbeat.
+
+    Without a configured topology (only one heartbeat came) that heartbeat assigns.
+    """
+    context.groups.awaiting_members.discard(timer.group_id)
+    group = context.groups.find(timer.group_id)
+    if not isinstance(group, StreamsGroup) or not group.members:
+        return
+    topology = group.configured_topology
+    if topology is not None and group.epoch > group.assignment_epoch and is_due(context, group):
+        standbys = int(group.last_assignment_configs.get(NUM_STANDBY_REPLICAS, "0"))
+        assign(context, group, Plan(group.epoch, group.members, topology, standbys))

@@ -80,7 +80,7 @@ def test_a_heartbeat_that_arrived_in_time_counts_although_the_broker_was_stopped
     (member,) = group.form()
     group.coordinator.pass_time(9_999)
     beat = group.coordinator.submit(
-        GroupShard.handle_heartbeat, HeartbeatRequest("group", 1, member), version=4
+        GroupShard.handle, HeartbeatRequest("group", 1, member), version=4
     )
     group.coordinator.stall(60_000)
     group.coordinator.settle()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from millstream.coordinator.group.classic.records import (
+from millstream.coordinator.group.offsets.records import (
     offset_commit_record,
     offset_commit_tombstone,
 )
-from millstream.coordinator.group.offsets.fetch import fetch_offsets
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorRecord
+from millstream.coordinator.result import NODE_ITSELF
 from millstream.model import Offset, ProducerId, Uuid
 from millstream.protocol.generated.group_records import OffsetCommitValue
-from millstream.protocol.generated.offset_fetch import OffsetFetchRequestGroup
+from millstream.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+)
+from millstream.runtime import Instant
 from tests.support.coordinators.classic_group import SimGroup
 
 UNSTABLE_OFFSET_COMMIT = 88
@@ -66,9 +71,13 @@ def transactional(
 
 
 def position(shard: GroupShard, *, require_stable: bool = False) -> tuple[int, int]:
-    request = OffsetFetchRequestGroup(group_id="group", topics=None)
-    response = fetch_offsets(shard.groups, shard.offsets, request, require_stable=require_stable)
-    (answer,) = response.topics[0].partitions
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id="group", topics=None)],
+        require_stable=require_stable,
+    )
+    (reply,) = shard.handle(request, NODE_ITSELF, Instant(0, 0)).replies
+    assert isinstance(reply.outcome, OffsetFetchResponse)
+    (answer,) = reply.outcome.groups[0].topics[0].partitions
     return answer.committed_offset, answer.error_code
 
 

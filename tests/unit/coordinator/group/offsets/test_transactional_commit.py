@@ -37,7 +37,7 @@ def commit(group: SimGroup, offset: int, *, metadata: str = "", **who: Any) -> i
         topics=[TxnOffsetCommitRequestTopic("t", [partition])],
         **who,
     )
-    token = group.coordinator.send(GroupShard.handle_txn_offset_commit, request, version=3)
+    token = group.coordinator.send(GroupShard.handle, request, version=3)
     return int(group.answer(token).topics[0].partitions[0].error_code)
 
 

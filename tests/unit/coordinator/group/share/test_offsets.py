@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.group.share.offsets import AlterOutcome, DeleteOutcome, Deletion
-from millstream.coordinator.group.share.operations import (
+from millstream.coordinator.group.share.requests import (
     DeleteGroupState,
     InitializedPartitions,
     OffsetsDeleted,

@@ -18,7 +18,7 @@ BuildGroup = Callable[..., SimStreamsGroup]
 
 def list_streams(group: SimStreamsGroup) -> list[tuple[str, str, str, str]]:
     request = ListGroupsRequest(types_filter=["streams"])
-    token = group.coordinator.send(GroupShard.handle_list_groups, request, version=5)
+    token = group.coordinator.send(GroupShard.handle, request, version=5)
     response = group.coordinator.outcomes[token]
     assert isinstance(response, ListGroupsResponse)
     return [(g.group_id, g.group_type, g.protocol_type, g.group_state) for g in response.groups]

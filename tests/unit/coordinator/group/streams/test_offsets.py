@@ -38,7 +38,7 @@ def commit(
             )
         ],
     )
-    token = group.coordinator.send(GroupShard.handle_offset_commit, request, version=version)
+    token = group.coordinator.send(GroupShard.handle, request, version=version)
     outcome = group.coordinator.outcomes[token]
     if isinstance(outcome, KafkaError):
         raise outcome

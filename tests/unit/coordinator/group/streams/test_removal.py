@@ -25,7 +25,7 @@ SESSION_TIMEOUT_MS = 45_000
 
 def delete(group: SimStreamsGroup) -> int:
     request = DeleteGroupsRequest(groups_names=[GROUP])
-    token = group.coordinator.send(GroupShard.handle_delete_groups, request, version=2)
+    token = group.coordinator.send(GroupShard.handle, request, version=2)
     response = group.coordinator.outcomes[token]
     assert isinstance(response, DeleteGroupsResponse)
     return response.results[0].error_code

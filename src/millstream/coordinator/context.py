@@ -1,0 +1,48 @@
+"""The context of one operation: what every kind of coordinator gives its handlers.
+
+An operation is a function of a context and a request that fills the context's result. It may move soft state; hard state changes when the
+records of the result are replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
+from millstream.errors import KafkaError
+from millstream.runtime import Instant
+
+
+@dataclass(slots=True)
+class OperationContext:
+    """Each coordinator adds what its own operations work with."""
+
+    caller: Caller
+    now: Instant
+    result: CoordinatorResult = field(default_factory=CoordinatorResult, init=False)
+
+    def reply(self, response: object) -> CoordinatorResult:
+        """The result, with `response` as the answer to this operation's request."""
+        self.result.reply(self.caller.token, response)
+        return self.result
+
+    def fail(self, error: KafkaError) -> CoordinatorResult:
+        """The result, with `error` as the answer. For refusals that change something; others are raised."""
+        self.result.fail(self.caller.token, error)
+        return self.result
+
+    def start_timer(self, key: TimerKey, delay_ms: int, *, unless_running: bool = False) -> None:
+        deadline_ms = self.now.monotonic_ms + delay_ms
+        self.result.start_timer(key, deadline_ms, unless_running=unless_running)
+
+    def cancel_timer(self, key: TimerKey) -> None:
+        self.result.cancel_timer(key)
+
+
+ContextT = TypeVar("ContextT", bound=OperationContext)
+_Request: TypeAlias = Any  # Any: the type that the operation stands under in its table
+Operation: TypeAlias = Callable[[ContextT, _Request], CoordinatorResult]
+Operations: TypeAlias = Mapping[type, Operation[ContextT]]
+"""By type of request. A KafkaError that an operation raises is the answer; nothing has changed then."""

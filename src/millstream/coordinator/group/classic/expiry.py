@@ -1,0 +1,44 @@
+"""What becomes of the members of a classic group when their time is up, and how their time begins when the group has been loaded."""
+
+from __future__ import annotations
+
+from millstream.coordinator.group.classic import rebalance
+from millstream.coordinator.group.classic.group import ClassicGroup
+from millstream.coordinator.group.classic.removal import remove_member
+from millstream.coordinator.group.classic.sessions import restart_session
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
+
+
+def resume(context: GroupContext, group: ClassicGroup) -> None:
+    """The group has been loaded: each member has a whole session to show itself."""
+    for member in group.members.values():
+        restart_session(context, group, member)
+    if len(group.members) > context.config.group_max_size:
+        rebalance.prepare_rebalance(context, group, "it has more members than are allowed")
+
+
+def expire(context: GroupContext, group: ClassicGroup, timer: GroupTimer) -> None:
+    """One of the timers of a classic group has fired."""
+    match timer.kind:
+        case TimerKind.SESSION:
+            _expire_session(context, group, timer.member_id)
+        case TimerKind.JOIN:
+            rebalance.expire_join(context, group)
+        case TimerKind.SYNC:
+            rebalance.expire_sync(context, group)
+        case TimerKind.DOWNGRADE:
+            rebalance.prepare_rebalance(context, group, "it was a consumer group until now")
+        case _:
+            pass
+
+
+def _expire_session(context: GroupContext, group: ClassicGroup, member_id: str) -> None:
+    """Of a member, or of an id handed out to a member that never joined."""
+    member = group.members.get(member_id)
+    if member_id in group.pending_members:
+        group.pending_members.remove(member_id)
+        rebalance.maybe_complete_join(context, group)
+    elif member is not None and not member.outlives_its_session:
+        remove_member(context, group, member)
+        rebalance.rebalance_or_complete_join(context, group, f"session of {member_id} expired")

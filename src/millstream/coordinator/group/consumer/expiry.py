@@ -1,0 +1,52 @@
+"""What becomes of the members of a consumer group when their time is up, and how their time begins when the group has been loaded."""
+
+from __future__ import annotations
+
+from millstream.coordinator.group.consumer import regex
+from millstream.coordinator.group.consumer.group import ConsumerGroup
+from millstream.coordinator.group.consumer.member import (
+    STATIC_LEAVING_EPOCH,
+    ConsumerMember,
+    MemberState,
+)
+from millstream.coordinator.group.consumer.removal import remove_members
+from millstream.coordinator.group.consumer.sessions import await_revocation, restart_session
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
+
+
+def resume(context: GroupContext, group: ConsumerGroup) -> None:
+    """The group has been loaded: each member has a whole session to show itself, and the time to revoke begins anew."""
+    for member in group.members.values():
+        restart_session(context, group, member)
+        if _still_owes(member) and not member.is_classic:
+            await_revocation(context, group, member)
+
+
+def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> None:
+    """One of the timers of the group has fired."""
+    if timer.kind is TimerKind.REGEX:
+        regex.refresh(context, group)
+        return
+    member = group.members.get(timer.member_id)
+    if member is None:
+        return
+    match timer.kind:
+        case TimerKind.SESSION:
+            remove_members(context, group, [member], "session expired")
+        case TimerKind.REBALANCE if _still_owes(member):
+            remove_members(context, group, [member], "did not revoke its partitions in time")
+        case TimerKind.JOIN:
+            remove_members(context, group, [member], "did not rejoin in time")
+        case TimerKind.SYNC:
+            remove_members(context, group, [member], "did not sync in time")
+        case _:
+            pass
+
+
+def _still_owes(member: ConsumerMember) -> bool:
+    """A static member that has left for a while owes nothing."""
+    return (
+        member.state is MemberState.UNREVOKED_PARTITIONS
+        and member.member_epoch != STATIC_LEAVING_EPOCH
+    )

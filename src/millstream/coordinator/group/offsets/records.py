@@ -1,0 +1,29 @@
+"""The records of committed offsets, as Kafka 4.3 writes them. Pure data: what to write, not when."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.protocol.generated.group_records import OffsetCommitKey, OffsetCommitValue
+
+OFFSET_COMMIT_VALUE_VERSION: Final = 4
+OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY: Final = 1
+"""The only version that can carry an expiry time (OffsetCommit v2-4 with a retention time)."""
+NO_EXPIRY_TIMESTAMP: Final = -1
+
+
+def offset_commit_record(
+    group_id: str, topic: str, partition: int, value: OffsetCommitValue
+) -> CoordinatorRecord:
+    expires = value.expire_timestamp != NO_EXPIRY_TIMESTAMP
+    version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_COMMIT_VALUE_VERSION
+    return CoordinatorRecord(offset_commit_key(group_id, topic, partition), value, version)
+
+
+def offset_commit_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
+    return CoordinatorRecord(offset_commit_key(group_id, topic, partition), None)
+
+
+def offset_commit_key(group_id: str, topic: str, partition: int) -> OffsetCommitKey:
+    return OffsetCommitKey(group=group_id, topic=topic, partition=partition)

@@ -1,0 +1,22 @@
+"""What becomes of the members of a share group when their time is up, and how their time begins when the group has been loaded."""
+
+from __future__ import annotations
+
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.share.group import ShareGroup
+from millstream.coordinator.group.share.removal import remove_member
+from millstream.coordinator.group.share.sessions import restart_session
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
+
+
+def resume(context: GroupContext, group: ShareGroup) -> None:
+    """The group has been loaded: each member has a whole session to show itself."""
+    for member in group.members.values():
+        restart_session(context, group, member)
+
+
+def expire(context: GroupContext, group: ShareGroup, timer: GroupTimer) -> None:
+    """One of the timers of the group has fired."""
+    member = group.members.get(timer.member_id)
+    if timer.kind is TimerKind.SESSION and member is not None:
+        remove_member(context, group, member, "session expired")

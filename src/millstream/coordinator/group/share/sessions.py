@@ -1,0 +1,28 @@
+"""The timers of the members of a share group. Owns how long each runs; what happens when one fires is `expiry`."""
+
+from __future__ import annotations
+
+from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.share.group import ShareGroup
+from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
+
+
+def heartbeat_interval_ms(context: GroupContext, group: ShareGroup) -> int:
+    limits = context.config.share.heartbeat_interval_ms
+    return limits.of_group(context.image, group.group_id, "share.heartbeat.interval.ms")
+
+
+def restart_session(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+    """The member is known to be alive now."""
+    limits = context.config.share.session_timeout_ms
+    timeout_ms = limits.of_group(context.image, group.group_id, "share.session.timeout.ms")
+    context.start_timer(_timer(group, member), timeout_ms)
+
+
+def stop_all(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+    context.cancel_timer(_timer(group, member))
+
+
+def _timer(group: ShareGroup, member: ShareMember) -> GroupTimer:
+    return GroupTimer(TimerKind.SESSION, group.group_id, member.member_id)

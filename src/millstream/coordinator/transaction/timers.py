@@ -1,0 +1,18 @@
+"""The timers of transactions, by what they mean."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class TimerKind(Enum):
+    TIMEOUT = "timeout"
+    """A transaction has been open for as long as its producer allowed."""
+    EXPIRY = "expiry"
+    """Time to look for transactional ids that nobody uses any more."""
+
+
+class TransactionTimer(NamedTuple):
+    kind: TimerKind
+    transactional_id: str = ""
