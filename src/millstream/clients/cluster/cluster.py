@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from enum import Enum
 from functools import partial
 from typing import TypeVar
 
@@ -38,13 +37,14 @@ from millstream.net.client.dialer import canonical_addresses, dialer_for
 from millstream.net.client.environment import Environment
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey, Message
+from millstream.protocol.enums import CoordinatorType
 from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 
-__all__ = ["Cluster", "CoordinatorType", "Lane"]
+__all__ = ["Cluster", "Lane"]
 
 _Result = TypeVar("_Result")
 
@@ -54,12 +54,6 @@ _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""
 _TRANSIENT_TOPIC_ERRORS = (3, 5)
 """A topic that is being created answers so for a moment."""
-
-
-class CoordinatorType(Enum):
-    GROUP = 0
-    TRANSACTION = 1
-    SHARE = 2
 
 
 MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[MetadataResponse, int]]]
