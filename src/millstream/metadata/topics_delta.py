@@ -75,10 +75,13 @@ class TopicsDelta:
         self._deleted: dict[Uuid, TopicImage] = {}
         self._ids: dict[str, Uuid | None] = {}
         """Names that were added (id) or removed (None) since the base."""
+        self._told: list[TopicChange] | None = None
+        """What `changes` gives, until more is replayed."""
 
     def replay_topic(self, record: TopicRecord) -> None:
         assert self.id_of(record.name) is None, f"topic {record.name} is created while it exists"
         topic_id = Uuid(record.topic_id)
+        self._told = None
         self._changed[topic_id] = _TopicDelta(None, record.name, topic_id)
         self._ids[record.name] = topic_id
 
@@ -143,17 +146,19 @@ class TopicsDelta:
         by_name, by_id = self._base.by_name.copy(), self._base.by_id.copy()
         for topic in self._deleted.values():
             del by_name[topic.name], by_id[topic.topic_id]
-        for delta in self._changed.values():
-            topic = delta.result()
+        for change in self.changes():
+            topic = change.after
             by_name[topic.name] = by_id[topic.topic_id] = topic
         return TopicsImage(frozen_mapping(by_name), frozen_mapping(by_id))
 
-    def changes(self) -> list[TopicChange]:
+    def changes(self) -> Sequence[TopicChange]:
         """New and changed topics, in the order they were first touched."""
-        return [
-            TopicChange(delta.base, delta.result(), tuple(sorted(delta.changed)))
-            for delta in self._changed.values()
-        ]
+        if self._told is None:
+            self._told = [
+                TopicChange(delta.base, delta.result(), tuple(sorted(delta.changed)))
+                for delta in self._changed.values()
+            ]
+        return self._told
 
     def created(self) -> list[TopicImage]:
         return [delta.result() for delta in self._changed.values() if delta.base is None]
@@ -163,6 +168,7 @@ class TopicsDelta:
         return list(self._deleted.values())
 
     def _topic(self, topic_id: Uuid) -> _TopicDelta:
+        self._told = None
         found = self._changed.get(topic_id)
         if found is None:
             base = None if topic_id in self._deleted else self._base.by_id.get(topic_id)

@@ -19,7 +19,7 @@ from typing import Final, TypeVar, cast
 from millstream.broker.metadata_log.driver import MetadataDriver, QuorumDescription
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.controller import Controller
-from millstream.controller.request_size import partitions_asked
+from millstream.controller.request_size import partitions_concerned
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import EncodeError, InvalidRequest, NotController, RequestTimedOut
@@ -95,7 +95,8 @@ class ControllerRunner:
             if controller is None:
                 raise NotController("the controller of this cluster is starting; retry")
             plan = partial(handle, controller, request, self._context())
-            result = await self._planned(controller, plan, partitions_asked(request))
+            concerned = partitions_concerned(request, controller.image)
+            result = await self._planned(controller, plan, concerned)
             try:
                 if len(result.records) > _PLANNED_AT_ONCE:
                     await self._append_many(controller, result.records)

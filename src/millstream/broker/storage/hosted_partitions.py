@@ -2,16 +2,18 @@
 
 The image is the only source: nothing is created because a directory exists, and a directory that the image does not know is
 moved aside, never deleted.
+
+Few partitions follow a new image at once. Of thousands each follows when it is its turn, or before that when somebody asks for it: so whoever
+asks sees every partition as the newest image has it, and nobody waits for all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import islice
 from typing import Final
 
 from millstream.broker.storage.new_logs import NewLogs
@@ -25,20 +27,23 @@ from millstream.errors import (
 )
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_directory import LogDirectory
-from millstream.metadata.config_resource import ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_directory
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.metadata.loader import PublishedImage
 from millstream.metadata.topic_config import LogConfig, stored_log_config
-from millstream.metadata.topics_delta import TopicChange
 from millstream.model import BrokerId, TopicPartition, Uuid
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
-_HOSTED_AT_ONCE: Final = 100
-"""In a few milliseconds. Of more new partitions, each is hosted when it is its turn or when somebody asks for it."""
+_AT_ONCE: Final = 100
+"""Partitions that follow an image without taking turns."""
+_PER_TURN: Final = 50
+"""Opened, deleted or changed in some two milliseconds."""
+_TOPICS_PER_TURN: Final = 50
+"""Configured anew, in about as long."""
 
 
 class HostedPartitions:
@@ -64,18 +69,20 @@ class HostedPartitions:
         self._clock = clock
         self._on_progress = on_progress
         self._hosted: dict[tuple[str, int], Partition] = {}
-        self._awaited: dict[tuple[str, int], None] = {}
-        """New partitions of this node that are hosted in a moment, or when somebody asks for them."""
-        self._leaving: dict[tuple[str, int], Partition] = {}
-        """Deleted partitions whose logs leave the directory in a moment, or when a topic of that name comes back."""
+        self._behind: dict[str, set[int]] = {}
+        """Partitions, by topic, that have not followed the newest image yet."""
+        self._unconfigured: dict[str, None] = {}
+        """Topics whose logs have not got their new configuration yet."""
         self._has_work = asyncio.Event()
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
         self._image = MetadataImage()
 
     def get(self, topic: str, partition: int) -> Partition:
-        if (topic, partition) in self._awaited:
-            self._host_awaited(topic, [partition])
+        if topic in self._behind and partition in self._behind[topic]:
+            self._follow(topic, [partition])
+        if topic in self._unconfigured:
+            self._reconfigure(topic)
         found = self._hosted.get((topic, partition))
         if found is None:
             raise self._why_not(topic, partition)
@@ -85,50 +92,43 @@ class HostedPartitions:
         return [(each.topic_partition, each) for each in self._hosted.values()]
 
     async def run(self) -> None:
-        """Hosts what is awaited and deletes what leaves, a little at a time, until cancelled."""
+        """Lets follow what is behind, a little at a time, until cancelled. Then what was deleted is deleted, before the node ends."""
         try:
             while True:
                 await self._has_work.wait()
                 self._has_work.clear()
-                while self._awaited or self._leaving:
-                    for key in list(islice(self._leaving, _HOSTED_AT_ONCE)):
-                        self._delete(key)
-                    await asyncio.sleep(0)
-                    next_ones = list(islice(self._awaited, _HOSTED_AT_ONCE))
-                    for topic, keys in groupby(next_ones, key=itemgetter(0)):
-                        self._host_awaited(topic, [number for _, number in keys])
+                while self._behind or self._unconfigured:
+                    self._follow_some(_PER_TURN)
+                    for topic in list(islice(self._unconfigured, _TOPICS_PER_TURN)):
+                        self._reconfigure(topic)
                     await asyncio.sleep(0)
         finally:
-            for key in list(self._leaving):
-                self._delete(key)
+            for name, numbers in self._behind.items():
+                for number in numbers:
+                    self._drop_deleted(name, number)
 
     def load(self, image: MetadataImage) -> None:
         """The first image: every log of it that this node hosts is opened, one after another."""
         self._image = image
         self._move_strays_aside(image)
         for topic in image.topics:
-            self._host(topic, range(len(topic.partitions)))
+            self._follow(topic.name, range(len(topic.partitions)))
 
     def apply(self, published: PublishedImage) -> None:
         """A step of the metadata."""
-        self._image = published.image
-        for topic in published.delta.topics.deleted():
-            for number in range(len(topic.partitions)):
-                self._drop(topic.name, number)
-        if len(self._leaving) <= _HOSTED_AT_ONCE:
-            for key in list(self._leaving):
-                self._delete(key)
-        changes = list(published.delta.topics.changes())
-        if sum(len(change.partitions) for change in changes) > _HOSTED_AT_ONCE:
-            self._host_later(changes)
-        for change in changes:
-            self._host(change.after, change.partitions)
-        for resource in published.delta.changed_configs:
-            if resource.type is ConfigResourceType.TOPIC:
-                self._reconfigure(resource.name)
-            elif resource.type is ConfigResourceType.BROKER:
-                for topic in published.image.topics:
-                    self._reconfigure(topic.name)
+        self._image, topics = published.image, published.delta.topics
+        changed: list[tuple[str, Sequence[int]]] = [
+            *((topic.name, range(len(topic.partitions))) for topic in topics.deleted()),
+            *((change.after.name, change.partitions) for change in topics.changes()),
+        ]
+        for name, numbers in changed:
+            self._behind.setdefault(name, set()).update(numbers)
+        if sum(len(numbers) for _, numbers in changed) <= _AT_ONCE:
+            for name, numbers in changed:
+                self._follow(name, numbers)
+        self._configure(published.delta.changed_configs)
+        if self._behind or self._unconfigured:
+            self._has_work.set()
 
     def log_config(self, topic: str) -> LogConfig:
         """What the logs of `topic` are configured with. Raises ConfigError for a topic with remote storage."""
@@ -143,47 +143,37 @@ class HostedPartitions:
             _LOGGER.warning("topic %s: %s; it counts for nothing", topic, problem)
         return config
 
-    def _host_later(self, changes: Iterable[TopicChange]) -> None:
-        """Opening thousands of logs takes long, and everybody would wait."""
-        for change in changes:
-            for number in change.partitions:
-                key = (change.after.name, number)
-                if (
-                    key not in self._hosted
-                    and self._node_id in change.after.partitions[number].replicas
-                ):
-                    self._awaited[key] = None
-        if self._awaited:
-            self._has_work.set()
+    def _follow_some(self, count: int) -> None:
+        while self._behind and count > 0:
+            name, numbers = next(iter(self._behind.items()))
+            some = list(islice(numbers, count))
+            self._follow(name, some)
+            count -= len(some)
 
-    def _host_awaited(self, topic: str, numbers: Iterable[int]) -> None:
+    def _follow(self, name: str, numbers: Iterable[int]) -> None:
+        """Brings partitions of a topic in line with the newest image."""
+        topic = self._image.topic(name)
+        config_of_topic = cache(partial(self.log_config, name))
+        behind = self._behind.get(name, set())
         for number in numbers:
-            self._awaited.pop((topic, number), None)
-        image = self._image.topic(topic)
-        if image is not None:
-            self._host(image, [each for each in numbers if each < len(image.partitions)])
-
-    def _host(self, topic: TopicImage, numbers: Iterable[int]) -> None:
-        config_of_topic = cache(partial(self.log_config, topic.name))
-        for number in numbers:
-            image = topic.partitions[number]
-            if (topic.name, number) in self._awaited:
+            behind.discard(number)
+            self._drop_deleted(name, number)
+            if topic is None or not self._is_hosted_by_us(topic, number):
                 continue
-            if self._node_id not in image.replicas:
-                self._drop(topic.name, number)
-                continue
-            hosted = self._hosted.get((topic.name, number)) or self._open(
-                topic, number, config_of_topic
-            )
+            hosted = self._hosted.get((name, number)) or self._open(topic, number, config_of_topic)
             if hosted is not None:
-                hosted.apply(image)
+                hosted.apply(topic.partitions[number])
+        if not behind:
+            self._behind.pop(name, None)
+
+    def _is_hosted_by_us(self, topic: TopicImage, number: int) -> bool:
+        return number < len(topic.partitions) and self._node_id in topic.partitions[number].replicas
 
     def _open(
         self, topic: TopicImage, number: int, config_of_topic: Callable[[], LogConfig]
     ) -> Partition | None:
         """A log that cannot be opened is offline; the others are not its business."""
         name = TopicPartition(topic.name, number)
-        self._delete(name)
         assigned = assigned_directory(topic.partitions[number], self._node_id)
         directory = self._directory_for(name, assigned)
         if directory is None:
@@ -231,39 +221,51 @@ class HostedPartitions:
             if topic is None or name.partition >= len(topic.partitions):
                 self._refused.discard(name)
             else:
-                self._host(topic, [name.partition])
+                self._follow(name.topic, [name.partition])
 
     def lose(self, lost: Iterable[TopicPartition]) -> None:
         """Their data directory failed: whoever asks for them is told so from now on."""
         for name in lost:
-            self._leaving.pop(name, None)
             if self._hosted.pop(name, None) is not None:
                 self._on_progress(name)
 
-    def _drop(self, topic: str, number: int) -> None:
-        self._awaited.pop((topic, number), None)
-        dropped = self._hosted.pop((topic, number), None)
-        if dropped is None:
+    def _drop_deleted(self, name: str, number: int) -> None:
+        """Nobody finds or writes it any more if the newest image has no such replica here."""
+        hosted = self._hosted.get((name, number))
+        if hosted is None:
             return
-        dropped.log.retire("its topic was deleted")
-        self._leaving[topic, number] = dropped
-        self._has_work.set()
-        self._on_progress(dropped.topic_partition)
-
-    def _delete(self, key: tuple[str, int]) -> None:
-        dropped = self._leaving.pop(key, None)
-        if dropped is None:
+        topic = self._image.topic(name)
+        if (
+            topic is not None
+            and topic.topic_id == hosted.topic_id
+            and self._is_hosted_by_us(topic, number)
+        ):
             return
+        del self._hosted[name, number]
+        hosted.log.retire("its topic was deleted")
+        self._on_progress(hosted.topic_partition)
         try:
-            self._directories.of(dropped.log).delete_log(dropped.topic_partition, self._clock.now())
+            self._directories.of(hosted.log).delete_log(hosted.topic_partition, self._clock.now())
         except MillstreamError as error:
             _LOGGER.error(  # noqa: TRY400 - the sentence says it
                 "%s is deleted, but its files stay until the next start: %s",
-                dropped.topic_partition,
+                hosted.topic_partition,
                 error,
             )
 
+    def _configure(self, changed: Iterable[ConfigResource]) -> None:
+        """The logs of what was configured. Of the defaults of all topics, most follow in turns."""
+        for resource in changed:
+            if resource.type is ConfigResourceType.TOPIC:
+                self._unconfigured[resource.name] = None
+            elif resource.type is ConfigResourceType.BROKER:
+                self._unconfigured.update(dict.fromkeys(self._image.topics.by_name))
+        if len(self._unconfigured) <= _TOPICS_PER_TURN:
+            for topic in list(self._unconfigured):
+                self._reconfigure(topic)
+
     def _reconfigure(self, topic: str) -> None:
+        self._unconfigured.pop(topic, None)
         image = self._image.topic(topic)
         if image is None:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.controller import broker_lifecycle
 from millstream.controller.controller import Controller
+from millstream.controller.leadership import plan_broker_gone
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidRequest, NotController, TopicAlreadyExists
@@ -187,3 +190,32 @@ async def test_what_no_record_can_hold_is_refused_before_anything_is_written(log
         await log.runner.submit(too_long, None)
     assert (log.end, log.proposed) == (before, [])
     await log.settle(log.runner.submit(lambda *_: ControllerResult((), "given"), None))
+
+
+async def test_the_leaderships_of_thousands_of_partitions_are_given_away_in_a_thread(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    creating = create(log, "large", MANY)
+    await until(lambda: bool(log.proposed))
+    log.commit()
+    await creating
+    planned_in: list[threading.Thread] = []
+
+    def noted(*arguments: Any) -> list[Any]:
+        planned_in.append(threading.current_thread())
+        return plan_broker_gone(*arguments)
+
+    monkeypatch.setattr(broker_lifecycle, "plan_broker_gone", noted)
+    image = log.runner.image
+    leave = BrokerHeartbeatRequest(
+        broker_id=1,
+        broker_epoch=image.brokers[ME].broker_epoch,
+        current_metadata_offset=image.offset,
+        want_shut_down=True,
+    )
+    leaving = asyncio.create_task(log.runner.submit(Controller.handle_broker_heartbeat, leave))
+    await until(lambda: bool(log.proposed))
+    log.commit()
+    await leaving
+    assert [thread is threading.current_thread() for thread in planned_in] == [False]
+    assert {each.leader for each in log.runner.image.topics.by_name["large"].partitions} == {-1}
