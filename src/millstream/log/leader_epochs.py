@@ -35,7 +35,11 @@ UNKNOWN_EPOCH = EpochEnd(-1, -1)
 
 @final
 class LeaderEpochs:
-    """Epochs and start offsets both grow. Every change but the first is on the disk before it is visible here."""
+    """Epochs and start offsets both grow.
+
+    What is begun or cut off at the end is on the disk before it is visible here, but for the first epoch. What leaves at the start
+    stays in the file until the next change: whoever loads the log cuts it again.
+    """
 
     def __init__(self, file_system: FileSystem, directory: str) -> None:
         """A checkpoint that is missing or damaged gives no entries: the loader asks the batches, which say the same."""
@@ -90,7 +94,7 @@ class LeaderEpochs:
         later = [entry for entry in self._entries if entry.start_offset > start_offset]
         in_force = self.epoch_for(start_offset)
         first = [EpochStart(in_force, start_offset)] if in_force >= 0 else []
-        self._replace([*first, *later])
+        self._entries = [*first, *later]
 
     def clear(self) -> None:
         self._replace([])

@@ -70,6 +70,7 @@ def load_log(
     epochs.truncate_from_end(loaded.log_end_offset)
     if not epochs.entries:
         rebuild_epochs(epochs, loaded.segments)
+    epochs.truncate_from_start(loaded.log_start_offset)
     _load_producers(loaded, recovery)
     for segment in loaded.segments:
         segment.release()

@@ -441,10 +441,7 @@ class PartitionLog:
             )
         if offset > self._state.log_start_offset:
             self._state.log_start_offset = offset
-            try:
-                self.leader_epochs.truncate_from_start(offset)
-            except OSError as error:
-                raise self._storage_error("delete records of", error) from error
+            self.leader_epochs.truncate_from_start(offset)
 
     def maintain(self, upper_bound: int, now: Instant) -> int:
         """Retention. Nothing from `upper_bound` on is deleted.

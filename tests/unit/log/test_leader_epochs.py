@@ -47,6 +47,25 @@ def test_truncation_from_the_start_keeps_the_epoch_in_force(epochs):
     assert epochs.entries == ((2, 15), (5, 20))
 
 
+def test_truncation_from_the_start_is_written_with_the_next_change(epochs, world):
+    """Nobody waits for the disk when records are deleted: whoever loads the log knows where it starts."""
+    epochs.truncate_from_start(15)
+    assert world.content("leader-epoch-checkpoint") == b"0\n3\n1 0\n2 10\n5 20\n"
+    epochs.assign(6, 30)
+    assert world.content("leader-epoch-checkpoint") == b"0\n3\n2 15\n5 20\n6 30\n"
+
+
+def test_a_log_forgets_epochs_before_its_start_when_it_is_loaded(world):
+    log = world.open()
+    for epoch in (1, 2, 3):
+        world.append(log, b"a", b"b", epoch=epoch)
+    log.delete_records_before(3)
+    log.close(world.now)
+    reopened = world.open(recovery_point=6, log_start_offset=3, was_clean=True)
+    assert log.leader_epochs.entries == ((2, 3), (3, 4))
+    assert reopened.leader_epochs.entries == ((2, 3), (3, 4))
+
+
 def test_the_epoch_of_an_offset(epochs):
     assert [epochs.epoch_for(offset) for offset in (0, 9, 10, 25)] == [1, 1, 2, 5]
 
