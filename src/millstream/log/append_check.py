@@ -69,6 +69,8 @@ AT_ONCE_BYTES: Final = 2 * 1024 * 1024 if IS_COMPILED else 32 * 1024
 """What may be unpacked and walked at once: 8 ms where every record is as small as can be, interpreted or not."""
 PART_COST_BYTES: Final = 16 * 1024 if IS_COMPILED else 256
 """What one partition of a request costs besides the records, in the same measure."""
+NEW_LOG_COST_BYTES: Final = 8 * PART_COST_BYTES
+"""The same for a log that gets its directory and files first."""
 _PACKED_COST: Final = {Codec.GZIP: 32, Codec.SNAPPY: 4, Codec.LZ4: 4, Codec.ZSTD: 8}
 """A packed byte costs up to as much as so many unpacked ones, though it may unpack to none: empty members of gzip."""
 _RECOMPRESSED_COST: Final = 32

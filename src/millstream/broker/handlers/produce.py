@@ -53,6 +53,7 @@ from millstream.errors import (
     UnsupportedForMessageFormat,
 )
 from millstream.log.append_check import (
+    NEW_LOG_COST_BYTES,
     PART_COST_BYTES,
     Allowance,
     CheckedBatches,
@@ -251,13 +252,26 @@ async def _append_transactional(appending: _Appending, transactional: Transactio
     allowance = Allowance()
     for part in parts:
         try:
-            outcomes.append(_check(part, appending, allowance))
+            outcome = _check(part, appending, allowance)
         except TooMuchWork:
-            outcomes.append(await _checked_elsewhere(part, appending))
+            outcome = await _checked_elsewhere(part, appending)
             allowance = Allowance()
+        outcomes.append(_with_log(part, outcome))
     appending.verdict = await verdict_of_coordinator(transactional, appending.context.node)
     for part, outcome in zip(parts, outcomes, strict=True):
         appending.answered(_append(part, outcome, appending))
+
+
+def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatches | KafkaError:
+    """A new log gets its files now, while there is time: those of all partitions together would take too long."""
+    if isinstance(checked, KafkaError):
+        return checked
+    assert part.partition is not None, "what was checked has a partition"
+    try:
+        part.partition.log.materialize()
+    except KafkaError as error:
+        return error
+    return checked
 
 
 async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
@@ -326,6 +340,8 @@ def _check(part: _Part, appending: _Appending, allowance: Allowance) -> CheckedB
     allowance.take(PART_COST_BYTES)
     try:
         partition, header, batch = _addressed(part, appending)
+        if not partition.log.is_on_disk:
+            allowance.take(NEW_LOG_COST_BYTES)
         return checked_batch(header, batch, partition.log.config, appending.now, allowance)
     except KafkaError as error:
         return error

@@ -11,8 +11,12 @@ import pytest
 from millstream.broker.handlers import produce
 from millstream.broker.requests.failure import NoAnswer
 from millstream.errors import InvalidRecord
-from millstream.log.append_check import AT_ONCE_BYTES, PART_COST_BYTES
+from millstream.log import LogEnvironment, PartitionLog
+from millstream.log.append_check import AT_ONCE_BYTES, NEW_LOG_COST_BYTES, PART_COST_BYTES
+from millstream.log.log_loader import new_log
+from millstream.metadata.image import PartitionImage
 from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition
 from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnResult
 from millstream.protocol.generated.produce import (
     PartitionProduceData,
@@ -20,6 +24,8 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
 )
 from millstream.records.compression import Codec
+from millstream.replication import Partition
+from millstream.runtime.system import SystemRandom
 from tests.oracle.broker.broken_batches import WHOLE, assemble
 
 TOPIC_ID = b"t" * 16
@@ -168,9 +174,66 @@ async def test_a_request_for_very_many_partitions_gives_others_their_turn(plane,
     assert await told(waiting) == [(3, -1)] * count
 
 
-def transactional(plane, records: memoryview):
+def new_partition(plane, number: int) -> Partition:
+    """One that has neither directory nor files."""
+    name, config = TopicPartition("t", number), LogConfig()
+    path, environment = f"/d/{name}", LogEnvironment(plane.disk, SystemRandom())
+    log = PartitionLog(
+        name, path, environment, config, state=new_log(path, environment, config), now=plane.clock.now(),
+        make_directory=lambda: plane.disk.make_directory(path),
+    )  # fmt: skip
+    partition = plane.hosted[name] = Partition(log, TOPIC_ID, 1)
+    partition.apply(
+        PartitionImage(partition=number, replicas=(1,), isr=(1,), leader=1, leader_epoch=3)
+    )
+    return partition
+
+
+NEW_LOGS = range(100, 100 + 2 * AT_ONCE_BYTES // NEW_LOG_COST_BYTES)
+"""More than get their files in one turn; of logs that have theirs as many are written at once."""
+
+
+async def test_many_new_logs_get_their_files_in_turns(plane, pool):
+    pool.gate.set()
+    partitions = [new_partition(plane, number) for number in NEW_LOGS]
+    waiting = send(plane, *((number, small(plane)) for number in NEW_LOGS))
+    assert asyncio.iscoroutine(waiting)
+    begun = sum(each.log.is_on_disk for each in partitions)
+    assert 0 < begun < len(partitions)
+    assert await told(waiting) == [(0, 0)] * len(partitions)
+    answer = send(plane, *((number, small(plane)) for number in NEW_LOGS))
+    assert not asyncio.iscoroutine(answer)
+
+
+async def test_new_logs_have_their_files_before_the_coordinator_is_asked(plane, pool):
+    pool.gate.set()
+    partitions = [new_partition(plane, number) for number in NEW_LOGS]
+    on_disk: list[bool] = []
+
+    async def ask(*_arguments: object) -> AddPartitionsToTxnResult:
+        on_disk.extend(each.log.is_on_disk for each in partitions)
+        return AddPartitionsToTxnResult("x")
+
+    plane.node.transaction_coordinator = SimpleNamespace(ask=ask)
+    plane.node.config = transactional_config()
+    batches = {number: small(plane, 0, is_transactional=True) for number in NEW_LOGS}
+    assert await told(transactional(plane, batches)) == [(0, 0)] * len(partitions)
+    assert on_disk == [True] * len(partitions)
+
+
+def transactional_config() -> SimpleNamespace:
+    return SimpleNamespace(
+        millstream_flush_on_ack="never",
+        transaction_partition_verification_enable=True,
+        add_partitions_to_txn_retry_backoff_ms=1,
+        add_partitions_to_txn_retry_backoff_max_ms=3,
+    )
+
+
+def transactional(plane, batches: dict[int, memoryview]):
     """A request of the transaction of producer 7."""
-    topic = TopicProduceData("t", TOPIC_ID, [PartitionProduceData(0, records)])
+    data = [PartitionProduceData(number, records) for number, records in batches.items()]
+    topic = TopicProduceData("t", TOPIC_ID, data)
     return produce.handle(ProduceRequest("x", 1, 1_000, [topic]), plane.context(12))
 
 
@@ -183,14 +246,9 @@ async def test_a_large_transactional_batch_is_checked_before_its_coordinator_is_
         return AddPartitionsToTxnResult("x")
 
     plane.node.transaction_coordinator = SimpleNamespace(ask=ask)
-    plane.node.config = SimpleNamespace(
-        millstream_flush_on_ack="never",
-        transaction_partition_verification_enable=True,
-        add_partitions_to_txn_retry_backoff_ms=1,
-        add_partitions_to_txn_retry_backoff_max_ms=3,
-    )
-    first = transactional(plane, large(plane, 0, is_transactional=True))
-    second = transactional(plane, small(plane, 1, is_transactional=True))
+    plane.node.config = transactional_config()
+    first = transactional(plane, {0: large(plane, 0, is_transactional=True)})
+    second = transactional(plane, {0: small(plane, 1, is_transactional=True)})
     await asyncio.sleep(0)
     assert (asked, plane.get("t", 0).log_end_offset) == ([], 0)
     pool.gate.set()
