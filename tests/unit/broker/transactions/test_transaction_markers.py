@@ -61,8 +61,10 @@ class World:
 
     def markers(self, flush_on_ack: str) -> TransactionMarkers:
         clock = SystemClock()
-        flusher: Any = self  # Any: has what is used of a flusher and of partitions
-        services = CoordinatorServices(clock, Purgatory(clock), flusher, flush_on_ack, 5_000)
+        flusher: Any = self  # Any: has what is used of a flusher, a pool and partitions
+        services = CoordinatorServices(
+            clock, Purgatory(clock), flusher, flush_on_ack, 5_000, pool=flusher
+        )
         return TransactionMarkers(flusher, flusher, services)
 
     async def has_unsynced(self, count: int) -> None:
