@@ -172,9 +172,9 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option("--quiet", "-q", is_flag=True, help="Do not print the number of records.")
 def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
     """Print records of topics as they arrive. A TOPIC that begins with ^ is a pattern of names."""
+    from millstream.cli.records.consume_loop import ConsumeLoop, interruptible
     from millstream.cli.records.offset_choice import parse_bounds
     from millstream.cli.records.positions import partition_numbers, partitions_of, seek
-    from millstream.cli.records.reading import Reading, interruptible
     from millstream.clients.blocking import Consumer
     from millstream.clients.config import ConsumerConfig
     from millstream.runtime.system import SystemClock
@@ -207,7 +207,7 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
             check_reachable(settings)
             consumer.subscribe(names, pattern=pattern)
         out = sys.stdout.buffer
-        reading = Reading(
+        loop = ConsumeLoop(
             consumer,
             emit=lambda record: out.write(write(show(record))),
             flush=out.flush,
@@ -219,11 +219,11 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
             skip_errors=options.skip_message_on_error,
         )
         out.write(head)
-        reading.run(asked)
+        loop.run(asked)
         out.write(tail)
         out.flush()
     if not options.quiet:
-        click.echo(reading.summary(), err=True)
+        click.echo(loop.summary(), err=True)
     if asked.signal is not None:
         sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else _TERMINATED)
 
@@ -238,16 +238,16 @@ def _chosen_topics(given: tuple[str, ...], include: str | None) -> tuple[list[st
 
 def _check_grouping(options: _Options, bounds: Bounds) -> None:
     """A group's members start where the group stopped: -o says only where a new group begins."""
-    place = None if bounds.start is None else bounds.start.place
+    kind = None if bounds.start is None else bounds.start.kind
     if options.group is None:
-        if place == "stored":
+        if kind == "stored":
             raise click.UsageError("-o stored needs --group")
         return
     if options.partitions:
         raise click.UsageError(
             "--partition cannot be used with --group: the group assigns the partitions"
         )
-    if bounds.stop_ms is not None or place in {"offset", "tail", "time"}:
+    if bounds.stop_ms is not None or kind in {"offset", "tail", "time"}:
         raise click.UsageError("with --group, -o can only be beginning, end or stored")
 
 
@@ -261,7 +261,7 @@ def _bounds_without_group(bounds: Bounds, settings: Settings) -> Bounds:
 
 
 def _chosen_settings(options: _Options, bounds: Bounds) -> dict[str, object]:
-    reset = None if bounds.start is None else {"beginning": "earliest"}.get(bounds.start.place)
+    reset = None if bounds.start is None else {"beginning": "earliest"}.get(bounds.start.kind)
     return {
         "group_id": options.group,
         "group_protocol": options.group_protocol,

@@ -74,16 +74,16 @@ class Connections:
         except MillstreamError as error:  # the caller already raises the failure that led here
             _LOGGER.debug("a failed producer was closed: %s", error)
 
-    def times_at(self, places: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
+    def times_at(self, samples: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
         """The latest timestamp in each sample, or of the first record behind it; none where there is no record."""
-        if not places:
+        if not samples:
             return {}
         if self._sampler is None:
             settings = self.kafka.of_reader() | {
                 "max_partition_fetch_bytes": 1
             }  # a batch at a time
             self._sampler = self.run(_made(lambda: RangeReader(**settings)))
-        return self.run(_times(self._sampler, places))
+        return self.run(_times(self._sampler, samples))
 
     def offsets_after(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, Offset]:
         """For each partition the offset of the first record later than a time; left out where there is none."""
@@ -138,25 +138,25 @@ async def _first_record(
 
 
 async def _times(
-    reader: RangeReader, places: Mapping[TopicPartition, Sample]
+    reader: RangeReader, samples: Mapping[TopicPartition, Sample]
 ) -> dict[TopicPartition, int]:
-    found = await asyncio.gather(*(_time(reader, tp, place) for tp, place in places.items()))
-    return {tp: time for tp, time in zip(places, found, strict=True) if time is not None}
+    found = await asyncio.gather(*(_time(reader, tp, sample) for tp, sample in samples.items()))
+    return {tp: time for tp, time in zip(samples, found, strict=True) if time is not None}
 
 
-async def _time(reader: RangeReader, partition: TopicPartition, place: Sample) -> int | None:
+async def _time(reader: RangeReader, partition: TopicPartition, sample: Sample) -> int | None:
     import pyarrow.compute as pc
 
-    batches = reader.read(partition.topic, partition.partition, place.start, place.available)
+    batches = reader.read(partition.topic, partition.partition, sample.start, sample.available)
     latest: int | None = None
     try:
         async for rows in batches:
-            times = rows.column("timestamp").filter(pc.less(rows.column("offset"), place.end))
+            times = rows.column("timestamp").filter(pc.less(rows.column("offset"), sample.end))
             if len(times):
                 latest = max(-1 if latest is None else latest, pc.max(times).as_py())
             elif latest is None:
                 latest = rows.column("timestamp")[0].as_py()
-            if rows.column("offset")[-1].as_py() >= place.end - 1:
+            if rows.column("offset")[-1].as_py() >= sample.end - 1:
                 break
     except OffsetOutOfRange:  # the reading task says what was lost
         return None

@@ -135,8 +135,8 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
 
 
 def _lost(options: SourceOptions, wanted: OffsetRange, start: Offset) -> DataLoss:
-    place = TopicPartition(wanted.topic, wanted.partition)
-    first, end = look_up(options, EARLIEST)[place], look_up(options, LATEST)[place]
+    partition = TopicPartition(wanted.topic, wanted.partition)
+    first, end = look_up(options, EARLIEST)[partition], look_up(options, LATEST)[partition]
     return DataLoss(
         f"offsets {start} to {wanted.end} of {wanted.topic}-{wanted.partition} are not all in the log, which holds "
         f"{first} to {end}: retention or a delete was faster than the query. "

@@ -27,7 +27,7 @@ from millstream.cli.terminal import counted
 from millstream.errors import KafkaError
 
 if TYPE_CHECKING:
-    from millstream.cli.groups.reset import Known, Reset
+    from millstream.cli.groups.reset import KnownOffsets, Reset
     from millstream.clients.admin import GroupDescription
     from millstream.clients.blocking import Admin
     from millstream.model import TopicPartition
@@ -46,7 +46,7 @@ _CAN_BE_RESET: Final = ("Empty", "Dead")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Where:
+class _Options:
     """The options that say which offsets are moved, and where to."""
 
     topics: tuple[str, ...]
@@ -115,7 +115,7 @@ def reset_offsets(
 
     if execute and dry_run:
         raise click.UsageError("--execute or --dry-run, not both")
-    where = _Where(**given)
+    where = _Options(**given)
     reset = _reset(where)
     rows: list[Row] = []
     errors: dict[tuple[str, TopicPartition | None], KafkaError] = {}
@@ -146,7 +146,7 @@ def reset_offsets(
     finish(errors, output)
 
 
-def _reset(options: _Where) -> Reset | None:
+def _reset(options: _Options) -> Reset | None:
     """None for a plan from a file."""
     from millstream.cli.groups.reset import Reset
     from millstream.cli.records.offset_choice import duration_ms, timestamp_ms
@@ -198,7 +198,7 @@ def _plan(
     admin: Admin,
     group_id: str,
     reset: Reset | None,
-    options: _Where,
+    options: _Options,
     *,
     shared: bool,
 ) -> dict[TopicPartition, int]:
@@ -243,8 +243,8 @@ def _partitions(admin: Admin, targets: dict[str, set[int] | None]) -> list[Topic
 
 def _known(
     admin: Admin, partitions: list[TopicPartition], committed: dict[TopicPartition, int]
-) -> Known:
-    from millstream.cli.groups.reset import Known
+) -> KnownOffsets:
+    from millstream.cli.groups.reset import KnownOffsets
     from millstream.clients.admin import OffsetSpec
 
     def offsets(timestamp: int) -> dict[TopicPartition, int]:
@@ -256,7 +256,7 @@ def _known(
     def at_time(time_ms: int) -> dict[TopicPartition, int]:
         return {tp: end[tp] if at < 0 else at for tp, at in offsets(time_ms).items()}
 
-    return Known(offsets(OffsetSpec.EARLIEST), end, committed, at_time)
+    return KnownOffsets(offsets(OffsetSpec.EARLIEST), end, committed, at_time)
 
 
 @click.command("delete-offsets", cls=ClientCommand)

@@ -25,7 +25,7 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownOffsets:
     """The offsets that decide. `committed` lacks partitions without a commit; `at_time` gives the end where no record is so late."""
 
     beginning: Offsets
@@ -35,7 +35,7 @@ class Known:
 
 
 def new_offsets(
-    reset: Reset, partitions: Iterable[TopicPartition], known: Known
+    reset: Reset, partitions: Iterable[TopicPartition], known: KnownOffsets
 ) -> dict[TopicPartition, int]:
     """Within what there is of each partition (Kafka's tool cuts to it, too). Raises ClickException where nothing can be said."""
     wanted = list(partitions)
@@ -43,7 +43,7 @@ def new_offsets(
     return {tp: min(max(chosen[tp], known.beginning[tp]), known.end[tp]) for tp in wanted}
 
 
-def _chosen(reset: Reset, wanted: list[TopicPartition], known: Known) -> Offsets:
+def _chosen(reset: Reset, wanted: list[TopicPartition], known: KnownOffsets) -> Offsets:
     match reset.target:
         case "earliest":
             return known.beginning

@@ -12,9 +12,9 @@ import click
 
 from millstream.model import TopicPartition
 
-Place = Literal["beginning", "end", "stored", "offset", "tail", "time"]
+StartKind = Literal["beginning", "end", "stored", "offset", "tail", "time"]
 
-_WORDS: Final[Mapping[str, Place]] = {
+_WORDS: Final[Mapping[str, StartKind]] = {
     "beginning": "beginning", "earliest": "beginning", "smallest": "beginning",
     "end": "end", "latest": "end", "largest": "end", "stored": "stored",
 }  # fmt: skip
@@ -28,7 +28,7 @@ _ISO_DURATION: Final = re.compile(
 class Start:
     """`number` is an offset, a count of records before the end, or a timestamp in ms."""
 
-    place: Place
+    kind: StartKind
     number: int = 0
 
 
@@ -120,7 +120,7 @@ def start_offsets(
     start: Start, partitions: list[TopicPartition], ask: Lookups
 ) -> Mapping[TopicPartition, int]:
     """The offset to begin with in each partition; none for `stored`, which the consumer looks up itself."""
-    match start.place:
+    match start.kind:
         case "beginning":
             return ask.beginning(partitions)
         case "end":

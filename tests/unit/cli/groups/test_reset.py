@@ -4,7 +4,7 @@ import click
 import pytest
 
 from millstream.cli.groups.reset import (
-    Known,
+    KnownOffsets,
     Reset,
     new_offsets,
     parse_plan,
@@ -14,7 +14,7 @@ from millstream.cli.groups.reset import (
 from millstream.model import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
-KNOWN = Known(
+KNOWN = KnownOffsets(
     beginning={A: 10, B: 0},
     end={A: 100, B: 50},
     committed={A: 40},

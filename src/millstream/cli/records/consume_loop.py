@@ -48,7 +48,7 @@ def interruptible() -> Iterator[Interruption]:
 
 
 @dataclass(slots=True)
-class Reading:
+class ConsumeLoop:
     """`emit` takes records and flushes at `flush`. `stop` has the offset to end before, by partition, if there is one."""
 
     consumer: Consumer
