@@ -15,7 +15,6 @@ SOURCE = ROOT / "src" / "millstream"
 
 MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
-PARAMETERS_MAX = 7
 
 FORBIDDEN_TEXT = {
     r"/work/": "a path of one machine",
@@ -78,16 +77,6 @@ def test_no_function_is_longer_than_a_screen() -> None:
         if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > FUNCTION_LINES_MAX
     ]
     assert not long, f"split by idea: {long}"
-
-
-def test_no_constructor_takes_more_than_seven_things() -> None:
-    wide = [
-        where(path, f.lineno)
-        for path in product_files()
-        for f in functions(path)
-        if f.name == "__init__" and len(f.args.posonlyargs + f.args.args) - 1 > PARAMETERS_MAX
-    ]
-    assert not wide, f"group them in a frozen dataclass, or split the class: {wide}"
 
 
 def test_every_module_says_what_it_owns() -> None:
