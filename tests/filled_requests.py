@@ -56,7 +56,7 @@ def with_items(kind: type, words: Mapping[str, Any]) -> Any:
         for hint in (hints[field.name], *typing.get_args(hints[field.name])):
             if typing.get_origin(hint) is list:
                 (inner,) = typing.get_args(hint)
-                if dataclasses.is_dataclass(inner):
+                if isinstance(inner, type) and dataclasses.is_dataclass(inner):
                     setattr(message, field.name, [with_items(inner, words)])
                 elif inner is int and field.name.startswith("partition"):
                     setattr(message, field.name, [0])

@@ -8,10 +8,11 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 
-from millstream.model import LeaderEpoch, Offset, Uuid
+from millstream.model import BrokerId, LeaderEpoch, Offset, Uuid
 from millstream.raft.election_state import ElectionState
 from millstream.raft.messages import (
     Appended,
@@ -84,17 +85,24 @@ class Node:
     incarnation: int = 0
     high_watermark: int = 0
 
+    @property
+    def running(self) -> RaftReplica:
+        assert self.replica is not None, "the node is down"
+        return self.replica
+
 
 class RaftWorld:
     """Voters 1..n, one clock, one seed. `after_step` hooks see every Ready; invariants hang there."""
+
+    invariants: Invariants
 
     def __init__(self, voters: int, seed: int = 0, latency_ms: int = 5) -> None:
         self.random = random.Random(seed)
         self.latency_ms = latency_ms
         self.now_ms = 0
-        keys = [ReplicaKey(n, Uuid(bytes([n]) * 16)) for n in range(1, voters + 1)]
+        keys = [ReplicaKey(BrokerId(n), Uuid(bytes([n]) * 16)) for n in range(1, voters + 1)]
         self.voters = VoterSet(Voter(key) for key in keys)
-        self.nodes = {key.id: Node(key) for key in keys}
+        self.nodes: dict[int, Node] = {key.id: Node(key) for key in keys}
         self.cut: set[frozenset[int]] = set()
         self.loss = 0.0
         self.after_step: list[Callable[[Node, object, Ready], None]] = []
@@ -107,7 +115,12 @@ class RaftWorld:
         node.incarnation += 1
         node.high_watermark = 0
         node.replica = RaftReplica(
-            identity, RaftTimeouts(), self.random, node.log, node.stored, now=self.instant()
+            identity,
+            RaftTimeouts(),
+            self.random,  # type: ignore[arg-type]  # it names the argument of randrange otherwise
+            node.log,
+            node.stored,
+            now=self.instant(),
         )
         self.step(node_id, Tick())
 
@@ -124,13 +137,13 @@ class RaftWorld:
 
     def leader(self) -> Node | None:
         """The leader of the highest epoch."""
-        return max(self.leaders(), key=lambda n: n.replica.quorum.epoch, default=None)
+        return max(self.leaders(), key=lambda n: n.running.quorum.epoch, default=None)
 
     def propose(self, text: str) -> bool:
         node = self.leader()
         if node is None:
             return False
-        self.step(node.key.id, Propose((text.encode(),), node.replica.quorum.epoch))
+        self.step(node.key.id, Propose((text.encode(),), node.running.quorum.epoch))
         return True
 
     def resign(self, node_id: int) -> None:
@@ -179,7 +192,7 @@ class RaftWorld:
         node.deadline_ms = ready.deadline_ms
         self._at(
             max(ready.deadline_ms, self.now_ms + 1),
-            lambda n, i=node.incarnation: self._tick(n, i),
+            partial(self._tick, node.incarnation),
             node,
         )
 
@@ -208,7 +221,7 @@ class RaftWorld:
             node.log.synced = len(node.log.entries)
             self.step(node.key.id, Flushed(Offset(node.log.synced)))
 
-    def _tick(self, node: Node, incarnation: int) -> None:
+    def _tick(self, incarnation: int, node: Node) -> None:
         if node.incarnation == incarnation and self.now_ms >= node.deadline_ms:
             self.step(node.key.id, Tick())
 
@@ -237,18 +250,17 @@ class Invariants:
         world.after_step.append(self.check)
 
     def check(self, node: Node, event: object, ready: Ready) -> None:
-        node_id, epoch = node.key.id, node.replica.quorum.epoch
+        node_id, replica = node.key.id, node.running
+        epoch = replica.quorum.epoch
         assert epoch >= self.epochs.get(node_id, 0), f"epoch of {node_id} fell"
         self.epochs[node_id] = epoch
-        assert node.stored == node.replica.quorum.role.election_state, (
-            "the election state is on disk"
-        )
-        if isinstance(node.replica.quorum.role, Leader):
+        assert node.stored == replica.quorum.role.election_state, "the election state is on disk"
+        if isinstance(replica.quorum.role, Leader):
             assert self.leader_of.setdefault(epoch, node_id) == node_id, (
                 f"two leaders in epoch {epoch}"
             )
         incarnation = (node_id, node.incarnation)
-        mark = node.replica.high_watermark
+        mark = replica.high_watermark
         assert mark >= self.marks.get(incarnation, 0), f"high watermark of {node_id} fell"
         self.marks[incarnation] = mark
         assert mark <= node.log.synced, "what is committed here is on the disk here"

@@ -57,7 +57,7 @@ class LoopWatch:
             if held > watch._longest[0]:
                 watch._longest = (held, _summary(begin, watch._ran))
 
-        Handle._run = run_and_note  # type: ignore[method-assign]  # the loop asks the class
+        Handle._run = run_and_note  # type: ignore[method-assign, assignment]  # the loop asks the class
         BaseEventLoop._run_once = run_once_and_measure  # type: ignore[attr-defined]  # as above
 
     def take(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _summary(begin: float, ran: Sequence[tuple[float, Handle]]) -> str:
 
 def _name(handle: Handle) -> str:
     """Of a task the coroutines it stands in, from the outermost in; of anything else the function that was called."""
-    callback: object = handle._callback
+    callback: object = handle._callback  # type: ignore[attr-defined]  # what typeshed leaves out
     if callback is None:
         return "what was cancelled meanwhile"
     while isinstance(callback, functools.partial):

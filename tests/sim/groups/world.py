@@ -27,9 +27,11 @@ from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.consumer_member import ConsumerMember
 from millstream.clients.group.member import Member, RebalanceListener
+from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.result import Token
 from millstream.errors import (
     CoordinatorNotAvailable,
     KafkaError,
@@ -98,7 +100,7 @@ class World:
         own_chance = self.chance.randrange(2**32)  # else it would think of its clients' ids
         self.coordinator = SimCoordinator(config, seed=own_chance)
         self._at_ms = 0
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[Token, asyncio.Future[Any]] = {}
         SimConsumerGroup(self.coordinator).set_topics(TOPICS)
 
     async def run(self) -> None:
@@ -141,7 +143,7 @@ class World:
         may join again under its old id, and learns what it has lost from its next assignment only.
         """
         group = self.coordinator.shard.groups.find(GROUP)
-        members = () if group is None else group.members
+        members = group.members if isinstance(group, ClassicGroup | ConsumerGroup) else ()
         owners: dict[TopicPartition, Client] = {}
         for client in self.clients:
             if client.member_id not in members:

@@ -12,6 +12,7 @@ from millstream.streams import StreamsConfig, Topology
 from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
+from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology
 from millstream.streams.topology.partition_counts import partition_counts
 
@@ -27,7 +28,7 @@ class PartitionedRun:
         config = StreamsConfig("app", string(), string(), partition_count=self.counts.__getitem__)
         self._tasks: list[tuple[StreamTask, int]] = []
         self._globals: list[StreamTask] = []
-        stores = {}
+        stores: dict[str, StateStore] = {}
         for group in topology.sub_topologies:
             if group.is_global:
                 task = StreamTask(topology, group, 0, in_memory_stores(), config)
