@@ -10,7 +10,18 @@ from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.testing.broker import Broker
-    from millstream.testing.faults.plan import Rule
+    from millstream.testing.faults.plan import (
+        AnswerWith,
+        CloseAfter,
+        CloseBefore,
+        Corrupt,
+        Delay,
+        DropRequest,
+        DropResponse,
+        Rule,
+        SendLate,
+        Trickle,
+    )
     from millstream.testing.faults.proxy import FaultProxy
     from millstream.testing.history import History
     from millstream.testing.streams.mock_processor_context import (
@@ -30,7 +41,7 @@ else:
         __name__,
         {
             "millstream.testing.broker": "Broker",
-            "millstream.testing.faults.plan": "Rule",
+            "millstream.testing.faults.plan": "AnswerWith CloseAfter CloseBefore Corrupt Delay DropRequest DropResponse Rule SendLate Trickle",
             "millstream.testing.faults.proxy": "FaultProxy",
             "millstream.testing.history": "History",
             "millstream.testing.streams.mock_processor_context": "CapturedForward CapturedPunctuator MockProcessorContext",
@@ -41,16 +52,25 @@ else:
     )
 
 __all__ = [
+    "AnswerWith",
     "Broker",
     "CapturedForward",
     "CapturedPunctuator",
+    "CloseAfter",
+    "CloseBefore",
+    "Corrupt",
+    "Delay",
+    "DropRequest",
+    "DropResponse",
     "FaultProxy",
     "History",
     "MockProcessorContext",
     "Rule",
+    "SendLate",
     "TestInputTopic",
     "TestOutputTopic",
     "TestRecord",
     "TopologyTestDriver",
+    "Trickle",
     "timeline",
 ]
