@@ -96,7 +96,6 @@ FRAGMENTS_ALLOWED = {
     "testing": 16,
     "streams/kernel": 27,
     "streams/state": 30,
-    "streams/topology": 7,
     "streams/queries": 2,
     "streams/serdes": 3,
 }

@@ -9,42 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from millstream.controller.acls import plan_create_acls, plan_delete_acls
-from millstream.controller.alter_configs import (
-    plan_alter_configs,
-    plan_incremental_alter_configs,
-)
 from millstream.controller.bootstrap import (
     ControllerStart,
     plan_activation,
     plan_controller_registration,
 )
-from millstream.controller.broker_lifecycle import (
+from millstream.controller.brokers.broker_lifecycle import (
     BrokerSessions,
     plan_fence_expired,
     plan_heartbeat,
     plan_registration,
 )
-from millstream.controller.client_quotas import plan_alter_client_quotas
-from millstream.controller.create_partitions import plan_create_partitions
-from millstream.controller.create_topics import plan_create_topics
-from millstream.controller.delegation_tokens import (
+from millstream.controller.brokers.features import plan_update_features
+from millstream.controller.brokers.unregistration import plan_unregister_broker
+from millstream.controller.configs.alter_configs import (
+    plan_alter_configs,
+    plan_incremental_alter_configs,
+)
+from millstream.controller.configs.client_quotas import plan_alter_client_quotas
+from millstream.controller.partitions.elect_leaders import plan_elect_leaders
+from millstream.controller.partitions.reassignments import plan_alter_reassignments
+from millstream.controller.partitions.replica_directories import plan_replica_directories
+from millstream.controller.producer_ids import plan_producer_ids
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.security.acls import plan_create_acls, plan_delete_acls
+from millstream.controller.security.delegation_tokens import (
     RequestOf,
     plan_create_token,
     plan_expire_token,
     plan_renew_token,
     plan_sweep_tokens,
 )
-from millstream.controller.delete_topics import plan_delete_topics
-from millstream.controller.elect_leaders import plan_elect_leaders
-from millstream.controller.features import plan_update_features
-from millstream.controller.producer_ids import plan_producer_ids
-from millstream.controller.reassignments import plan_alter_reassignments
-from millstream.controller.replica_directories import plan_replica_directories
-from millstream.controller.result import ControllerContext, ControllerResult
-from millstream.controller.scram_credentials import plan_alter_scram_credentials
+from millstream.controller.security.scram_credentials import plan_alter_scram_credentials
 from millstream.controller.settings import ControllerSettings
-from millstream.controller.unregistration import plan_unregister_broker
+from millstream.controller.topics.create_partitions import plan_create_partitions
+from millstream.controller.topics.create_topics import plan_create_topics
+from millstream.controller.topics.delete_topics import plan_delete_topics
 from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import LeaderEpoch, Offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.controller.broker_lifecycle import registered_broker
+from millstream.controller.brokers.broker_lifecycle import registered_broker
 from millstream.controller.result import ControllerResult
 from millstream.errors import UnknownServerError
 from millstream.metadata.image import MetadataImage

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple, final
 
-from millstream.log.text_checkpoints import (
+from millstream.log.directory.text_checkpoints import (
     LEADER_EPOCH_FILE,
     DamagedFile,
     decode_epochs,
     encode_epochs,
 )
-from millstream.log.unsynced_file import read_if_it_reached_the_disk, write_unsynced
+from millstream.log.segments.unsynced_file import read_if_it_reached_the_disk, write_unsynced
 from millstream.runtime import FileSystem
 
 

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 from millstream.log.file_range import FileRange
 from millstream.log.log_state import LogState
-from millstream.log.segment import Segment
-from millstream.log.transaction_index import AbortedTransaction
+from millstream.log.segments.segment import Segment
+from millstream.log.segments.transaction_index import AbortedTransaction
 
 INLINE_READ_BYTES_MAX: Final = 32 * 1024
 """Up to here a read answers bytes: a copy costs less than a second system call for the file range."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.log.leader_epochs import LeaderEpochs
-from millstream.log.producer_snapshots import ProducerSnapshots
-from millstream.log.producer_state import ProducerState
-from millstream.log.segments import Segments
+from millstream.log.producers.producer_state import ProducerState
+from millstream.log.producers.snapshots import ProducerSnapshots
+from millstream.log.segments.segments import Segments
 
 
 @dataclass(slots=True)

@@ -18,12 +18,11 @@ from typing import NoReturn, Self, final
 from millstream.errors import KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches, whole_batches
 from millstream.log.append_info import NO_OFFSET, AppendInfo
-from millstream.log.compaction import CleanedSegment, swap_in
-from millstream.log.compaction_plan import CompactionBounds, CompactionPlan, plan_compaction
-from millstream.log.departed_segments import DepartedSegments
+from millstream.log.compaction.compaction import CleanedSegment, swap_in
+from millstream.log.compaction.plan import CompactionBounds, CompactionPlan, plan_compaction
+from millstream.log.directory.log_environment import LogEnvironment, SavedState, is_broken_disk
+from millstream.log.directory.log_loader import load_log
 from millstream.log.flush_plan import FlushPlan
-from millstream.log.log_environment import LogEnvironment, SavedState, is_broken_disk
-from millstream.log.log_loader import load_log
 from millstream.log.log_reader import (
     FetchData,
     aborted_transactions,
@@ -32,16 +31,17 @@ from millstream.log.log_reader import (
     readable_bytes,
 )
 from millstream.log.log_state import LogState
-from millstream.log.producer_replay import aborted_entry, read_transaction_end
+from millstream.log.producers.replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
 from millstream.log.roll_policy import RollPolicy
-from millstream.log.segment import Segment, SegmentLimits
+from millstream.log.segments.deleted_segments import DeletedSegments
+from millstream.log.segments.segment import Segment, SegmentLimits
+from millstream.log.segments.transaction_index import AbortedTransaction
 from millstream.log.timestamp_lookup import (
     BatchSearch,
     max_timestamp_searches,
     timestamp_searches,
 )
-from millstream.log.transaction_index import AbortedTransaction
 from millstream.log.truncation import cut_log, start_over
 from millstream.log.unflushed import Unflushed
 from millstream.metadata.topic_config import LogConfig
@@ -79,7 +79,7 @@ class PartitionLog:
         self._state = state
         created_in = (directory, posixpath.dirname(directory)) if state.may_lack_names else ()
         self._unflushed = Unflushed(created_in, now)
-        self._departed = DepartedSegments()
+        self._deleted = DeletedSegments()
         self._rolling = RollPolicy(environment.random)
         self._failure: str | None = None
         self._make_directory = make_directory
@@ -465,14 +465,14 @@ class PartitionLog:
 
     def take_due_removals(self, now: Instant) -> list[Callable[[], None]]:
         """Files whose time has come, as functions that remove them; they touch nothing else and raise OSError."""
-        return self._departed.take_due(now.monotonic_ms)
+        return self._deleted.take_due(now.monotonic_ms)
 
     def _delete_segments(self, planned: Sequence[Segment], now: Instant) -> None:
         if planned[-1] is self._state.segments.active:
             self.roll(now)
         self._state.segments.remove(planned)
         start_offset = self._state.segments.first.base_offset
-        self._departed.add(planned, now.monotonic_ms + self._config.file_delete_delay_ms)
+        self._deleted.add(planned, now.monotonic_ms + self._config.file_delete_delay_ms)
         self._snapshots.remove(
             offset for offset in self._snapshots.offsets() if offset < start_offset
         )
@@ -507,7 +507,7 @@ class PartitionLog:
                 finished.cleaned.remove()
                 return False
             due_ms = now.monotonic_ms + self._config.file_delete_delay_ms
-            swap_in(self._state, self._departed, finished, due_ms)
+            swap_in(self._state, self._deleted, finished, due_ms)
         except OSError as error:
             self._fail(f"a cleaned segment could not be swapped in ({error.strerror or error})")
             raise self._storage_error("compact", error) from error
@@ -535,7 +535,7 @@ class PartitionLog:
             self._unflushed.sealed(self._state.segments.active.seal())
             self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
             self.flush(now)
-            self._departed.remove_all()
+            self._deleted.remove_all()
         except OSError as error:
             raise self._storage_error("close", error) from error
         self.is_closed = True
@@ -556,7 +556,7 @@ class PartitionLog:
     def abandon(self) -> None:
         """Closes the files as they are, for a log that failed or is deleted; the next start recovers it."""
         self._unflushed.close()
-        self._departed.close()
+        self._deleted.close()
         for segment in self._state.segments:
             segment.close()
         self._failure = self._failure or f"the log of {self.partition} is closed"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from millstream.log.segment import Segment
-from millstream.log.segments import Segments
+from millstream.log.segments.segment import Segment
+from millstream.log.segments.segments import Segments
 from millstream.metadata.topic_config import LogConfig
 
 

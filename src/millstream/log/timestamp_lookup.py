@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.log.header_scan import read_batch
-from millstream.log.segment import BatchStart, Segment
-from millstream.log.segments import Segments
+from millstream.log.segments.segment import BatchStart, Segment
+from millstream.log.segments.segments import Segments
 from millstream.records.compression import Codec
 from millstream.records.record import records_section
 from millstream.runtime import File

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from millstream.log.log_state import LogState
-from millstream.log.producer_replay import replay_producers
-from millstream.log.segment import Segment
-from millstream.log.segments import Segments
+from millstream.log.producers.replay import replay_producers
+from millstream.log.segments.segment import Segment
+from millstream.log.segments.segments import Segments
 
 
 def discard_segments(segments: Segments, unwanted: Iterable[Segment]) -> None:

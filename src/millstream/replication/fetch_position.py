@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from millstream.log.file_range import FileRange
 from millstream.log.leader_epochs import EpochEnd
-from millstream.log.transaction_index import AbortedTransaction
+from millstream.log.segments.transaction_index import AbortedTransaction
 
 NO_EPOCH: Final = -1
 

@@ -32,8 +32,8 @@ from millstream.clients.serdes.registry import (  # noqa: E402
     confluent_json,
     confluent_protobuf,
 )
-from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry  # noqa: E402
-from tests.integration.clients.test_confluent_serdes import read, write  # noqa: E402
+from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry  # noqa: E402
+from tests.integration.clients.serdes.test_confluent_serdes import read, write  # noqa: E402
 from tests.unit.clients.serdes.messages import Airport, Delay, Flight  # noqa: E402
 
 AVRO = '{"type":"record","name":"A","fields":[{"name":"carrier","type":"string"},{"name":"minutes","type":["null","int"]}]}'

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import MILLSTREAM, Run
-from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
 from tests.patience import LONG_ENOUGH_S
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from millstream.log import LogEnvironment, PartitionLog, SavedState
-from millstream.log.compaction import Compaction
+from millstream.log.compaction.compaction import Compaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from millstream.log import LogEnvironment, PartitionLog, SavedState
-from millstream.log.log_directory import LogDirectory, read_meta_properties
+from millstream.log.directory.log_directory import LogDirectory, read_meta_properties
+from millstream.log.segments.transaction_index import AbortedTransaction
 from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
-from millstream.log.transaction_index import AbortedTransaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, uuid_text
 from millstream.records.batch import iterate_batches

@@ -14,7 +14,7 @@ from millstream.errors import ConfigError
 from millstream.spark import MicroBatchRunner, RunnerOptions
 from millstream.streams import StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.serdes import string
-from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
 

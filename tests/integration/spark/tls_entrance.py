@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.testing.broker import Broker
-from tests.integration.clients.certificates import Authority
+from tests.integration.clients.security.certificates import Authority
 
 
 @dataclass(frozen=True)

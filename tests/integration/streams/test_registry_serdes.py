@@ -24,7 +24,7 @@ from millstream.errors import ConfigError
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.serdes import Serde, string
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
-from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
 from tests.patience import LONG_ENOUGH_MS
 
 ARRIVAL = {

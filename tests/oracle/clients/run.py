@@ -21,7 +21,7 @@ OF_ONE_NODE = (
     "test_admin_topics.py::test_topics_are_created_with_configs_and_assignments",
     "test_admin_transactions.py::test_producers_of_a_partition_are_described",
 )
-"""What these say is true of a cluster of one node only; test_admin_several_nodes.py is about more."""
+"""What these say is true of a cluster of one node only; tests/integration/clients/admin/test_several_nodes.py is about more."""
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.sources import setting_of_variable
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.controller.config_changes import AlterOperation, after_changes
+from millstream.controller.configs.config_changes import AlterOperation, after_changes
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigKey, ConfigType
 from millstream.metadata.effective_config import BrokerSettings, broker_entries, topic_entries

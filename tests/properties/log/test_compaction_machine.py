@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from millstream.log import AppendOrigin, LogEnvironment, PartitionLog, SavedState
-from millstream.log.compaction import Compaction
+from millstream.log.compaction.compaction import Compaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches

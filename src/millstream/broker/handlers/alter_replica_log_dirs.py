@@ -10,7 +10,7 @@ from __future__ import annotations
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
-from millstream.log.log_directory import LogDirectory
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,

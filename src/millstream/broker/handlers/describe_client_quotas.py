@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.client_quotas import ENTITY_TYPES, IP
+from millstream.controller.configs.client_quotas import ENTITY_TYPES, IP
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
 from millstream.metadata.stored_security import QuotaEntity
 from millstream.protocol.api import ApiKey

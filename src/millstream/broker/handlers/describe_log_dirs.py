@@ -15,7 +15,7 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.errors import KafkaStorageError
-from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
+from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey

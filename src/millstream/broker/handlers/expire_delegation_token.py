@@ -12,7 +12,7 @@ from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.controller.controller import Controller
-from millstream.controller.delegation_tokens import RequestOf
+from millstream.controller.security.delegation_tokens import RequestOf
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.expire_delegation_token import (

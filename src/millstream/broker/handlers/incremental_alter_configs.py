@@ -14,7 +14,7 @@ from dataclasses import replace
 from millstream.broker.config.log_levels import check_log_level, set_log_level
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.config_changes import AlterOperation, check_names_and_values
+from millstream.controller.configs.config_changes import AlterOperation, check_names_and_values
 from millstream.controller.controller import Controller
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.metadata.config_resource import ConfigResourceType

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.reassignments import is_reassigning
+from millstream.controller.partitions.reassignments import is_reassigning
 from millstream.metadata.image import MetadataImage, PartitionImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_partition_reassignments import (

@@ -10,8 +10,8 @@ from typing import Final
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.controller.brokers.features import UpgradeType
 from millstream.controller.controller import Controller
-from millstream.controller.features import UpgradeType
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.update_features import (
     UpdateFeaturesRequest,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from millstream.errors import KafkaStorageError
-from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
+from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.loader import MetadataBatch
 from millstream.metadata.topic_config import LogConfig

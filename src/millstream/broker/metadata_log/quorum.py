@@ -19,8 +19,8 @@ from millstream.broker.metadata_log.snapshots import (
 )
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError, KafkaStorageError
-from millstream.log.log_directory import LogDirectory
-from millstream.log.log_environment import LogEnvironment
+from millstream.log.directory.log_directory import LogDirectory
+from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import BrokerId

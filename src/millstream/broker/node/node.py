@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from millstream.broker.telemetry.client_telemetry import ClientTelemetry
     from millstream.broker.transactions.markers import TransactionMarkers
     from millstream.broker.transactions.producer_ids import ProducerIds
-    from millstream.log.log_directories import LogDirectories
+    from millstream.log.directory.log_directories import LogDirectories
     from millstream.security.authorizer import Authorizer
     from millstream.security.quotas import Quotas
 

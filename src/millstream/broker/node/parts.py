@@ -60,9 +60,9 @@ from millstream.controller.settings import (
     ControllerSettings,
     DelegationTokenSettings,
 )
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_directory import LogDirectory
-from millstream.log.log_environment import LogEnvironment
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_directory import LogDirectory
+from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.effective_config import BrokerSettings

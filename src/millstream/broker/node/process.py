@@ -29,8 +29,8 @@ from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_environment import LogEnvironment
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_environment import LogEnvironment
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, FileSystem, Random

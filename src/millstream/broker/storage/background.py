@@ -17,7 +17,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.broker.storage.log_flusher import GroupCommitFlusher
 from millstream.errors import KafkaStorageError
-from millstream.log.log_directories import LogDirectories
+from millstream.log.directory.log_directories import LogDirectories
 from millstream.model import TopicPartition
 from millstream.runtime import Clock
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.log.log_directories import LogDirectories
+from millstream.log.directory.log_directories import LogDirectories
 from millstream.model import TopicPartition
 from millstream.runtime import Instant
 

@@ -7,10 +7,14 @@ from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.errors import ConfigError, MillstreamError
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_directory import LogDirectory, format_directory, read_meta_properties
-from millstream.log.log_environment import LogEnvironment
-from millstream.log.text_checkpoints import LOCK_FILE, MetaProperties
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_directory import (
+    LogDirectory,
+    format_directory,
+    read_meta_properties,
+)
+from millstream.log.directory.log_environment import LogEnvironment
+from millstream.log.directory.text_checkpoints import LOCK_FILE, MetaProperties
 from millstream.model import Uuid, uuid_from_random, uuid_from_text, uuid_text
 from millstream.runtime import Random
 

@@ -13,8 +13,8 @@ from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.node.services import Tasks
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.errors import KafkaStorageError
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_directory import LogDirectory
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_directory import LogDirectory
 
 _LOGGER = logging.getLogger(__name__)
 

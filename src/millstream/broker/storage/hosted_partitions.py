@@ -25,8 +25,8 @@ from millstream.errors import (
     NotLeaderOrFollower,
     UnknownTopicOrPartition,
 )
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_directory import LogDirectory
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_directory
 from millstream.metadata.effective_config import BrokerSettings

@@ -19,9 +19,9 @@ from millstream.broker.node.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
 from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
-from millstream.log.compaction import Compaction
-from millstream.log.compaction_plan import CompactionPlan
-from millstream.log.log_directory import LogDirectory
+from millstream.log.compaction.compaction import Compaction
+from millstream.log.compaction.plan import CompactionPlan
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.config_key import ConfigValue
 from millstream.runtime import Clock

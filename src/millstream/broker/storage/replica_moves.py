@@ -19,9 +19,9 @@ from millstream.broker.node.services import Partitions, Tasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
 from millstream.errors import KafkaError
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.file_range import FileRange
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_directory import LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition
 from millstream.replication.partition import Partition

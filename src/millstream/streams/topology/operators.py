@@ -1,4 +1,4 @@
-"""What each processor node does, as frozen data. The kernel turns these into running operators.
+"""The work of each processor node, as frozen data. The kernel turns these into running operators.
 
 User functions are plain callables; their arguments are (key, value) unless the field says otherwise.
 """

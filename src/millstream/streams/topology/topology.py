@@ -50,7 +50,7 @@ class SubTopologyTopics:
 
 @dataclass(frozen=True, repr=False)
 class Topology:
-    """What to run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""
+    """A topology that can be run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""
 
     nodes: Mapping[str, Node]
     stores: Mapping[str, StoreSpec]

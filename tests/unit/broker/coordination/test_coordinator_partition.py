@@ -30,8 +30,8 @@ from millstream.errors import (
     UnknownServerError,
 )
 from millstream.log.append_check import AppendOrigin
+from millstream.log.directory.log_environment import LogEnvironment, SavedState
 from millstream.log.file_range import FileRange
-from millstream.log.log_environment import LogEnvironment, SavedState
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.image import PartitionImage
 from millstream.metadata.topic_config import LogConfig

@@ -13,7 +13,7 @@ from millstream.broker.requests.failure import NoAnswer
 from millstream.errors import InvalidRecord
 from millstream.log import LogEnvironment, PartitionLog
 from millstream.log.append_check import AT_ONCE_BYTES, NEW_LOG_COST_BYTES, PART_COST_BYTES
-from millstream.log.log_loader import new_log
+from millstream.log.directory.log_loader import new_log
 from millstream.metadata.image import PartitionImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition

@@ -38,7 +38,7 @@ from millstream.errors import (
     KafkaError,
     NotCoordinator,
 )
-from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.directory.log_environment import LogEnvironment, SavedState
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.broker_registration import BrokerRegistration, Endpoint
 from millstream.metadata.client_pattern import ClientPattern

@@ -11,9 +11,9 @@ import pytest
 
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.controller import broker_lifecycle
+from millstream.controller.brokers import broker_lifecycle
 from millstream.controller.controller import Controller
-from millstream.controller.leadership import plan_broker_gone
+from millstream.controller.partitions.leadership import plan_broker_gone
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import InvalidRequest, NotController, TopicAlreadyExists

@@ -14,7 +14,7 @@ from millstream.broker.metadata_log.snapshots import SnapshotFiles, snapshot_of
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError, KafkaStorageError
-from millstream.log.log_environment import LogEnvironment
+from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid

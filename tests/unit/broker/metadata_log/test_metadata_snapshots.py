@@ -20,7 +20,7 @@ from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaStorageError
-from millstream.log.log_environment import LogEnvironment
+from millstream.log.directory.log_environment import LogEnvironment
 from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,

@@ -27,8 +27,8 @@ from millstream.errors import (
     KafkaStorageError,
     UnknownTopicOrPartition,
 )
-from millstream.log.log_directories import LogDirectories
-from millstream.log.log_environment import LogEnvironment
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_environment import LogEnvironment
 from millstream.model import BrokerId, TopicPartition, Uuid, uuid_text
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import BrokerRegistrationRequest, Feature

@@ -1,4 +1,4 @@
-"""What the shapes and colours of a picture mean, in one row below it."""
+"""The legend of a drawing: one row below it says what shapes and colours mean."""
 
 from __future__ import annotations
 

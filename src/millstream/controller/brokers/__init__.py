@@ -1,0 +1,1 @@
+"""Brokers: registration, heartbeats, fencing, features, leaving."""

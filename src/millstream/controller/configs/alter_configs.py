@@ -1,0 +1,182 @@
+"""IncrementalAlterConfigs (KIP-339) and AlterConfigs: dynamic configurations of topics, brokers, groups and client metrics.
+
+Each resource is changed as a whole or not at all. What a request makes of the values is in `config_changes`, what a kind of
+resource may have in `*_overrides` and in the tables of `metadata`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from millstream.controller.configs.broker_overrides import check_broker_overrides
+from millstream.controller.configs.config_changes import (
+    after_changes,
+    check_values_fit,
+    config_records,
+    known_resource,
+    replaced,
+)
+from millstream.controller.result import ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.controller.topics.topic_overrides import check_topic_overrides
+from millstream.errors import (
+    ConfigError,
+    InvalidConfig,
+    InvalidRequest,
+    KafkaError,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.client_metrics_config import client_metrics_subscription
+from millstream.metadata.config_key import ConfigKey
+from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.group_config import check_group_config
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.topic_config import TOPIC_CONFIGS
+from millstream.metadata.topic_names import check_topic_name
+from millstream.protocol.generated import alter_configs as whole
+from millstream.protocol.generated import incremental_alter_configs as incremental
+
+
+class _World(NamedTuple):
+    """What a change is judged by."""
+
+    image: MetadataImage
+    settings: ControllerSettings
+
+
+class _Resource(Protocol):
+    @property
+    def resource_type(self) -> int: ...
+    @property
+    def resource_name(self) -> str: ...
+
+
+class _Answer(Protocol):
+    error_code: int
+    error_message: str | None
+
+
+ResourceT = TypeVar("ResourceT", bound=_Resource)
+AnswerT = TypeVar("AnswerT", bound=_Answer)
+
+
+def plan_incremental_alter_configs(
+    request: incremental.IncrementalAlterConfigsRequest,
+    image: MetadataImage,
+    settings: ControllerSettings,
+) -> ControllerResult[incremental.IncrementalAlterConfigsResponse]:
+    """Records of all resources whose changes are fine; none with `validate_only`."""
+    world = _World(image, settings)
+
+    def after(resource: incremental.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
+        table, defaults = _lists(known.type, world)
+        return after_changes(resource.configs, image.config(known), table, defaults)
+
+    answers = [
+        incremental.AlterConfigsResourceResponse(
+            error_message=None,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in request.resources
+    ]
+    records = _all_records(request.resources, answers, after, world)
+    response = incremental.IncrementalAlterConfigsResponse(responses=answers)
+    return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+def plan_alter_configs(
+    request: whole.AlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
+) -> ControllerResult[whole.AlterConfigsResponse]:
+    """The same for the older API: what a resource's request does not name goes back to its default."""
+
+    def after(resource: whole.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
+        del known
+        return replaced(resource.configs)
+
+    answers = [
+        whole.AlterConfigsResourceResponse(
+            error_message=None,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in request.resources
+    ]
+    records = _all_records(request.resources, answers, after, _World(image, settings))
+    response = whole.AlterConfigsResponse(responses=answers)
+    return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+def _all_records(
+    resources: Sequence[ResourceT],
+    answers: Iterable[AnswerT],
+    after: Callable[[ResourceT, ConfigResource], dict[str, str]],
+    world: _World,
+) -> list[MetadataRecord]:
+    """Fills in what is wrong with each resource; gives the records of the others."""
+    counts = Counter((each.resource_type, each.resource_name) for each in resources)
+    records: list[MetadataRecord] = []
+    for resource, answer in zip(resources, answers, strict=True):
+        try:
+            if counts[resource.resource_type, resource.resource_name] > 1:
+                raise InvalidRequest("Each resource must appear at most once.")
+            known = known_resource(resource.resource_type, resource.resource_name)
+            _check_name(known, world.image)
+            overrides = after(resource, known)
+            check_values_fit(overrides)
+            _check_overrides(known, overrides, world)
+            records += config_records(known, world.image.config(known), overrides)
+        except KafkaError as error:
+            answer.error_code, answer.error_message = error.code, str(error)
+    return records
+
+
+def _check_name(resource: ConfigResource, image: MetadataImage) -> None:
+    match resource.type:
+        case ConfigResourceType.TOPIC:
+            if not resource.name:
+                raise InvalidRequest("Default topic resources are not allowed.")
+            check_topic_name(resource.name)
+            if resource.name not in image.topics:
+                raise UnknownTopicOrPartition(f"The topic '{resource.name}' does not exist.")
+        case ConfigResourceType.GROUP if not resource.name:
+            raise InvalidRequest("Default group resources are not allowed.")
+        case ConfigResourceType.CLIENT_METRICS if not resource.name:
+            raise InvalidRequest("Subscription name can't be empty")
+
+
+def _check_overrides(resource: ConfigResource, overrides: Mapping[str, str], world: _World) -> None:
+    image, settings = world
+    broker = BrokerSettings.of(image, settings.node_id, settings.static)
+    match resource.type:
+        case ConfigResourceType.TOPIC:
+            check_topic_overrides(overrides, broker.topic_defaults())
+        case ConfigResourceType.BROKER:
+            check_broker_overrides(resource, overrides, image, settings)
+        case ConfigResourceType.GROUP:
+            try:
+                check_group_config(overrides, broker.values(settings.broker_configs))
+            except ConfigError as error:
+                raise InvalidConfig(str(error)) from error
+        case ConfigResourceType.CLIENT_METRICS:
+            try:
+                client_metrics_subscription(overrides)
+            except ConfigError as error:
+                raise InvalidConfig(str(error)) from error
+
+
+def _lists(
+    kind: ConfigResourceType, world: _World
+) -> tuple[Mapping[str, ConfigKey], Mapping[str, str]]:
+    """The keys that may be lists, and what they hold where they are not set. Lists of other kinds are not edited in place."""
+    image, settings = world
+    if kind is ConfigResourceType.TOPIC:
+        broker = BrokerSettings.of(image, settings.node_id, settings.static)
+        return TOPIC_CONFIGS, broker.topic_defaults()
+    if kind is ConfigResourceType.BROKER:
+        return settings.broker_configs, settings.static
+    return {}, {}

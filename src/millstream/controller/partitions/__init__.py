@@ -1,0 +1,1 @@
+"""Leaders, in-sync replicas and replicas of partitions that exist."""

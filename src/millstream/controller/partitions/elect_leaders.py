@@ -1,0 +1,92 @@
+"""ElectLeaders: the preferred replica leads again, or any replica that is up where none in sync is (KIP-460)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from millstream.controller.partitions.leadership import plan_election
+from millstream.controller.result import ControllerResult
+from millstream.errors import (
+    ElectionNotNeeded,
+    EligibleLeadersNotAvailable,
+    InvalidRequest,
+    KafkaError,
+    PreferredLeaderNotAvailable,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.generated.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from millstream.protocol.generated.metadata_records import PartitionChangeRecord
+
+
+class ElectionType(IntEnum):
+    """The numbers of the protocol."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+_NOT_NEEDED: Final = ElectionNotNeeded.code
+
+
+def plan_elect_leaders(
+    request: ElectLeadersRequest, image: MetadataImage
+) -> ControllerResult[ElectLeadersResponse]:
+    """One result for each partition named; of all partitions, only those where something happened.
+
+    Raises InvalidRequest for an election type that nobody knows.
+    """
+    try:
+        election = ElectionType(request.election_type)
+    except ValueError:
+        raise InvalidRequest(f"Unknown election type {request.election_type}") from None
+    everywhere = request.topic_partitions is None
+    named = (
+        [(topic.name, list(range(len(topic.partitions)))) for topic in image.topics]
+        if request.topic_partitions is None
+        else [(asked.topic, asked.partitions) for asked in request.topic_partitions]
+    )
+    records: dict[tuple[str, int], MetadataRecord] = {}
+    results = []
+    for topic, partitions in named:
+        result = ReplicaElectionResult(topic=topic)
+        results.append(result)
+        for partition in partitions:
+            outcome = PartitionResult(partition_id=partition, error_message=None)
+            try:
+                records.setdefault((topic, partition), _elected(topic, partition, election, image))
+            except KafkaError as error:
+                outcome.error_code, outcome.error_message = error.code, str(error)
+            if not everywhere or outcome.error_code != _NOT_NEEDED:
+                result.partition_result.append(outcome)
+    response = ElectLeadersResponse(replica_election_results=results)
+    return ControllerResult(tuple(records.values()), response)
+
+
+def _elected(
+    name: str, number: int, election: ElectionType, image: MetadataImage
+) -> PartitionChangeRecord:
+    """Raises UnknownTopicOrPartition, ElectionNotNeeded, and what says that nobody can be elected."""
+    topic = image.topic(name)
+    if topic is None:
+        raise UnknownTopicOrPartition(f"No such topic as {name}")
+    partition = image.partition(name, number)
+    if partition is None:
+        raise UnknownTopicOrPartition(f"No such partition as {name}-{number}")
+    preferred = election is ElectionType.PREFERRED
+    needed = (
+        partition.leader != partition.preferred_leader if preferred else not partition.has_leader
+    )
+    if not needed:
+        raise ElectionNotNeeded
+    change = plan_election(image, topic, partition, unclean=not preferred)
+    if change is None or (preferred and change.leader != partition.preferred_leader):
+        raise PreferredLeaderNotAvailable if preferred else EligibleLeadersNotAvailable
+    return change

@@ -1,0 +1,1 @@
+"""Access rules, SCRAM credentials and delegation tokens, as the metadata log holds them."""

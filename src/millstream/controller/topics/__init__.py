@@ -1,0 +1,1 @@
+"""Topics and partitions that are made and deleted, and where their replicas go."""

@@ -1,0 +1,103 @@
+"""CreatePartitions: topics grow, they never shrink; one result per topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.controller.topics.new_partitions import (
+    check_assignment,
+    partition_record,
+    placed_partitions,
+)
+from millstream.errors import (
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidRequest,
+    KafkaError,
+    PolicyViolation,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.image import MetadataImage, TopicImage
+from millstream.model import BrokerId
+from millstream.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+from millstream.protocol.generated.metadata_records import PartitionRecord
+from millstream.runtime.random import Random
+
+
+def plan_create_partitions(
+    request: CreatePartitionsRequest,
+    image: MetadataImage,
+    settings: ControllerSettings,
+    context: ControllerContext,
+) -> ControllerResult[CreatePartitionsResponse]:
+    """Records of all topics that can grow; none with `validate_only`."""
+    counts = Counter(topic.name for topic in request.topics)
+    records: list[MetadataRecord] = []
+    results: list[CreatePartitionsTopicResult] = []
+    for topic in {topic.name: topic for topic in request.topics}.values():
+        try:
+            if counts[topic.name] > 1:
+                raise InvalidRequest("Duplicate topic name.")
+            added = _added_partitions(
+                topic, image, context.random, settings.partitions_per_request_max
+            )
+        except KafkaError as error:
+            results.append(
+                CreatePartitionsTopicResult(
+                    name=topic.name, error_code=error.code, error_message=error.detail
+                )
+            )
+        else:
+            records += added
+            results.append(CreatePartitionsTopicResult(name=topic.name))
+    response = CreatePartitionsResponse(results=results)
+    return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+def _added_partitions(
+    request: CreatePartitionsTopic, image: MetadataImage, random: Random, count_max: int
+) -> list[PartitionRecord]:
+    topic = image.topic(request.name)
+    if topic is None:
+        raise UnknownTopicOrPartition
+    present = len(topic.partitions)
+    if request.count == present:
+        raise InvalidPartitions(f"Topic already has {present} partition(s).")
+    if request.count < present:
+        raise InvalidPartitions(
+            f"The topic {topic.name} currently has {present} partition(s); {request.count} would not be an increase."
+        )
+    added = request.count - present
+    if request.assignments is not None and len(request.assignments) != added:
+        raise InvalidReplicaAssignment(
+            f"Attempted to add {added} additional partition(s), but only {len(request.assignments)} assignment(s) were specified."
+        )
+    if added > count_max:
+        raise PolicyViolation(
+            f"{added} partitions are too many for one request, at most {count_max} can be added."
+        )
+    return [
+        partition_record(topic.topic_id, present + number, replicas, image)
+        for number, replicas in enumerate(_assignments(request, topic, added, image, random))
+    ]
+
+
+def _assignments(
+    request: CreatePartitionsTopic,
+    topic: TopicImage,
+    added: int,
+    image: MetadataImage,
+    random: Random,
+) -> list[tuple[BrokerId, ...]]:
+    replication_factor = len(topic.partitions[0].replicas)
+    if request.assignments is None:
+        return placed_partitions(image, added, replication_factor, random)
+    return [check_assignment(a.broker_ids, replication_factor, image) for a in request.assignments]

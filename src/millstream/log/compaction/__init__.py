@@ -1,0 +1,1 @@
+"""Compaction: what is cleaned, what stays of it, and the cleaning itself."""

@@ -1,0 +1,98 @@
+"""What compaction leaves of a batch: all of it, some of its records, its header alone, or nothing (KIP-534, KIP-98). Pure.
+
+A record stays while it is the latest of its key. A tombstone goes once the delete horizon of its batch has passed, which the
+first cleaning that meets it sets. Offsets, sequences and the order of records never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+from millstream.log.compaction.cleaned_transactions import CleanedTransactions
+from millstream.log.compaction.offset_map import OffsetMap
+from millstream.records.batch import BatchHeader
+from millstream.records.record_rows import RecordRows, empty_batch, rebuilt_batch
+
+
+class LastRecord(NamedTuple):
+    """Where an active producer stopped. `data_offset` is -1 when its last batch was a transaction marker."""
+
+    data_offset: int
+    producer_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRules:
+    """What holds for a whole cleaning. Times in ms."""
+
+    last_records: Mapping[int, LastRecord]
+    """By producer id."""
+    now_ms: int
+    delete_retention_ms: int
+
+
+@final
+class BatchFilter:
+    """Takes the batches of a log in order; remembers what it has seen of transactions."""
+
+    def __init__(
+        self, rules: FilterRules, offsets: OffsetMap, transactions: CleanedTransactions
+    ) -> None:
+        self._rules = rules
+        self._offsets = offsets
+        self._transactions = transactions
+
+    def filtered(
+        self, header: BatchHeader, batch: memoryview, *, ends_segment: bool
+    ) -> memoryview | bytearray | None:
+        """The batch to write instead of `batch`; None when it goes.
+
+        The last batch of a segment stays, if only as its header, so that recovery can tell a lost segment from compacted
+        records; Kafka keeps that of the last segment only.
+        """
+        is_discarded = self._transactions.is_discarded(header, batch)
+        rows = None if self._drops_records(header, is_discarded) else RecordRows(header, batch)
+        kept = self._kept(header, rows) if rows is not None else []
+        if rows is None or not kept:
+            stays = ends_segment or self._is_last_of_producer(header)
+            return empty_batch(header) if stays else None
+        horizon_ms = header.delete_horizon_ms
+        if horizon_ms is None and (
+            (header.is_control and is_discarded) or any(rows.value_lengths[row] < 0 for row in kept)
+        ):
+            horizon_ms = self._rules.now_ms + self._rules.delete_retention_ms
+        elif len(kept) == header.record_count:
+            return batch
+        return rebuilt_batch(header, rows, kept, horizon_ms)
+
+    def _drops_records(self, header: BatchHeader, is_discarded: bool) -> bool:
+        """A marker that ends nothing any more waits for its delete horizon, so that slow readers still meet it."""
+        if is_discarded and header.is_control:
+            horizon_ms = header.delete_horizon_ms
+            return horizon_ms is not None and horizon_ms <= self._rules.now_ms
+        return is_discarded
+
+    def _kept(self, header: BatchHeader, rows: RecordRows) -> list[int]:
+        if header.is_control:
+            return list(range(len(rows)))
+        horizon_ms = header.delete_horizon_ms
+        keeps_tombstones = horizon_ms is None or self._rules.now_ms < horizon_ms
+        end_offset, latest = self._offsets.end_offset, self._offsets.latest
+        kept: list[int] = []
+        columns = zip(rows.offsets, rows.keys(), rows.value_lengths, strict=True)
+        for row, (offset, key, value_length) in enumerate(columns):
+            is_value = value_length >= 0 or keeps_tombstones
+            if offset >= end_offset or (key is not None and is_value and offset >= latest(key)):
+                kept.append(row)
+        return kept
+
+    def _is_last_of_producer(self, header: BatchHeader) -> bool:
+        """The sequence a producer stopped at must survive, or its next batch would look like a gap."""
+        last = self._rules.last_records.get(header.producer_id)
+        if last is None:
+            return False
+        if last.data_offset >= 0:
+            return header.last_offset == last.data_offset
+        return header.is_control and header.producer_epoch == last.producer_epoch

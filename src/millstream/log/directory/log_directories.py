@@ -1,0 +1,113 @@
+"""The data directories of a node: which of them can be used, and which one a partition's log lives in.
+
+The first directory holds the metadata log; a node cannot live without it. Decides where new logs go; opens nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import final
+
+from millstream.errors import KafkaStorageError
+from millstream.log.directory.log_directory import LogDirectory
+from millstream.log.partition_log import PartitionLog
+from millstream.model import TopicPartition, Uuid
+
+
+@final
+class LogDirectories:
+    def __init__(
+        self,
+        usable: Sequence[LogDirectory],
+        unusable: Mapping[str, str] | None = None,
+        *,
+        metadata_is_apart: bool = False,
+    ) -> None:
+        """`usable`: opened, that of the metadata log first. `unusable`: path to reason, for those that could not be.
+
+        `metadata_is_apart`: the first directory holds nothing but the metadata log.
+        """
+        self.cordoned: Collection[str] = ()
+        """Paths that get no new logs unless there is no other."""
+        self._online = {directory.path: directory for directory in usable}
+        self._metadata = usable[0]
+        self._offline = dict(unusable or {})
+        self._is_apart = metadata_is_apart
+        self._failed: list[LogDirectory] = []
+
+    @property
+    def metadata(self) -> LogDirectory:
+        return self._metadata
+
+    @property
+    def offline(self) -> Mapping[str, str]:
+        """Path to reason."""
+        return self._offline
+
+    @property
+    def paths(self) -> list[str]:
+        """All of them, usable or not."""
+        return [*self._online, *self._offline]
+
+    @property
+    def failed_ids(self) -> list[Uuid]:
+        """Directories that were usable when the node started."""
+        return [directory.meta.directory_id for directory in self._failed]
+
+    def __iter__(self) -> Iterator[LogDirectory]:
+        """The usable ones."""
+        return iter(list(self._online.values()))
+
+    def __len__(self) -> int:
+        return len(self._online)
+
+    def get(self, path: str) -> LogDirectory | None:
+        return self._online.get(path)
+
+    def has_online(self, directory_id: Uuid) -> bool:
+        return any(each.meta.directory_id == directory_id for each in self)
+
+    def of(self, log: PartitionLog) -> LogDirectory:
+        """Where `log` lives. Raises KafkaStorageError when that directory is offline."""
+        for directory in self:
+            if directory.get(log.partition) is log:
+                return directory
+        raise KafkaStorageError(f"the data directory of {log.partition} is offline")
+
+    @property
+    def for_partitions(self) -> list[LogDirectory]:
+        return [each for each in self if not (self._is_apart and each is self._metadata)]
+
+    def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
+        """The directory that has the log already, else the one in `assigned`, else the one with the fewest partitions.
+
+        None when no directory for partitions is left.
+        """
+        usable = self.for_partitions
+        if len(usable) > 1:
+            for directory in usable:
+                if directory.holds(partition):
+                    return directory
+            for directory in usable:
+                if directory.meta.directory_id == assigned:
+                    return directory
+        open_to_new = [each for each in usable if each.path not in self.cordoned]
+        return min(open_to_new or usable, key=len, default=None)
+
+    def set_producer_id_expiration(self, expiration_ms: int) -> None:
+        """From now on producers are forgotten after this time."""
+        for directory in self:
+            directory.set_producer_id_expiration(expiration_ms)
+
+    def take_offline(self, directory: LogDirectory) -> list[TopicPartition]:
+        """Returns the partitions that had their log in it; the directory must have failed."""
+        assert directory.failure is not None, "only a directory that failed goes offline"
+        self._offline[directory.path] = directory.failure
+        self._failed.append(directory)
+        del self._online[directory.path]
+        return directory.take_offline()
+
+    def abandon(self) -> None:
+        """Lets go of everything as it is, like a crash."""
+        for directory in [*self, *self._failed]:
+            directory.abandon()

@@ -1,0 +1,498 @@
+"""One data directory of a broker: whose it is, which logs live in it, and the checkpoints over all of them.
+
+Owns `meta.properties`, `.lock`, `.kafka_cleanshutdown`, the offset checkpoints and the partition directories. Does not
+know leaders, high watermarks or metadata: they are passed in where a file needs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final, NamedTuple, Self, final
+
+from millstream.errors import ConfigError, KafkaStorageError
+from millstream.log.directory.log_environment import LogEnvironment, SavedState, is_broken_disk
+from millstream.log.directory.log_loader import new_log
+from millstream.log.directory.text_checkpoints import (
+    CLEAN_SHUTDOWN_FILE,
+    CLEANER_OFFSET_FILE,
+    HIGH_WATERMARK_FILE,
+    LOCK_FILE,
+    LOG_START_OFFSET_FILE,
+    META_PROPERTIES_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    DamagedFile,
+    MetaProperties,
+    decode_clean_shutdown,
+    decode_meta_properties,
+    decode_offsets,
+    decode_partition_metadata,
+    encode_clean_shutdown,
+    encode_meta_properties,
+    encode_offsets,
+    encode_partition_metadata,
+)
+from millstream.log.partition_log import PartitionLog
+from millstream.log.segments.unsynced_file import read_if_it_reached_the_disk, write_unsynced
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition, Uuid
+from millstream.runtime import File, FileSystem, Instant
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+"""Its log lives in the data directory too, but is in none of the checkpoints: the raft log keeps its own."""
+
+_PARTITION_DIRECTORY: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)")
+_DELETED_DIRECTORY: Final = re.compile(r".+\.[0-9a-f]{32}-delete")
+_FUTURE_DIRECTORY: Final = re.compile(
+    r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)\.[0-9a-f]{32}-future"
+)
+_NAME_MAX: Final = 255
+
+
+class FoundLog(NamedTuple):
+    """A partition directory, before its log is opened. `topic_id` is None where partition.metadata does not tell it."""
+
+    partition: TopicPartition
+    topic_id: Uuid | None
+
+
+class _Deletion(NamedTuple):
+    """The log's files stay open until they go: ranges of them may be on their way to a client."""
+
+    due_ms: int
+    path: str
+    log: PartitionLog
+
+
+def format_directory(file_system: FileSystem, path: str, meta: MetaProperties) -> None:
+    """Makes `path` a data directory of the cluster and node in `meta`. Raises ConfigError when it is one already."""
+    file_system.make_directory(path)
+    meta_path = f"{path}/{META_PROPERTIES_FILE}"
+    if file_system.exists(meta_path):
+        raise ConfigError(
+            f"{path} is formatted already; use it as it is, or format an empty directory"
+        )
+    file_system.write_atomically(meta_path, encode_meta_properties(meta))
+
+
+def read_meta_properties(file_system: FileSystem, path: str) -> MetaProperties | None:
+    """None for a directory that was never formatted. Raises DamagedFile."""
+    meta_path = f"{path}/{META_PROPERTIES_FILE}"
+    if not file_system.exists(meta_path):
+        return None
+    return decode_meta_properties(meta_path, file_system.read(meta_path))
+
+
+def _nobody_listens(_directory: LogDirectory) -> None:
+    pass
+
+
+@final
+class LogDirectory:
+    """Use `LogDirectory.open`; one task owns it."""
+
+    def __init__(
+        self, path: str, environment: LogEnvironment, meta: MetaProperties, lock: File
+    ) -> None:
+        self.path = path
+        self.meta = meta
+        self.previous_broker_epoch = -1
+        """The epoch of the broker that shut this directory down cleanly; -1 when the stop was unclean or is the first."""
+        self.was_clean = False
+        self.failure: str | None = None
+        """Why nothing of it can be used any more; None while it can."""
+        self.on_failure: Callable[[LogDirectory], None] = _nobody_listens
+        """Called once, in any thread, when the disk has shown that it is broken."""
+        self._environment = replace(environment, on_broken_disk=self._disk_broke)
+        self._lock = lock
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._future_logs: dict[TopicPartition, PartitionLog] = {}
+        self.interrupted_moves: list[TopicPartition] = []
+        """Replicas that were on their way here when the last owner stopped; nothing of them is left."""
+        self._deletions: list[_Deletion] = []
+        self._saved_recovery_points: dict[TopicPartition, int] = {}
+        self._saved_start_offsets: dict[TopicPartition, int] = {}
+        self._saved_cleaner_checkpoints: dict[TopicPartition, int] = {}
+        self.saved_high_watermarks: dict[TopicPartition, int] = {}
+
+    @classmethod
+    def open(cls, path: str, environment: LogEnvironment) -> Self:
+        """Locks a formatted directory and reads what the last owner left. No log is opened yet.
+
+        Raises ConfigError (not formatted, or held by a running broker) and DamagedFile.
+        """
+        file_system = environment.file_system
+        meta = read_meta_properties(file_system, path)
+        if meta is None:
+            raise ConfigError(
+                f"{path} is not formatted: {META_PROPERTIES_FILE} is missing; format it first"
+            )
+        try:
+            lock = file_system.lock(f"{path}/{LOCK_FILE}")
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"{path} is held by another broker; stop it, or choose another directory with log.dirs"
+            ) from error
+        directory = cls(path, environment, meta, lock)
+        try:
+            directory._read_saved_state()
+        except BaseException:
+            lock.close()
+            raise
+        return directory
+
+    def _read_saved_state(self) -> None:
+        file_system = self._environment.file_system
+        clean_path = f"{self.path}/{CLEAN_SHUTDOWN_FILE}"
+        if file_system.exists(clean_path):
+            self.was_clean = True
+            self.previous_broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
+        self._saved_recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
+        self._saved_start_offsets = self._read_offsets(LOG_START_OFFSET_FILE)
+        self._saved_cleaner_checkpoints = self._read_offsets(CLEANER_OFFSET_FILE)
+        self.saved_high_watermarks = self._read_offsets(HIGH_WATERMARK_FILE)
+        if self.was_clean:
+            file_system.remove(clean_path)
+        for name in file_system.list(self.path):
+            moving = _FUTURE_DIRECTORY.fullmatch(name)
+            if moving:
+                partition = TopicPartition(moving["topic"], int(moving["partition"]))
+                self.interrupted_moves.append(partition)
+            if moving or _DELETED_DIRECTORY.fullmatch(name):
+                file_system.remove_tree(f"{self.path}/{name}")
+
+    def set_producer_id_expiration(self, expiration_ms: int) -> None:
+        self._environment.producer_id_expiration_ms = expiration_ms
+
+    # --- failure
+
+    def _disk_broke(self, error: OSError) -> None:
+        """A flag and a call, nothing else: this may be any thread."""
+        if self.failure is None:
+            self.failure = f"{self.path} is offline: {error.strerror or error}"
+            self.on_failure(self)
+
+    def take_offline(self) -> list[TopicPartition]:
+        """After a failure: every log refuses everything from now on. Returns the partitions that had one here."""
+        assert self.failure is not None, "only a directory that failed goes offline"
+        lost = list(self._logs)
+        for log in [*self._logs.values(), *self._future_logs.values()]:
+            log.retire(self.failure)
+        return lost
+
+    # --- logs
+
+    def __len__(self) -> int:
+        """How many partitions have their log here, or will have."""
+        return len(self._logs) + len(self._future_logs)
+
+    def __iter__(self) -> Iterator[PartitionLog]:
+        return iter(list(self._logs.values()))
+
+    def get(self, partition: TopicPartition) -> PartitionLog | None:
+        return self._logs.get(partition)
+
+    def find_logs(self) -> list[FoundLog]:
+        """Every partition directory, the metadata log's excluded."""
+        found: list[FoundLog] = []
+        for partition in self._partition_names():
+            try:
+                topic_id = self._read_topic_id(f"{self.path}/{partition}")
+            except DamagedFile:
+                topic_id = None  # opening the log will say it, if it is wanted at all
+            found.append(FoundLog(partition, topic_id))
+        return found
+
+    def _partition_names(self) -> Iterator[TopicPartition]:
+        for name in self._environment.file_system.list(self.path):
+            match = _PARTITION_DIRECTORY.fullmatch(name)
+            if match and match["topic"] != METADATA_TOPIC:
+                yield TopicPartition(match["topic"], int(match["partition"]))
+
+    def holds(self, partition: TopicPartition) -> bool:
+        """There is a directory of that name, whether its log is open or not."""
+        return self._environment.file_system.exists(f"{self.path}/{partition}")
+
+    def open_log(
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        now: Instant,
+        topic_id: Uuid | None = None,
+    ) -> PartitionLog:
+        """Opens or creates the log of `partition`; recovers it after an unclean stop.
+
+        `topic_id` is None for the metadata log only. Raises DamagedFile when the directory belongs to another topic id or
+        cannot be trusted, KafkaStorageError when the disk refuses.
+        """
+        assert partition not in self._logs, f"the log of {partition} is open already"
+        directory = f"{self.path}/{partition}"
+        try:
+            self._environment.file_system.make_directory(directory)
+            if topic_id is not None:
+                self._claim(directory, topic_id)
+            log = PartitionLog.open(
+                partition,
+                directory,
+                self._environment,
+                config,
+                saved=self._saved(partition),
+                now=now,
+            )
+        except OSError as error:
+            if is_broken_disk(error):
+                self._disk_broke(error)
+            raise KafkaStorageError(
+                f"cannot open the log of {partition} in {self.path}: {error}"
+            ) from error
+        self._logs[partition] = log
+        return log
+
+    def begin_log(
+        self, partition: TopicPartition, config: LogConfig, now: Instant, topic_id: Uuid
+    ) -> PartitionLog:
+        """A log that `holds` no directory for: it is on the disk after its `materialize`, or after its first append."""
+        assert partition not in self._logs, f"the log of {partition} is open already"
+        self._saved(partition)
+        directory = f"{self.path}/{partition}"
+        make_directory = partial(self._make_directory, directory, topic_id)
+        log = self._logs[partition] = PartitionLog(
+            partition,
+            directory,
+            self._environment,
+            config,
+            state=new_log(directory, self._environment, config),
+            now=now,
+            make_directory=make_directory,
+        )
+        return log
+
+    def _make_directory(self, directory: str, topic_id: Uuid) -> None:
+        self._environment.file_system.make_directory(directory)
+        self._claim(directory, topic_id)
+
+    def _saved(self, partition: TopicPartition) -> SavedState:
+        """Only once: a topic that is deleted and created again does not inherit anything."""
+        return SavedState(
+            self._saved_recovery_points.pop(partition, 0),
+            self._saved_start_offsets.pop(partition, 0),
+            self.was_clean,
+            self._saved_cleaner_checkpoints.pop(partition, None),
+        )
+
+    def _claim(self, directory: str, topic_id: Uuid) -> None:
+        found = self._read_topic_id(directory)
+        path = f"{directory}/{PARTITION_METADATA_FILE}"
+        if found is None:
+            data = encode_partition_metadata(topic_id)
+            write_unsynced(self._environment.file_system, path, data)
+        elif found != topic_id:
+            raise DamagedFile(
+                f"{path} names another topic id than the metadata; move {directory} away"
+            )
+
+    def _read_topic_id(self, directory: str) -> Uuid | None:
+        """None where the file is not there (it is written without a sync: the metadata knows the id). Raises DamagedFile."""
+        path = f"{directory}/{PARTITION_METADATA_FILE}"
+        data = read_if_it_reached_the_disk(self._environment.file_system, path)
+        return decode_partition_metadata(path, data) if data is not None else None
+
+    # --- replicas on their way here from another directory
+
+    @property
+    def future_logs(self) -> list[PartitionLog]:
+        return list(self._future_logs.values())
+
+    def open_future_log(self, current: PartitionLog, topic_id: Uuid, now: Instant) -> PartitionLog:
+        """An empty log that is to take the place of `current`, which lives in another directory. Raises KafkaStorageError."""
+        partition = current.partition
+        self._discard_future(self._future_logs.pop(partition, None))
+        path = self._path_aside(partition, "future")
+        saved = SavedState(log_start_offset=current.log_start_offset, was_clean=True)
+        try:
+            self._environment.file_system.make_directory(path)
+            self._claim(path, topic_id)
+            log = PartitionLog.open(
+                partition, path, self._environment, current.config, saved=saved, now=now
+            )
+        except OSError as error:
+            raise KafkaStorageError(
+                f"cannot begin the log of {partition} in {self.path}: {error}"
+            ) from error
+        self._future_logs[partition] = log
+        return log
+
+    def adopt_future_log(self, log: PartitionLog) -> None:
+        """It is the partition's log from now on, under its proper name. Raises KafkaStorageError."""
+        assert self._future_logs.get(log.partition) is log, "only a future log is adopted"
+        directory = f"{self.path}/{log.partition}"
+        try:
+            self._environment.file_system.rename(log.directory, directory)
+            self._environment.file_system.sync_directory(self.path)
+        except OSError as error:
+            raise KafkaStorageError(f"cannot rename {log.directory}: {error}") from error
+        log.moved_to(directory)
+        self._logs[log.partition] = self._future_logs.pop(log.partition)
+
+    def drop_future_log(self, log: PartitionLog) -> None:
+        """Removes it with its files, unless it was adopted or dropped before."""
+        if self._future_logs.get(log.partition) is log:
+            self._discard_future(self._future_logs.pop(log.partition))
+
+    def _discard_future(self, log: PartitionLog | None) -> None:
+        if log is not None:
+            log.abandon()
+            self._environment.file_system.remove_tree(log.directory)
+
+    # --- leaving
+
+    def delete_log(self, partition: TopicPartition, now: Instant) -> None:
+        """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
+        log = self._logs.pop(partition)
+        log.retire("its topic was deleted")
+        if not log.is_on_disk:
+            log.abandon()
+            return
+        target = self._rename(partition, "delete")
+        due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
+        self._deletions.append(_Deletion(due_ms, target, log))
+
+    def move_aside(self, partition: TopicPartition) -> str:
+        """Keeps the files of a partition that this node should not have, under a name that is not opened; returns it."""
+        assert partition not in self._logs, f"the log of {partition} is open"
+        self._saved(partition)
+        return self._rename(partition, "stray")
+
+    def _rename(self, partition: TopicPartition, purpose: str) -> str:
+        target = self._path_aside(partition, purpose)
+        try:
+            self._environment.file_system.rename(f"{self.path}/{partition}", target)
+        except OSError as error:
+            raise KafkaStorageError(
+                f"cannot rename the log of {partition} in {self.path}: {error}"
+            ) from error
+        return target
+
+    def _path_aside(self, partition: TopicPartition, purpose: str) -> str:
+        """A name that is no partition's, as Kafka makes it."""
+        suffix = f"-{partition.partition}.{self._environment.random.randbytes(16).hex()}-{purpose}"
+        return f"{self.path}/{partition.topic[: _NAME_MAX - len(suffix)]}{suffix}"
+
+    def take_due_removals(self, now: Instant) -> list[Callable[[], None]]:
+        """Deleted logs whose time has come, as functions that remove them; they touch nothing but files and raise OSError."""
+        due = [deletion for deletion in self._deletions if deletion.due_ms <= now.monotonic_ms]
+        self._deletions = [deletion for deletion in self._deletions if deletion not in due]
+        return [partial(self._remove, deletion) for deletion in due]
+
+    def _remove(self, deletion: _Deletion) -> None:
+        deletion.log.abandon()
+        self._environment.file_system.remove_tree(deletion.path)
+
+    # --- checkpoints
+
+    def checkpoint_recovery_points(self) -> None:
+        """Those of logs not opened yet included; Kafka's interval is 60 s."""
+        points = {log.partition: log.recovery_point for log in self._listed()}
+        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved_recovery_points, **points})
+
+    def checkpoint_log_start_offsets(self) -> None:
+        """Where they are beyond the first segment's; Kafka's interval is 60 s."""
+        moved = {
+            log.partition: log.log_start_offset
+            for log in self._listed()
+            if log.log_start_offset > log.first_segment_offset
+        }
+        self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved_start_offsets, **moved})
+
+    def _listed(self) -> list[PartitionLog]:
+        return [log for log in self if log.partition.topic != METADATA_TOPIC]
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
+        """Those of the logs in this directory, others are left out. Kafka's interval is 5 s."""
+        own = {name: offset for name, offset in high_watermarks.items() if name in self._logs}
+        self._write_offsets(HIGH_WATERMARK_FILE, own)
+
+    def checkpoint_cleaner(self) -> None:
+        """Where cleanings ended; written after each."""
+        cleaned = {
+            log.partition: log.cleaner_checkpoint
+            for log in self
+            if log.cleaner_checkpoint is not None
+        }
+        self._write_offsets(CLEANER_OFFSET_FILE, {**self._saved_cleaner_checkpoints, **cleaned})
+
+    # --- end
+
+    def close_log(self, log: PartitionLog, now: Instant) -> bool:
+        """Clean shutdown of one log: true when everything of it is on the disk. Blocks in fsync.
+
+        May run in any thread while nobody uses the log; several logs may be closed at once.
+        """
+        if log.failure is None:
+            try:
+                log.close(now)
+            except KafkaStorageError:
+                log.abandon()
+                return False
+            return True
+        log.abandon()
+        return False
+
+    def close(
+        self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int, now: Instant
+    ) -> None:
+        """Clean shutdown: logs that are still open are closed, checkpoints written, and only then the file that says so.
+
+        It is not written when a log failed, or was never opened after an unclean stop: the next start recovers.
+        """
+        is_clean = self.failure is None and (
+            self.was_clean or all(name in self._logs for name in self._partition_names())
+        )
+        for log in [*self, *self._future_logs.values()]:
+            is_clean &= log.is_closed or self.close_log(log, now)
+        if self.failure is None:
+            self.checkpoint_recovery_points()
+            self.checkpoint_log_start_offsets()
+            self.checkpoint_high_watermarks(high_watermarks)
+        if is_clean and self.failure is None:
+            self._environment.file_system.write_atomically(
+                f"{self.path}/{CLEAN_SHUTDOWN_FILE}", encode_clean_shutdown(broker_epoch)
+            )
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Lets go of everything as it is, like a crash; the next start recovers."""
+        for log in [
+            *self,
+            *self._future_logs.values(),
+            *(deletion.log for deletion in self._deletions),
+        ]:
+            log.abandon()
+        self._logs.clear()
+        self._future_logs.clear()
+        self._lock.close()
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        path = f"{self.path}/{name}"
+        if not self._environment.file_system.exists(path):
+            return {}
+        offsets = decode_offsets(path, self._environment.file_system.read(path))
+        exists = self._environment.file_system.exists
+        return {
+            partition: offset
+            for partition, offset in offsets.items()
+            if exists(f"{self.path}/{partition}")
+        }
+
+    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        try:
+            self._environment.file_system.write_atomically(
+                f"{self.path}/{name}", encode_offsets(offsets)
+            )
+        except OSError as error:
+            if is_broken_disk(error):
+                self._disk_broke(error)
+            raise KafkaStorageError(f"cannot write {self.path}/{name}: {error}") from error

@@ -1,0 +1,107 @@
+"""Opens the files of a partition directory and brings them into a state that can be read and appended to."""
+
+from __future__ import annotations
+
+from millstream.log.directory.interrupted_changes import finish_interrupted_changes
+from millstream.log.directory.log_environment import LogEnvironment, SavedState
+from millstream.log.directory.recovery import Recovery, rebuild_epochs, recover_segments
+from millstream.log.leader_epochs import LeaderEpochs
+from millstream.log.log_state import LogState
+from millstream.log.producers.producer_state import ProducerState
+from millstream.log.producers.replay import deepen_producers, replay_producers
+from millstream.log.producers.snapshots import ProducerSnapshots
+from millstream.log.segments.files import LOG_SUFFIX, offset_of
+from millstream.log.segments.segment import Segment, SegmentLimits
+from millstream.log.segments.segments import Segments
+from millstream.log.truncation import discard_segments, start_over
+from millstream.metadata.topic_config import LogConfig
+
+
+def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> LogState:
+    """The state of a log that has nothing on the disk yet."""
+    file_system = environment.file_system
+    segment = Segment(file_system, directory, 0, SegmentLimits.of(config), exists=False)
+    return LogState(
+        segments=Segments([segment]),
+        producers=ProducerState(),
+        leader_epochs=LeaderEpochs(file_system, directory),
+        snapshots=ProducerSnapshots(file_system, directory, ()),
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        may_lack_names=True,
+    )
+
+
+def load_log(
+    directory: str, environment: LogEnvironment, config: LogConfig, saved: SavedState
+) -> LogState:
+    """Raises OSError when the disk refuses."""
+    file_system = environment.file_system
+    file_system.make_directory(directory)
+    names = finish_interrupted_changes(file_system, directory)
+    limits = SegmentLimits.of(config)
+
+    def new_segment(base_offset: int) -> Segment:
+        return Segment(file_system, directory, base_offset, limits)
+
+    bases = [o for name in names if (o := offset_of(name, LOG_SUFFIX)) is not None]
+    segments = Segments(
+        Segment(file_system, directory, base, limits) for base in bases or [saved.log_start_offset]
+    )
+    epochs = LeaderEpochs(file_system, directory)
+    recovery = _recover(segments, epochs, config, saved)
+    discard_segments(segments, recovery.dropped)
+    log_start_offset = max(saved.log_start_offset, segments.first.base_offset)
+    loaded = LogState(
+        segments=segments,
+        producers=ProducerState(),
+        leader_epochs=epochs,
+        snapshots=ProducerSnapshots(file_system, directory, names),
+        log_start_offset=log_start_offset,
+        log_end_offset=recovery.end_offset,
+        recovery_point=min(saved.recovery_point, recovery.end_offset),
+        cleaner_checkpoint=saved.cleaner_checkpoint,
+        may_lack_names=not saved.was_clean or recovery.end_offset == segments.first.base_offset,
+        removed_bytes=recovery.removed_bytes,
+    )
+    if log_start_offset > recovery.end_offset:
+        start_over(loaded, log_start_offset, new_segment)
+    epochs.truncate_from_end(loaded.log_end_offset)
+    if not epochs.entries:
+        rebuild_epochs(epochs, loaded.segments)
+    epochs.truncate_from_start(loaded.log_start_offset)
+    _load_producers(loaded, recovery)
+    for segment in loaded.segments:
+        segment.release()
+    return loaded
+
+
+def _recover(
+    segments: Segments, epochs: LeaderEpochs, config: LogConfig, saved: SavedState
+) -> Recovery:
+    active = segments.active
+    if saved.was_clean:
+        end_offset, end = active.scan_end()
+        if end == active.size_bytes:
+            return Recovery(end_offset, (), (), removed_bytes=0)
+    recovery_point = (
+        min(saved.recovery_point, active.base_offset) if saved.was_clean else saved.recovery_point
+    )
+    return recover_segments(segments, epochs, recovery_point, may_have_gaps=config.is_compacted)
+
+
+def _load_producers(loaded: LogState, recovery: Recovery) -> None:
+    """The newest snapshot, and the log after it. Recovered segments are replayed whole: their markers count anew."""
+    recovered = [segment for segment in recovery.recovered if segment in list(loaded.segments)]
+    newest = recovered[0].base_offset if recovered else loaded.log_end_offset
+    loaded.snapshots.remove_after(loaded.log_end_offset)
+    found = loaded.snapshots.load_latest(newest)
+    start_offset = loaded.segments.first.base_offset
+    if found is not None:
+        start_offset = found[0]
+        loaded.producers.restore(found[1])
+    replay_producers(loaded.producers, loaded.segments, start_offset, recovered)
+    if found is not None:
+        deepen_producers(loaded.producers, loaded.segments.active)
+    loaded.snapshots.remove_strays(segment.base_offset for segment in loaded.segments)

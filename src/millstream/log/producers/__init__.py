@@ -1,0 +1,1 @@
+"""Producers as a log knows them: sequences, epochs, open transactions, and their snapshots."""

@@ -1,0 +1,379 @@
+"""What a log knows of the producers that write to it: enough to drop duplicates and to refuse gaps (KIP-98, KIP-360).
+
+The `check_*` functions decide before anything is written and change nothing; `apply` follows what was written, live and when
+a log is loaded. Also knows where open transactions begin, which bounds the last stable offset, and what a marker may end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, final
+
+from millstream.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequenceNumber,
+    TransactionCoordinatorFenced,
+)
+from millstream.log.producers.snapshot import ProducerSnapshotEntry
+from millstream.records.batch import NO_SEQUENCE, SEQUENCE_MAX, BatchHeader
+from millstream.records.control import TransactionMarker
+
+REMEMBERED_BATCHES: Final = 5
+"""A producer has at most five requests in flight, so a retry is always one of its last five batches."""
+_EPOCH_MAX: Final = 2**15 - 1
+_RAISES_EPOCH: Final = 2
+"""The transaction.version from which on every end of a transaction raises the epoch (KIP-890)."""
+
+
+class ProducedBatch(NamedTuple):
+    base_sequence: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp_ms: int
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+class TransactionEnd(NamedTuple):
+    """An end-of-transaction marker, as far as the log needs it."""
+
+    is_commit: bool
+    coordinator_epoch: int
+
+
+class CompletedTransaction(NamedTuple):
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_commit: bool
+    last_stable_offset: int
+
+
+def _remembered() -> deque[ProducedBatch]:
+    return deque(maxlen=REMEMBERED_BATCHES)
+
+
+@dataclass(slots=True)
+class ProducerEntry:
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int = -1
+    last_timestamp_ms: int = -1
+    transaction_first_offset: int = -1
+    last_marker_offset: int = -1
+    """Not in snapshots: what it is compared with does not outlive the process either."""
+    batches: deque[ProducedBatch] = field(default_factory=_remembered)
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def find_duplicate(self, header: BatchHeader) -> ProducedBatch | None:
+        if header.producer_epoch != self.producer_epoch:
+            return None
+        wanted = header.base_sequence, header.last_sequence
+        return next((batch for batch in self.batches if batch[:2] == wanted), None)
+
+
+@final
+class ProducerState:
+    def __init__(self) -> None:
+        self._entries: dict[int, ProducerEntry] = {}
+        self._open_transactions: dict[int, int] = {}
+        """Producer id to first offset, in the order the transactions began: the first value is the smallest."""
+        self._ended: deque[tuple[int, int]] = deque()
+        """First and last offset of transactions whose markers may not be committed yet, in the order of the markers."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, producer_id: int) -> ProducerEntry | None:
+        return self._entries.get(producer_id)
+
+    def entries(self) -> list[ProducerEntry]:
+        return list(self._entries.values())
+
+    @property
+    def first_open_offset(self) -> int | None:
+        """Where the oldest open transaction begins; None when none is open."""
+        return next(iter(self._open_transactions.values()), None)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins whose end is not committed: it could still be lost with its marker."""
+        still_open = self.first_open_offset
+        if not self._ended:
+            return still_open
+        earliest_ended = min(first_offset for first_offset, _ in self._ended)
+        return earliest_ended if still_open is None else min(earliest_ended, still_open)
+
+    def markers_committed(self, high_watermark: int) -> None:
+        """Every marker below `high_watermark` is there to stay."""
+        while self._ended and self._ended[0][1] < high_watermark:
+            self._ended.popleft()
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        entry = self._entries.get(producer_id)
+        return (
+            entry is not None
+            and entry.producer_epoch == producer_epoch
+            and entry.transaction_first_offset >= 0
+        )
+
+    def last_marker_offset(self, producer_id: int) -> int:
+        """-1 for none. Whoever asks the coordinator about a transaction compares it before and after."""
+        entry = self._entries.get(producer_id)
+        return -1 if entry is None else entry.last_marker_offset
+
+    # --- before an append
+
+    def find_duplicate(self, headers: Sequence[BatchHeader]) -> ProducedBatch | None:
+        """The batch that was written before, when one of `headers` is its retry."""
+        for header in headers:
+            entry = self._entries.get(header.producer_id)
+            if entry is not None and not header.is_control:
+                duplicate = entry.find_duplicate(header)
+                if duplicate is not None:
+                    return duplicate
+        return None
+
+    def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
+        """Raises InvalidProducerEpoch for a fenced producer."""
+        entry = self._entries.get(producer_id)
+        if entry is not None:
+            _check_epoch(producer_id, producer_epoch, entry.producer_epoch)
+
+    def check_append(self, headers: Sequence[BatchHeader]) -> None:
+        """Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
+        InvalidTxnState for a plain batch amid a transaction.
+        """
+        expected: dict[int, tuple[int, int]] = {}
+        for header in headers:
+            if header.producer_id < 0 or header.is_control:
+                continue
+            if header.producer_id in expected:
+                epoch, last_sequence = expected[header.producer_id]
+                _check_sequence(header, epoch, last_sequence)
+            else:
+                entry = self._entries.get(header.producer_id)
+                if entry is not None:
+                    _check_sequence(header, entry.producer_epoch, entry.last_sequence)
+                    _check_stays_in_transaction(header, entry)
+            expected[header.producer_id] = header.producer_epoch, header.last_sequence
+
+    def check_begins_transaction(
+        self, header: BatchHeader, marker_offset: int, *, sequence_from_0: bool
+    ) -> None:
+        """The first batch of a transaction here, which the coordinator has been asked about in the meantime.
+
+        `marker_offset` is what `last_marker_offset` said before. A marker that came since belongs to this very transaction:
+        what is written now would never be ended. `sequence_from_0`: its producer begins every transaction with sequence 0.
+        """
+        if self.last_marker_offset(header.producer_id) != marker_offset:
+            raise InvalidTxnState(
+                "the transaction was ended while its first records were on their way"
+            )
+        if (
+            sequence_from_0
+            and header.base_sequence != 0
+            and header.producer_id not in self._entries
+        ):
+            raise OutOfOrderSequenceNumber(
+                f"producer {header.producer_id} is not known and sent sequence {header.base_sequence}, expected 0"
+            )
+
+    def check_marker(self, marker: TransactionMarker) -> None:
+        """Raises InvalidProducerEpoch, TransactionCoordinatorFenced. A marker that is written a second time passes."""
+        entry = self._entries.get(marker.producer_id)
+        if entry is None:
+            return
+        if marker.transaction_version >= _RAISES_EPOCH:
+            is_repeated = entry.transaction_first_offset < 0 or marker.producer_epoch == _EPOCH_MAX
+            lowest_epoch = entry.producer_epoch + (0 if is_repeated else 1)
+        else:
+            lowest_epoch = entry.producer_epoch
+        _check_epoch(marker.producer_id, marker.producer_epoch, lowest_epoch)
+        if marker.coordinator_epoch < entry.coordinator_epoch:
+            raise TransactionCoordinatorFenced(
+                f"a marker of producer {marker.producer_id} comes from coordinator epoch {marker.coordinator_epoch}, "
+                f"epoch {entry.coordinator_epoch} has written already"
+            )
+
+    # --- after an append
+
+    def apply(
+        self, header: BatchHeader, end: TransactionEnd | None = None
+    ) -> CompletedTransaction | None:
+        """Follows a batch of the log; `end` is the content of a batch that is an end-of-transaction marker."""
+        if header.producer_id < 0:
+            return None
+        entry = self._entries.get(header.producer_id)
+        if entry is None or header.producer_epoch != entry.producer_epoch:
+            entry = self._begin_epoch(header, entry)
+        entry.last_timestamp_ms = header.max_timestamp
+        if header.is_control:
+            return self._end_transaction(entry, header, end) if end is not None else None
+        entry.batches.append(_produced(header))
+        if header.is_transactional and entry.transaction_first_offset < 0:
+            entry.transaction_first_offset = header.base_offset
+            self._open_transactions[header.producer_id] = header.base_offset
+        return None
+
+    def _begin_epoch(self, header: BatchHeader, before: ProducerEntry | None) -> ProducerEntry:
+        entry = ProducerEntry(header.producer_id, header.producer_epoch)
+        if before is not None:
+            entry.coordinator_epoch = before.coordinator_epoch
+            entry.transaction_first_offset = before.transaction_first_offset
+            entry.last_marker_offset = before.last_marker_offset
+        self._entries[header.producer_id] = entry
+        return entry
+
+    def _end_transaction(
+        self, entry: ProducerEntry, header: BatchHeader, end: TransactionEnd
+    ) -> CompletedTransaction | None:
+        first_offset = entry.transaction_first_offset
+        entry.coordinator_epoch = end.coordinator_epoch
+        entry.transaction_first_offset = -1
+        entry.last_marker_offset = header.base_offset
+        self._open_transactions.pop(entry.producer_id, None)
+        if first_offset < 0:
+            return None
+        self._ended.append((first_offset, header.last_offset))
+        still_open = self.first_open_offset
+        return CompletedTransaction(
+            entry.producer_id,
+            first_offset,
+            header.last_offset,
+            end.is_commit,
+            last_stable_offset=header.next_offset if still_open is None else still_open,
+        )
+
+    # --- keeping it small
+
+    def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
+        """Forgets producers without an open transaction that wrote nothing for `expiration_ms`; returns how many."""
+        expired = [
+            entry.producer_id
+            for entry in self._entries.values()
+            if entry.transaction_first_offset < 0
+            and now_ms - entry.last_timestamp_ms >= expiration_ms
+        ]
+        for producer_id in expired:
+            del self._entries[producer_id]
+        return len(expired)
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._open_transactions.clear()
+        self._ended.clear()
+
+    # --- snapshots
+
+    def snapshot(self) -> list[ProducerSnapshotEntry]:
+        return [_snapshot_entry(entry) for entry in self._entries.values()]
+
+    def restore(self, entries: Iterable[ProducerSnapshotEntry]) -> None:
+        self._entries = {entry.producer_id: _restored(entry) for entry in entries}
+        began = sorted((e.transaction_first_offset, e.producer_id) for e in self._entries.values())
+        self._open_transactions = {
+            producer_id: offset for offset, producer_id in began if offset >= 0
+        }
+
+    def deepen(self, headers: Iterable[BatchHeader]) -> None:
+        """Remembers again what a snapshot leaves out: the last five batches, from the tail of the log it was taken of.
+
+        Without this, a retry that crosses a restart would look like a gap instead of a duplicate.
+        """
+        tails: dict[int, deque[ProducedBatch]] = {}
+        for header in headers:
+            entry = self._entries.get(header.producer_id)
+            if entry is None or header.is_control or header.producer_epoch != entry.producer_epoch:
+                continue
+            tails.setdefault(header.producer_id, _remembered()).append(_produced(header))
+        for producer_id, tail in tails.items():
+            entry = self._entries[producer_id]
+            if entry.batches and tail[-1].last_offset == entry.batches[-1].last_offset:
+                entry.batches = tail
+
+
+def _produced(header: BatchHeader) -> ProducedBatch:
+    return ProducedBatch(
+        header.base_sequence,
+        header.last_sequence,
+        header.last_offset,
+        header.last_offset_delta,
+        header.max_timestamp,
+    )
+
+
+def _check_epoch(producer_id: int, epoch: int, lowest_epoch: int) -> None:
+    if epoch < lowest_epoch:
+        raise InvalidProducerEpoch(
+            f"producer {producer_id} sent epoch {epoch}, the lowest that counts here is {lowest_epoch}"
+        )
+
+
+def _check_stays_in_transaction(header: BatchHeader, entry: ProducerEntry) -> None:
+    if entry.transaction_first_offset >= 0 and not header.is_transactional:
+        raise InvalidTxnState(
+            f"producer {header.producer_id} has an open transaction and sent a batch outside of it"
+        )
+
+
+def _check_sequence(header: BatchHeader, epoch: int, last_sequence: int) -> None:
+    """`epoch` and `last_sequence` are those of the producer's last batch in this log."""
+    _check_epoch(header.producer_id, header.producer_epoch, epoch)
+    if header.producer_epoch > epoch:
+        if header.base_sequence != 0:
+            raise OutOfOrderSequenceNumber(
+                f"producer {header.producer_id} began epoch {header.producer_epoch} with sequence "
+                f"{header.base_sequence}, a new epoch begins with 0"
+            )
+        return
+    expected = 0 if last_sequence == NO_SEQUENCE else (last_sequence + 1) & SEQUENCE_MAX
+    if header.base_sequence != expected:
+        raise OutOfOrderSequenceNumber(
+            f"producer {header.producer_id} sent sequence {header.base_sequence}, expected {expected}"
+        )
+
+
+def _snapshot_entry(entry: ProducerEntry) -> ProducerSnapshotEntry:
+    last = entry.batches[-1] if entry.batches else None
+    return ProducerSnapshotEntry(
+        entry.producer_id,
+        entry.producer_epoch,
+        last.last_sequence if last else NO_SEQUENCE,
+        last.last_offset if last else -1,
+        last.offset_delta if last else 0,
+        entry.last_timestamp_ms,
+        entry.coordinator_epoch,
+        entry.transaction_first_offset,
+    )
+
+
+def _restored(snapshot: ProducerSnapshotEntry) -> ProducerEntry:
+    entry = ProducerEntry(
+        snapshot.producer_id,
+        snapshot.producer_epoch,
+        snapshot.coordinator_epoch,
+        snapshot.timestamp_ms,
+        snapshot.transaction_first_offset,
+    )
+    if snapshot.last_sequence != NO_SEQUENCE:
+        base_sequence = (snapshot.last_sequence - snapshot.offset_delta) & SEQUENCE_MAX
+        entry.batches.append(
+            ProducedBatch(
+                base_sequence,
+                snapshot.last_sequence,
+                snapshot.last_offset,
+                snapshot.offset_delta,
+                snapshot.timestamp_ms,
+            )
+        )
+    return entry

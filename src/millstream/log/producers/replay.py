@@ -1,0 +1,72 @@
+"""Producer state out of the batches of a log: after a crash, and for what a snapshot leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from millstream.log.header_scan import read_batch
+from millstream.log.producers.producer_state import (
+    CompletedTransaction,
+    ProducerState,
+    TransactionEnd,
+)
+from millstream.log.segments.segment import Segment
+from millstream.log.segments.segments import Segments
+from millstream.log.segments.transaction_index import AbortedTransaction
+from millstream.records.batch import BatchHeader
+from millstream.records.control import ControlType, read_control_type, read_coordinator_epoch
+from millstream.records.record import iterate_records
+
+_TAIL_BYTES: Final = 4 * 1024 * 1024
+"""How far back the last batches of live producers are looked for; a retry that crosses a restart is younger than that."""
+
+
+def read_transaction_end(header: BatchHeader, batch: memoryview) -> TransactionEnd | None:
+    """What an end-of-transaction marker says; None for other control batches and for batches without a producer."""
+    if not (header.is_control and header.producer_id >= 0):
+        return None
+    record = next(iterate_records(header, batch))
+    kind = read_control_type(record.key)
+    if kind not in (ControlType.ABORT, ControlType.COMMIT):
+        return None
+    return TransactionEnd(kind is ControlType.COMMIT, read_coordinator_epoch(record.value))
+
+
+def aborted_entry(completed: CompletedTransaction | None) -> AbortedTransaction | None:
+    """The transaction index entry of a transaction that just ended; None when it was committed."""
+    if completed is None or completed.is_commit:
+        return None
+    return AbortedTransaction(
+        completed.producer_id,
+        completed.first_offset,
+        completed.last_offset,
+        completed.last_stable_offset,
+    )
+
+
+def replay_producers(
+    producers: ProducerState, segments: Segments, start_offset: int, rebuilt: Iterable[Segment]
+) -> None:
+    """Applies every batch from `start_offset` on. Segments in `rebuilt` get their transaction index anew."""
+    rebuilt_bases = {segment.base_offset for segment in rebuilt}
+    for segment in segments.from_offset(start_offset):
+        if segment.base_offset in rebuilt_bases:
+            segment.transaction_index.clear()
+        start = segment.position_of(max(start_offset, segment.base_offset))
+        if start is None:
+            continue
+        for position, header in segment.headers(start):
+            end = None
+            if header.is_control and header.producer_id >= 0:
+                end = read_transaction_end(header, read_batch(segment.file, position, header))
+            aborted = aborted_entry(producers.apply(header, end))
+            if aborted is not None and segment.base_offset in rebuilt_bases:
+                segment.transaction_index.append(aborted)
+
+
+def deepen_producers(producers: ProducerState, segment: Segment) -> None:
+    """Remembers the last five batches of each producer again, from the end of the newest segment."""
+    if len(producers):
+        indexed = segment.offset_index.lookup_position(max(0, segment.size_bytes - _TAIL_BYTES))
+        producers.deepen(start.header for start in segment.headers(indexed.position))

@@ -1,0 +1,75 @@
+"""The `.snapshot` files of one partition directory: written at roll and shutdown, the newest usable one read at start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+from millstream.log.producers.snapshot import (
+    CorruptSnapshot,
+    ProducerSnapshotEntry,
+    decode_producer_snapshot,
+    encode_producer_snapshot,
+)
+from millstream.log.segments.files import SNAPSHOT_SUFFIX, offset_of, segment_path
+from millstream.runtime import FileSystem
+
+
+@final
+class ProducerSnapshots:
+    def __init__(self, file_system: FileSystem, directory: str, names: Iterable[str]) -> None:
+        """`names`: what lies in the directory."""
+        self._file_system = file_system
+        self._directory = directory
+        self._offsets = {
+            offset for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None
+        }
+
+    def moved_to(self, directory: str) -> None:
+        self._directory = directory
+
+    def offsets(self) -> list[int]:
+        return sorted(self._offsets)
+
+    def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> None:
+        """Not synced: its checksum tells a torn snapshot from a whole one, and the log replaces it."""
+        data = encode_producer_snapshot(entries)
+        if offset in self._offsets and self._file_system.read(self._path(offset)) == data:
+            return  # an idle log is closed again and again; emptying a file costs more than reading it
+        file = self._file_system.open(self._path(offset))
+        try:
+            if file.size:
+                file.truncate(0)
+            file.append([data])
+        finally:
+            file.close()
+        self._offsets.add(offset)
+
+    def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
+        """The newest readable snapshot taken at or below `highest`; unreadable ones are removed."""
+        for offset in reversed(self.offsets()):
+            if offset <= highest:
+                try:
+                    return offset, decode_producer_snapshot(
+                        self._file_system.read(self._path(offset))
+                    )
+                except CorruptSnapshot:
+                    self.remove([offset])
+        return None
+
+    def remove(self, offsets: Iterable[int]) -> None:
+        for offset in list(offsets):
+            if offset in self._offsets:
+                self._file_system.remove(self._path(offset))
+                self._offsets.remove(offset)
+
+    def remove_after(self, offset: int) -> None:
+        self.remove(found for found in self.offsets() if found > offset)
+
+    def remove_strays(self, base_offsets: Iterable[int]) -> None:
+        """Keeps the snapshots at segment boundaries and the newest one, which a shutdown left."""
+        kept = set(base_offsets) | set(self.offsets()[-1:])
+        self.remove(found for found in self.offsets() if found not in kept)
+
+    def _path(self, offset: int) -> str:
+        return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)

@@ -1,0 +1,1 @@
+"""Files of a segment: records, indexes of offsets, times and transactions."""

@@ -1,0 +1,408 @@
+"""One segment of a log: the `.log` file, its two indexes, and where things are in it.
+
+Owns the index rule, the search for positions and the choice of whole batches for a read. Does not know other segments,
+producers, epochs or the high watermark, and never looks into records except in `timestamp_lookup`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self, final
+
+from millstream.errors import CorruptMessage
+from millstream.log.header_scan import scan_headers
+from millstream.log.segments.files import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
+from millstream.log.segments.index_file import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, CorruptIndex
+from millstream.log.segments.lazy_file import LazyFile
+from millstream.log.segments.offset_index import OffsetIndex
+from millstream.log.segments.time_index import TimeIndex
+from millstream.log.segments.transaction_index import TransactionIndex
+from millstream.metadata.topic_config import LogConfig
+from millstream.records.batch import BatchHeader
+from millstream.runtime import File, FileSystem
+from millstream.runtime.files import Buffer
+
+_BOUNDARIES_MAX: Final = 64
+_RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentLimits:
+    """The settings of a log that shape its segments; sizes in bytes."""
+
+    segment_bytes: int
+    index_bytes: int
+    index_interval_bytes: int
+    preallocate: bool = False
+
+    @classmethod
+    def of(cls, config: LogConfig) -> Self:
+        return cls(
+            config.segment_bytes,
+            config.segment_index_bytes,
+            config.index_interval_bytes,
+            config.preallocate,
+        )
+
+
+class BatchStart(NamedTuple):
+    position: int
+    header: BatchHeader
+
+
+@final
+class Segment:
+    def __init__(
+        self,
+        file_system: FileSystem,
+        directory: str,
+        base_offset: int,
+        limits: SegmentLimits,
+        *,
+        suffix: str = "",
+        exists: bool = True,
+    ) -> None:
+        """`suffix` comes after the names of the files, for a segment that is not part of the log yet.
+
+        Its log file is made if it is missing; unless `exists` is false: then `create_file` makes it, before anything is written.
+        """
+        self.base_offset = base_offset
+        self.limits = limits
+        self.directory = directory
+        self.first_timestamp_ms: int | None = None
+        """Largest timestamp of the first batch; the age of a segment counts from here. None: not looked up, or empty."""
+        self.max_timestamp_ms = -1
+        self.max_timestamp_offset = -1
+        self._file_system = file_system
+        self._suffix = suffix
+        self._file = LazyFile(file_system, self._path(LOG_SUFFIX))
+        self._may_have_reserve = limits.preallocate
+        if exists:
+            self.create_file()
+        self._offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), limits.index_bytes)
+        self._time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), limits.index_bytes)
+        self.transaction_index = TransactionIndex(file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+        self._bytes_since_entry = 0
+        self._is_index_full = False
+        self._indexes_ready = self._file.size == 0
+        self._boundaries: dict[int, int] = {}
+        if self._file.size == 0:
+            self._offset_index.clear()
+            self._time_index.clear()
+
+    # --- what it is
+
+    @property
+    def size_bytes(self) -> int:
+        return self._file.size
+
+    @property
+    def file(self) -> File:
+        return self._file
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        self.prepare_indexes()
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        self.prepare_indexes()
+        return self._time_index
+
+    @property
+    def index_bytes(self) -> int:
+        """Size of the larger index."""
+        return max(
+            self.offset_index.entry_count * OFFSET_ENTRY_BYTES,
+            self.time_index.entry_count * TIME_ENTRY_BYTES,
+        )
+
+    @property
+    def modified_ms(self) -> int:
+        """When the log file was last written: the age of records without timestamps. Milliseconds since 1970."""
+        return self._file_system.modified_ms(self._path(LOG_SUFFIX))
+
+    @property
+    def largest_timestamp_ms(self) -> int:
+        """-1 when no batch has a timestamp."""
+        self.prepare_indexes()
+        return self.max_timestamp_ms
+
+    def is_full_for(self, added_bytes: int, last_offset: int) -> bool:
+        """An append of `added_bytes` that ends with `last_offset` must go to a new segment."""
+        return (
+            self._file.size > self.limits.segment_bytes - added_bytes
+            or self._is_index_full
+            or last_offset - self.base_offset > _RELATIVE_OFFSET_MAX
+        )
+
+    # --- writing
+
+    def create_file(self) -> None:
+        """Raises OSError."""
+        self._may_have_reserve = self.limits.preallocate
+        self._file.create(self.limits.segment_bytes if self.limits.preallocate else 0)
+
+    def append(self, buffers: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
+        """Writes whole batches with their final offsets. Raises OSError; the owner then calls `cut_back`.
+
+        The owner has called `prepare_indexes`.
+        """
+        position = self._file.size
+        self._file.append(buffers)
+        for header in headers:
+            self.index_batch(position, header)
+            position += header.size_bytes
+        self._remember_boundary(headers[-1].next_offset, position)
+
+    def index_batch(self, position: int, header: BatchHeader) -> None:
+        """Kafka's rule, per batch; `position` is the start of the batch in the file."""
+        if self.first_timestamp_ms is None:
+            self.first_timestamp_ms = header.max_timestamp
+        if header.max_timestamp > self.max_timestamp_ms:
+            self.max_timestamp_ms = header.max_timestamp
+            self.max_timestamp_offset = header.base_offset + header.last_offset_delta
+        if self._bytes_since_entry > self.limits.index_interval_bytes:
+            self._offset_index.append(header.last_offset - self.base_offset, position)
+            self._force_time_entry()
+            self._is_index_full = self._offset_index.is_full or self._time_index.is_full
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += header.size_bytes
+
+    def cut_back(self, size: int) -> None:
+        """Removes what a failed append may have left behind `size`."""
+        self._file.truncate(size)
+
+    def truncate_at(self, position: int) -> None:
+        """Removes every batch from `position`, which is the start of one, and their index entries."""
+        self._file.truncate(position)
+        self._boundaries.clear()
+        self.rebuild_indexes()
+
+    def seal(self) -> list[File]:
+        """Completes and writes the indexes (roll and close), and gives back what space was reserved for more records.
+
+        Returns the files to sync, to be closed afterwards.
+        """
+        if self._may_have_reserve:
+            self._file.truncate(self._file.size)
+            self._may_have_reserve = False
+        self.prepare_indexes()
+        self._force_time_entry()
+        return self.write_indexes()
+
+    def write_indexes(self) -> list[File]:
+        if self.size_bytes == 0 and not self._file_system.exists(self._path(INDEX_SUFFIX)):
+            return []  # most partitions of a large broker are idle: they get no files for nothing
+        self.prepare_indexes()
+        written = (
+            self._offset_index.write(),
+            self._time_index.write(),
+            self.transaction_index.write(),
+        )
+        return [file for file in written if file is not None]
+
+    def _force_time_entry(self) -> None:
+        if self.max_timestamp_ms >= 0:
+            self._time_index.append_if_later(
+                self.max_timestamp_ms, self.max_timestamp_offset - self.base_offset
+            )
+
+    # --- indexes
+
+    def prepare_indexes(self) -> None:
+        """Loads the indexes and what follows from them, once; rebuilds them when they contradict the log."""
+        if self._indexes_ready:
+            return
+        try:
+            self._continue_from_indexes()
+        except (CorruptIndex, CorruptMessage):
+            self.rebuild_indexes()
+        self._is_index_full = self._offset_index.is_full or self._time_index.is_full
+        self._indexes_ready = True
+
+    def rebuild_indexes(self) -> None:
+        """Both indexes from the batches alone; raises CorruptMessage when the log itself is damaged."""
+        self.start_rebuild()
+        for position, header in scan_headers(self._file, 0, self.size_bytes):
+            self.index_batch(position, header)
+
+    def start_rebuild(self) -> None:
+        """Empties the indexes; the caller then passes every batch to `index_batch`."""
+        self._offset_index.clear()
+        self._time_index.clear()
+        self._boundaries.clear()
+        self.max_timestamp_ms = self.max_timestamp_offset = -1
+        self.first_timestamp_ms = None
+        self._bytes_since_entry = 0
+        self._is_index_full = False
+        self._indexes_ready = True
+
+    def _continue_from_indexes(self) -> None:
+        indexed = self._offset_index.last_entry()
+        if indexed.position >= self.size_bytes:
+            raise CorruptIndex(
+                f"{self._offset_index.path} points beyond the end of its log; it is rebuilt"
+            )
+        if indexed.position == 0 and self.size_bytes > self.limits.index_interval_bytes:
+            raise CorruptIndex(f"{self._offset_index.path} is empty although its log is not")
+        latest = self._time_index.last_entry()
+        self.max_timestamp_ms = latest.timestamp_ms
+        self.max_timestamp_offset = self.base_offset + latest.relative_offset
+        self._bytes_since_entry = 0
+        for _, header in scan_headers(self._file, indexed.position, self.size_bytes):
+            if self._bytes_since_entry == 0 and indexed.position > 0:
+                _check_entry(self.base_offset + indexed.relative_offset, header)
+            if header.max_timestamp > self.max_timestamp_ms:
+                self.max_timestamp_ms = header.max_timestamp
+                self.max_timestamp_offset = header.last_offset
+            self._bytes_since_entry += header.size_bytes
+
+    # --- reading
+
+    def headers(self, position: int = 0) -> Iterator[BatchStart]:
+        """Every batch from `position`, the start of one, to the end of the file."""
+        for start in scan_headers(self._file, position, self.size_bytes):
+            yield BatchStart(*start)
+
+    def find_batch(self, offset: int) -> BatchStart | None:
+        """The first batch whose last offset is at or after `offset`; None when there is none."""
+        _, position = self.offset_index.lookup(offset - self.base_offset)
+        return next(
+            (start for start in self.headers(position) if start.header.last_offset >= offset), None
+        )
+
+    def position_of(self, offset: int) -> int | None:
+        """Where the batch that holds `offset`, or the first one after it, starts; None beyond the last batch."""
+        position = self._boundaries.get(offset)
+        if position is None:
+            found = self.find_batch(offset)
+            if found is None:
+                return None
+            position = found.position
+        return position if position < self.size_bytes else None
+
+    def end_of_read(self, start: int, bytes_max: int, limit: int) -> int:
+        """The last end of a batch within `bytes_max` of `start` and within `limit`; `start` when none fits."""
+        target = start + bytes_max
+        if target >= limit:
+            return limit
+        _, indexed = self.offset_index.lookup_position(target)
+        end = max(start, indexed)
+        for position, header in scan_headers(self._file, end, limit):
+            if position + header.size_bytes > target:
+                break
+            end = position + header.size_bytes
+            self._remember_boundary(header.next_offset, end)
+        return end
+
+    def end_of_first_batch(self, start: int) -> int:
+        for position, header in scan_headers(self._file, start, self.size_bytes):
+            self._remember_boundary(header.next_offset, position + header.size_bytes)
+            return position + header.size_bytes
+        raise CorruptMessage(
+            f"no batch at position {start} of the segment at offset {self.base_offset}"
+        )
+
+    def scan_end(self) -> tuple[int, int]:
+        """(next offset, position) after the last whole batch. In a sound file the position is its size."""
+        next_offset, end = self.base_offset, 0
+        for position, header in self.headers(self.offset_index.last_entry().position):
+            next_offset, end = header.next_offset, position + header.size_bytes
+        return next_offset, end
+
+    def load_first_timestamp(self) -> int | None:
+        if self.first_timestamp_ms is None:
+            first = next(self.headers(), None)
+            self.first_timestamp_ms = first.header.max_timestamp if first else None
+        return self.first_timestamp_ms
+
+    def _remember_boundary(self, offset: int, position: int) -> None:
+        """Readers mostly ask for offsets where an append or an earlier read ended."""
+        boundaries = self._boundaries
+        if len(boundaries) >= _BOUNDARIES_MAX:
+            del boundaries[next(iter(boundaries))]
+        boundaries[offset] = position
+
+    # --- cleaned segments
+
+    def new_cleaned(self, limits: SegmentLimits) -> Segment:
+        """An empty segment with this one's base offset, beside the log; what an earlier attempt left is removed."""
+        for suffix in SEGMENT_SUFFIXES:
+            path = segment_path(self.directory, self.base_offset, suffix) + CLEANED_SUFFIX
+            if self._file_system.exists(path):
+                self._file_system.remove(path)
+        return Segment(
+            self._file_system, self.directory, self.base_offset, limits, suffix=CLEANED_SUFFIX
+        )
+
+    def set_modified_ms(self, modified_ms: int) -> None:
+        self._file_system.set_modified_ms(self._path(LOG_SUFFIX), modified_ms)
+
+    def sync_directory(self) -> None:
+        self._file_system.sync_directory(self.directory)
+
+    def rename_to(self, suffix: str) -> None:
+        """Gives the files another suffix, the log file last: with it the new name counts. Does not sync the directory."""
+        for kind in reversed(SEGMENT_SUFFIXES):
+            source = self._path(kind)
+            if kind == LOG_SUFFIX or self._file_system.exists(source):
+                self._file_system.rename(
+                    source, segment_path(self.directory, self.base_offset, kind) + suffix
+                )
+        self._suffix = suffix
+        self.moved_to(self.directory)
+
+    def moved_to(self, directory: str) -> None:
+        """The files have other names now, which the segment knows; open ones go on."""
+        self.directory = directory
+        self._file.moved_to(self._path(LOG_SUFFIX))
+        self._offset_index.moved_to(self._path(INDEX_SUFFIX))
+        self._time_index.moved_to(self._path(TIME_INDEX_SUFFIX))
+        self.transaction_index.moved_to(self._path(TRANSACTION_INDEX_SUFFIX))
+
+    # --- leaving
+
+    def mark_deleted(self) -> None:
+        """Renames the files to `*.deleted`; ranges of the log file that are being sent stay readable."""
+        for kind in SEGMENT_SUFFIXES:
+            path = self._path(kind)
+            if self._file_system.exists(path):
+                self._file_system.rename(path, path + DELETED_SUFFIX)
+        self._suffix = DELETED_SUFFIX
+        self._file.moved_to(self._path(LOG_SUFFIX))
+
+    def remove(self) -> None:
+        """Closes the segment and removes its files, under the names they have now."""
+        self.close()
+        for kind in SEGMENT_SUFFIXES:
+            if self._file_system.exists(self._path(kind)):
+                self._file_system.remove(self._path(kind))
+
+    def _path(self, kind: str) -> str:
+        return segment_path(self.directory, self.base_offset, kind) + self._suffix
+
+    def release(self) -> None:
+        """Gives the descriptor of the log file back until it is needed; only while nobody can be using it."""
+        self._file.release()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _check_entry(last_offset: int, header: BatchHeader) -> None:
+    if header.last_offset != last_offset:
+        raise CorruptIndex(
+            f"an index entry names offset {last_offset}, its batch ends with {header.last_offset}"
+        )

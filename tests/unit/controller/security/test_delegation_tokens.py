@@ -1,0 +1,135 @@
+"""Delegation tokens: who may do what to them, and how long they live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from millstream.controller.controller import Controller
+from millstream.controller.security.delegation_tokens import RequestOf
+from millstream.controller.settings import DelegationTokenSettings
+from millstream.errors import (
+    DelegationTokenAuthDisabled,
+    DelegationTokenExpired,
+    DelegationTokenNotFound,
+    DelegationTokenOwnerMismatch,
+    InvalidPrincipalType,
+)
+from millstream.protocol.generated.create_delegation_token import (
+    CreatableRenewers,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from millstream.protocol.generated.expire_delegation_token import ExpireDelegationTokenRequest
+from millstream.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest
+from millstream.security.delegation_token import token_hmac
+
+ALICE, BOB, CAROL = "User:alice", "User:bob", "User:carol"
+NOW_MS, DAY_MS = 1_000, 86_400_000
+
+
+@pytest.fixture
+def world(make_world: Callable) -> object:
+    made = make_world(delegation_tokens=DelegationTokenSettings(secret_key="key"))
+    made.start_brokers(1)
+    return made
+
+
+def create(
+    world: object, principal: str = ALICE, **fields: object
+) -> CreateDelegationTokenResponse:
+    request = CreateDelegationTokenRequest(**{"max_lifetime_ms": -1, **fields})
+    return world.submit(Controller.handle_create_delegation_token, RequestOf(principal, request))
+
+
+def renew(world: object, secret: bytes, principal: str = ALICE, period_ms: int = -1) -> int:
+    request = RenewDelegationTokenRequest(hmac=secret, renew_period_ms=period_ms)
+    return world.submit(
+        Controller.handle_renew_delegation_token, RequestOf(principal, request)
+    ).expiry_timestamp_ms
+
+
+def expire(world: object, secret: bytes, principal: str = ALICE, period_ms: int = -1) -> int:
+    request = ExpireDelegationTokenRequest(hmac=secret, expiry_time_period_ms=period_ms)
+    return world.submit(
+        Controller.handle_expire_delegation_token, RequestOf(principal, request)
+    ).expiry_timestamp_ms
+
+
+def test_a_token_lives_a_week_and_is_good_for_a_day(world: object) -> None:
+    token = create(world)
+    assert (token.issue_timestamp_ms, token.expiry_timestamp_ms, token.max_timestamp_ms) == (
+        NOW_MS,
+        NOW_MS + DAY_MS,
+        NOW_MS + 7 * DAY_MS,
+    )
+    assert token.hmac == token_hmac("key", token.token_id)
+    stored = world.image.delegation_tokens[token.token_id]
+    assert (stored.owner, stored.requester, stored.renewers) == (ALICE, ALICE, ())
+
+
+def test_a_token_may_live_less_but_not_more(world: object) -> None:
+    assert create(world, max_lifetime_ms=500).max_timestamp_ms == NOW_MS + 500
+    assert create(world, max_lifetime_ms=500).expiry_timestamp_ms == NOW_MS + 500
+    assert create(world, max_lifetime_ms=99 * DAY_MS).max_timestamp_ms == NOW_MS + 7 * DAY_MS
+
+
+def test_a_token_can_belong_to_somebody_else(world: object) -> None:
+    token = create(world, owner_principal_type="User", owner_principal_name="bob")
+    assert (token.principal_name, token.token_requester_principal_name) == ("bob", "alice")
+    assert world.image.delegation_tokens[token.token_id].owner == BOB
+
+
+def test_only_users_renew(world: object) -> None:
+    with pytest.raises(InvalidPrincipalType):
+        create(world, renewers=[CreatableRenewers("Group", "staff")])
+
+
+def test_owner_requester_and_renewers_may_renew_and_others_may_not(world: object) -> None:
+    token = create(
+        world, owner_principal_type="User", owner_principal_name="bob",
+        renewers=[CreatableRenewers("User", "carol")],
+    )  # fmt: skip
+    world.now_ms = 50
+    for principal in (ALICE, BOB, CAROL):
+        assert renew(world, token.hmac, principal) == NOW_MS + 50 + DAY_MS
+    with pytest.raises(DelegationTokenOwnerMismatch):
+        renew(world, token.hmac, "User:mallory")
+    with pytest.raises(DelegationTokenOwnerMismatch):
+        expire(world, token.hmac, "User:mallory")
+
+
+def test_a_renewal_never_goes_beyond_the_life_of_the_token(world: object) -> None:
+    token = create(world, max_lifetime_ms=2 * DAY_MS)
+    world.now_ms = DAY_MS
+    assert renew(world, token.hmac, period_ms=5) == NOW_MS + DAY_MS + 5
+    world.now_ms = DAY_MS + 3
+    assert renew(world, token.hmac) == NOW_MS + 2 * DAY_MS
+
+
+def test_a_token_ends_when_it_is_told_to(world: object) -> None:
+    token = create(world)
+    assert expire(world, token.hmac, period_ms=10) == NOW_MS + 10
+    assert expire(world, token.hmac) == NOW_MS
+    assert world.image.delegation_tokens == {}
+    with pytest.raises(DelegationTokenNotFound):
+        renew(world, token.hmac)
+
+
+def test_an_expired_token_cannot_be_renewed_and_is_swept(world: object) -> None:
+    old, young = create(world, max_lifetime_ms=10), create(world)
+    world.now_ms = 11
+    with pytest.raises(DelegationTokenExpired):
+        renew(world, old.hmac)
+    world.submit(Controller.handle_expired_delegation_tokens, None)
+    assert list(world.image.delegation_tokens) == [young.token_id]
+
+
+def test_without_a_secret_key_there_are_no_tokens(make_world: Callable) -> None:
+    world = make_world()
+    world.start_brokers(1)
+    with pytest.raises(DelegationTokenAuthDisabled):
+        create(world)
+    with pytest.raises(DelegationTokenAuthDisabled):
+        renew(world, b"x")

@@ -1,0 +1,112 @@
+"""Several data directories of one node: where new logs go, and what is left when one fails."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from millstream.errors import KafkaStorageError
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.log.directory.log_directory import LogDirectory, format_directory
+from millstream.log.directory.text_checkpoints import MetaProperties
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition, Uuid
+
+NOBODY = Uuid(bytes(16))
+
+
+def opened(world, path: str) -> LogDirectory:
+    meta = MetaProperties("cluster", 1, Uuid(path.encode()[-1:] * 16))
+    format_directory(world.disk, path, meta)
+    return LogDirectory.open(path, world.environment)
+
+
+@pytest.fixture
+def two(world) -> LogDirectories:
+    return LogDirectories([opened(world, "/a"), opened(world, "/b")])
+
+
+def place(directories: LogDirectories, world, name: str, assigned: Uuid = NOBODY) -> str:
+    partition = TopicPartition(name, 0)
+    directory = directories.place(partition, assigned)
+    directory.open_log(partition, LogConfig(), world.now, Uuid(b"t" * 16))
+    return directory.path
+
+
+def test_a_new_log_goes_where_the_fewest_are(two, world):
+    assert [place(two, world, name) for name in "vwxy"] == ["/a", "/b", "/a", "/b"]
+
+
+def test_a_log_that_exists_stays_where_it_is(two, world):
+    world.disk.make_directory("/b/t-0")
+    assert place(two, world, "t") == "/b"
+
+
+def test_the_metadata_may_say_where_a_log_goes(two, world):
+    assert place(two, world, "t", Uuid(b"b" * 16)) == "/b"
+
+
+def test_cordoned_directories_get_no_new_logs(two, world):
+    two.cordoned = {"/a"}
+    assert [place(two, world, name) for name in "xy"] == ["/b", "/b"]
+    two.cordoned = {"/a", "/b"}
+    assert place(two, world, "z") == "/a"
+
+
+def test_a_directory_for_the_metadata_alone_gets_no_partitions(world):
+    apart = LogDirectories([opened(world, "/m"), opened(world, "/b")], metadata_is_apart=True)
+    assert [place(apart, world, name) for name in "xy"] == ["/b", "/b"]
+    assert apart.metadata.path == "/m"
+
+
+def test_a_failed_directory_takes_its_logs_offline_and_no_others(two, world):
+    for name in "xy":
+        place(two, world, name)
+    first, second = two
+    failures = []
+    second.on_failure = failures.append
+    world.disk.failing_syncs = lambda path: path.startswith("/b/")
+    log = second.get(TopicPartition("y", 0))
+    world.append(log, b"v")
+    with pytest.raises(KafkaStorageError):
+        log.flush(world.now)
+    assert failures == [second]
+    assert two.take_offline(second) == [TopicPartition("y", 0)]
+    assert [directory.path for directory in two] == ["/a"]
+    assert list(two.offline) == ["/b"]
+    assert two.failed_ids == [Uuid(b"b" * 16)]
+    world.append(first.get(TopicPartition("x", 0)), b"v")
+    with pytest.raises(KafkaStorageError, match="offline"):
+        two.of(log)
+
+
+def test_a_full_disk_is_no_broken_disk(two, world):
+    place(two, world, "x")
+    log = two.metadata.get(TopicPartition("x", 0))
+    world.disk.space_bytes = 0
+    with pytest.raises(KafkaStorageError, match="free some space"):
+        world.append(log, b"v")
+    assert two.metadata.failure is None
+    world.disk.space_bytes = None
+    assert world.append(log, b"v").first_offset == 0
+
+
+def test_an_append_that_meets_a_broken_disk_takes_the_directory_offline(two, world, monkeypatch):
+    place(two, world, "x")
+    log = two.metadata.get(TopicPartition("x", 0))
+
+    def broken(count: int) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(world.disk, "take_space", broken)
+    with pytest.raises(KafkaStorageError, match="check the disk"):
+        world.append(log, b"v")
+    assert two.metadata.failure == "/a is offline: Input/output error"
+
+
+def test_a_directory_that_failed_is_not_marked_as_cleanly_shut_down(two, world):
+    place(two, world, "x")
+    two.metadata._disk_broke(OSError(errno.EIO, "Input/output error"))
+    two.metadata.close({}, 7, world.now)
+    assert ".kafka_cleanshutdown" not in world.disk.list("/a")

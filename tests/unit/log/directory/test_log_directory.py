@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import pytest
+
+from millstream.errors import ConfigError, KafkaStorageError
+from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory, format_directory
+from millstream.log.directory.text_checkpoints import DamagedFile, MetaProperties
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import METADATA_TOPIC_ID, TopicPartition, Uuid
+
+META = MetaProperties("cluster", 1, Uuid(bytes(range(16))))
+TOPIC_ID = Uuid(b"t" * 16)
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def formatted(world):
+    format_directory(world.disk, "/data", META)
+    return world
+
+
+def opened(world) -> LogDirectory:
+    return LogDirectory.open("/data", world.environment)
+
+
+def test_a_directory_is_formatted_once(formatted):
+    with pytest.raises(ConfigError, match="formatted already"):
+        format_directory(formatted.disk, "/data", META)
+
+
+def test_an_unformatted_directory_is_refused(world):
+    world.disk.make_directory("/data")
+    with pytest.raises(ConfigError, match=r"meta.properties is missing; format it first"):
+        opened(world)
+
+
+def test_a_directory_is_held_by_one_broker(formatted):
+    directory = opened(formatted)
+    with pytest.raises(ConfigError, match="held by another broker"):
+        opened(formatted)
+    directory.abandon()
+    opened(formatted)
+
+
+def test_a_new_log_gets_its_topic_id(formatted):
+    directory = opened(formatted)
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    assert directory.find_logs() == [(T0, TOPIC_ID)]
+    assert (
+        formatted.content("partition.metadata") == b"version: 0\ntopic_id: dHR0dHR0dHR0dHR0dHR0dA"
+    )
+
+
+def test_a_log_of_another_topic_id_is_refused(formatted):
+    directory = opened(formatted)
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    directory.abandon()
+    with pytest.raises(DamagedFile, match="names another topic id"):
+        opened(formatted).open_log(T0, LogConfig(), formatted.now, Uuid(b"u" * 16))
+
+
+def test_a_clean_shutdown_is_remembered_once(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    formatted.append(log, b"a")
+    directory.close({T0: 1}, broker_epoch=14, now=formatted.now)
+    assert formatted.disk.read("/data/.kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":14}'
+    assert formatted.disk.read("/data/recovery-point-offset-checkpoint") == b"0\n1\nt 0 1\n"
+    assert formatted.disk.read("/data/replication-offset-checkpoint") == b"0\n1\nt 0 1\n"
+    assert formatted.disk.read("/data/log-start-offset-checkpoint") == b"0\n0\n"
+    assert formatted.disk.open_handles() == []
+    directory = opened(formatted)
+    assert (directory.was_clean, directory.previous_broker_epoch) == (True, 14)
+    assert not formatted.disk.exists("/data/.kafka_cleanshutdown")
+    directory.abandon()
+    assert not opened(formatted).was_clean
+
+
+def test_a_moved_start_offset_survives_a_restart(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    formatted.append(log, b"a", b"b", b"c")
+    log.delete_records_before(2)
+    directory.close({}, broker_epoch=1, now=formatted.now)
+    assert formatted.disk.read("/data/log-start-offset-checkpoint") == b"0\n1\nt 0 2\n"
+    assert (
+        opened(formatted).open_log(T0, LogConfig(), formatted.now, TOPIC_ID).log_start_offset == 2
+    )
+
+
+def test_a_log_that_failed_forbids_the_clean_shutdown_file(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    formatted.append(log, b"a")
+    formatted.disk.failing_syncs = lambda path: path.endswith(".log")
+    with pytest.raises(KafkaStorageError):
+        log.flush(formatted.now)
+    directory.close({}, broker_epoch=1, now=formatted.now)
+    assert not formatted.disk.exists("/data/.kafka_cleanshutdown")
+
+
+def test_logs_not_opened_after_an_unclean_stop_forbid_the_clean_shutdown_file(formatted):
+    directory = opened(formatted)
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    directory.abandon()
+    opened(formatted).close({}, broker_epoch=1, now=formatted.now)
+    assert not formatted.disk.exists("/data/.kafka_cleanshutdown")
+
+
+def test_a_deleted_log_is_renamed_at_once_and_removed_later(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(T0, LogConfig(file_delete_delay_ms=60_000), formatted.now, TOPIC_ID)
+    formatted.append(log, b"a")
+    directory.delete_log(T0, formatted.now)
+    renamed = "t-0.000102030405060708090a0b0c0d0e0f-delete"
+    assert renamed in formatted.disk.list("/data")
+    assert directory.get(T0) is None
+    with pytest.raises(KafkaStorageError, match="its topic was deleted"):
+        formatted.append(log, b"b")
+    assert directory.take_due_removals(formatted.later(59_999)) == []
+    assert renamed in formatted.disk.list("/data")
+    [remove() for remove in directory.take_due_removals(formatted.later(1))]
+    assert renamed not in formatted.disk.list("/data")
+
+
+def test_a_deletion_that_was_interrupted_is_completed_at_the_next_start(formatted):
+    directory = opened(formatted)
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    directory.delete_log(T0, formatted.now)
+    directory.abandon()
+    opened(formatted)
+    assert [name for name in formatted.disk.list("/data") if name.startswith("t-0")] == []
+
+
+def test_a_topic_made_again_inherits_nothing(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    formatted.append(log, b"a", b"b")
+    log.delete_records_before(2)
+    directory.close({}, broker_epoch=1, now=formatted.now)
+    directory = opened(formatted)
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    directory.delete_log(T0, formatted.now)
+    log = directory.open_log(T0, LogConfig(), formatted.now, Uuid(b"u" * 16))
+    assert (log.log_start_offset, log.log_end_offset) == (0, 0)
+
+
+def test_the_deleted_name_fits_a_file_name(formatted):
+    long = TopicPartition("x" * 249, 12)
+    directory = opened(formatted)
+    directory.open_log(long, LogConfig(), formatted.now, TOPIC_ID)
+    directory.delete_log(long, formatted.now)
+    renamed = next(name for name in formatted.disk.list("/data") if name.endswith("-delete"))
+    assert len(renamed) == 255
+    assert renamed.endswith("-12.000102030405060708090a0b0c0d0e0f-delete")
+
+
+def test_a_stray_directory_is_moved_aside_not_deleted(formatted):
+    directory = opened(formatted)
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    directory.abandon()
+    directory = opened(formatted)
+    assert directory.move_aside(T0) == "/data/t-0.000102030405060708090a0b0c0d0e0f-stray"
+    assert directory.find_logs() == []
+
+
+def test_the_metadata_log_is_in_no_checkpoint(formatted):
+    directory = opened(formatted)
+    log = directory.open_log(
+        TopicPartition(METADATA_TOPIC, 0), LogConfig(), formatted.now, METADATA_TOPIC_ID
+    )
+    formatted.append(log, b"a")
+    directory.close({}, broker_epoch=1, now=formatted.now)
+    assert formatted.disk.read("/data/recovery-point-offset-checkpoint") == b"0\n0\n"
+
+
+def test_a_damaged_checkpoint_stops_the_start(formatted):
+    formatted.disk.write_atomically("/data/recovery-point-offset-checkpoint", b"0\n1\n")
+    with pytest.raises(DamagedFile, match="recovery-point-offset-checkpoint"):
+        opened(formatted)
+
+
+@pytest.mark.parametrize("zeros", [0, 43])
+def test_a_topic_id_that_a_power_loss_took_is_written_again(formatted, zeros):
+    opened(formatted).open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    formatted.disk.crash(zeroed_bytes=lambda _, lost: min(lost, zeros))
+    directory = opened(formatted)
+    assert directory.find_logs() == [(T0, None)]
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    assert directory.find_logs() == [(T0, TOPIC_ID)]
