@@ -7,7 +7,7 @@ so nobody reads what could still be lost.
 It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells
 `appended` or `append_failed` what came of it and `committed` how far the log is safe, and delivers the replies it is handed.
 
-An operation that takes long is not run by `advance`: the edge calls `run_long` where it keeps nobody waiting. A thread may, and may
+An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps nobody waiting. A thread may, and may
 call `appended` for what came of it; nothing but `submit` is called meanwhile.
 """
 
@@ -49,6 +49,10 @@ class Shard(Protocol):
 
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult: ...
 
+    def takes_long(self, asked: object) -> bool:
+        """Whether what is asked for, by a request or by a timer with this key, may be some milliseconds of work. Asked just before."""
+        ...
+
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant
     ) -> CoordinatorResult:
@@ -66,7 +70,10 @@ class Operation(Generic[ShardT]):
     name: str
     token: Token
     handle: Callable[[ShardT, Instant], CoordinatorResult]
+    asked: object = None
+    """What the shard can tell of whether it takes long."""
     is_long: bool = False
+    """It does, whatever the shard says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +186,24 @@ class CoordinatorRuntime(Generic[ShardT]):
         """Runs what is due until something has to be written or nothing is left, `operations_max` at most."""
         self._fail_overdue(now)
         left = operations_max
-        while left and self._may_run and not self._is_long_next():
+        is_long_next = False
+        while left and self._may_run:
+            is_long_next = self._is_long_next(now)
+            if is_long_next:
+                break
             result = self._run_next(now)
             if result is None:
                 break
             self._carry_out(result, now)
             left -= 1
-        is_long_next = self._may_run and self._is_long_next()
         return self._ready(is_unfinished=not left, is_long_next=is_long_next)
 
     def run_long(self, now: Instant) -> Ready:
-        """Runs the operation that is next."""
-        assert self._may_run and self._is_long_next(), "no long operation is next"  # noqa: PT018 - one condition
-        operation = self._operations.popleft()[1]
-        self._carry_out(self._run(operation, now), now)
+        """Runs the operation or timer that is next, which `advance` has left at `now`."""
+        assert self._may_run, "something else is under way"
+        result = self._run_next(now)
+        assert result is not None, "nothing was left to be run"
+        self._carry_out(result, now)
         return self._ready()
 
     def next_deadline_ms(self) -> int | None:
@@ -249,10 +260,12 @@ class CoordinatorRuntime(Generic[ShardT]):
         timer_ms = self._timers.next_deadline_ms()
         return bool(self._operations) and (timer_ms is None or self._operations[0][0] <= timer_ms)
 
-    def _is_long_next(self) -> bool:
-        return (
-            bool(self._operations) and self._operations[0][1].is_long and self._is_operation_next()
-        )
+    def _is_long_next(self, now: Instant) -> bool:
+        if self._is_operation_next():
+            operation = self._operations[0][1]
+            return operation.is_long or self.shard.takes_long(operation.asked)
+        key = self._timers.first_due(now.monotonic_ms)
+        return key is not None and self.shard.takes_long(key)
 
     def _run_next(self, now: Instant) -> CoordinatorResult | None:
         if self._is_operation_next():

@@ -40,6 +40,11 @@ class TimerQueue:
         self._settle()
         return self._heap[0][0] if self._heap else None
 
+    def first_due(self, now_ms: int) -> TimerKey | None:
+        """What `pop_due` would give."""
+        self._settle()
+        return self._heap[0][2] if self._heap and self._heap[0][0] <= now_ms else None
+
     def pop_due(self, now_ms: int) -> TimerKey | None:
         """The earliest timer whose deadline has come, no longer running; None when there is none."""
         self._settle()

@@ -10,6 +10,7 @@ import pytest
 from millstream.model import uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import initialize_share_group_state as initialize
+from millstream.protocol.generated import read_share_group_state as read
 from millstream.protocol.generated import read_share_group_state_summary as summary
 from millstream.protocol.generated import write_share_group_state as write
 from millstream.protocol.generated.add_partitions_to_txn import (
@@ -25,6 +26,11 @@ from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, Del
 from millstream.protocol.generated.describe_transactions import DescribeTransactionsRequest
 from millstream.protocol.generated.end_txn import EndTxnRequest
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
+from millstream.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -37,8 +43,9 @@ PARTITIONS: Final = 9_000
 TRANSACTION_PARTITIONS: Final = 6_000
 """Each has a log with a record afterwards, which takes memory for good."""
 SHARE_PARTITIONS: Final = 2_000
-STATE_BATCHES: Final = 10_000
-"""As many as `share.partition.max.record.locks` lets a share partition have."""
+STATE_BATCHES: Final = 40_000
+"""Four times as many as `share.partition.max.record.locks` lets a share partition have."""
+TOPICS: Final = 1_500
 
 
 @pytest.fixture
@@ -100,6 +107,40 @@ def test_a_share_partition_with_very_many_ranges_is_written(node: AttackedNode) 
         with node.attack():
             answer = client.ask(ApiKey.WRITE_SHARE_GROUP_STATE, 1, request)
         assert answer.results[0].partitions[0].error_code == 0, answer
+        asked = read.ReadShareGroupStateRequest(
+            "g", [read.ReadStateData(topic_id, [read.PartitionData(0, 0)])]
+        )
+        with node.attack():
+            told = client.ask(ApiKey.READ_SHARE_GROUP_STATE, 0, asked)
+        assert len(told.results[0].partitions[0].state_batches) == STATE_BATCHES
+        with node.attack():
+            begin_again = initialize.PartitionData(0, 2, 0)
+            client.ask(
+                ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+                0,
+                initialize.InitializeShareGroupStateRequest(
+                    "g", [initialize.InitializeStateData(topic_id, [begin_again])]
+                ),
+            )
+            told = client.ask(ApiKey.READ_SHARE_GROUP_STATE, 0, asked)
+        assert told.results[0].partitions[0].state_batches == []
+
+
+def test_a_new_default_of_very_many_topics_delays_nobody(node: AttackedNode) -> None:
+    topics = [
+        CreatableTopic(name=f"t{number}", num_partitions=1, replication_factor=1)
+        for number in range(TOPICS)
+    ]
+    creation = CreateTopicsRequest(topics=topics, timeout_ms=60_000)
+    default = AlterConfigsResource(4, "", [AlterableConfig("log.retention.ms", 0, "100000")])
+    with node.client() as client:
+        assert {
+            each.error_code for each in client.ask(ApiKey.CREATE_TOPICS, 7, creation).topics
+        } == {0}
+        with node.attack():
+            request = IncrementalAlterConfigsRequest([default])
+            (answer,) = client.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, request).responses
+            assert answer.error_code == 0, answer
 
 
 def test_a_transaction_over_thousands_of_partitions_is_ended(node: AttackedNode) -> None:

@@ -93,15 +93,24 @@ class SimCoordinator:
         token = Token(self._last_token)
         context = Caller(token, version, client_id, "/127.0.0.1")
         operation = Operation[GroupShard](
-            type(request).__name__, token, lambda shard, now: handle(shard, request, context, now)
+            type(request).__name__,
+            token,
+            lambda shard, now: handle(shard, request, context, now),
+            request,
         )
         self._runtime.submit(operation, self.now)
         return token
 
     def settle(self) -> None:
         """Runs until nothing is due."""
+        is_long_next = False
         while True:
-            ready = self._runtime.advance(self.now)
+            ready = (
+                self._runtime.run_long(self.now)
+                if is_long_next
+                else self._runtime.advance(self.now)
+            )
+            is_long_next = ready.is_long_next
             for reply in ready.replies:
                 assert reply.token not in self.outcomes, f"request {reply.token} answered twice"
                 self.outcomes[reply.token] = reply.outcome
@@ -109,7 +118,7 @@ class SimCoordinator:
                 self._match(notice)
             if ready.records:
                 self._append(list(ready.records))
-            elif not ready.replies and not ready.notices:
+            elif not ready.replies and not ready.notices and not is_long_next:
                 return
 
     def _match(self, notice: object) -> None:

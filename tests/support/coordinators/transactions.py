@@ -164,7 +164,10 @@ class SimTransactions:
         token = Token(self._last_token)
         context = Caller(token, version, "client", "/127.0.0.1")
         operation = Operation[TransactionShard](
-            type(request).__name__, token, lambda shard, now: handle(shard, request, context, now)
+            type(request).__name__,
+            token,
+            lambda shard, now: handle(shard, request, context, now),
+            request,
         )
         self._runtime.submit(operation, self.now)
         self.settle()
@@ -183,8 +186,14 @@ class SimTransactions:
 
     def settle(self) -> None:
         """Runs until nothing is due."""
+        is_long_next = False
         while True:
-            ready = self._runtime.advance(self.now)
+            ready = (
+                self._runtime.run_long(self.now)
+                if is_long_next
+                else self._runtime.advance(self.now)
+            )
+            is_long_next = ready.is_long_next
             for reply in ready.replies:
                 assert reply.token not in self._outcomes, f"request {reply.token} answered twice"
                 self._outcomes[reply.token] = reply.outcome
@@ -193,7 +202,7 @@ class SimTransactions:
                 self.prepared.append(notice)
             if ready.records:
                 self._append(list(ready.records))
-            elif not ready.replies:
+            elif not ready.replies and not is_long_next:
                 return
 
     def commit(self) -> None:

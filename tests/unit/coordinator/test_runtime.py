@@ -62,6 +62,9 @@ class NameShard:
         self.events.append(f"{key} at {now.monotonic_ms}")
         return CoordinatorResult()
 
+    def takes_long(self, asked: object) -> bool:
+        return asked == "much"
+
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant
     ) -> CoordinatorResult:
@@ -91,9 +94,10 @@ def write(
     *names: str,
     ms: int = 0,
     is_long: bool = False,
+    asked: object = None,
 ) -> None:
     operation = Operation[NameShard](
-        "write", Token(token), lambda s, _: s.write(Token(token), *names), is_long
+        "write", Token(token), lambda s, _: s.write(Token(token), *names), asked, is_long=is_long
     )
     runtime.submit(operation, at(ms))
 
@@ -289,6 +293,25 @@ def test_a_long_operation_is_run_apart_and_in_its_turn() -> None:
     runtime.advance(at(0))
     runtime.appended(Offset(2), at(0))
     assert runtime.shard.stored == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_the_shard_says_what_takes_long() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a", asked="little")
+    write(runtime, 2, "b", asked="much")
+    runtime.advance(at(0))
+    runtime.appended(Offset(0), at(0))
+    assert runtime.advance(at(0)).is_long_next
+    assert [r.key for r in runtime.run_long(at(0)).records] == [GroupMetadataKey(group="b")]
+
+
+def test_a_timer_may_take_long() -> None:
+    runtime = loaded()
+    runtime.shard.takes_long = lambda asked: asked == "tick"  # type: ignore[method-assign]
+    assert runtime.advance(at(100)).is_long_next
+    assert runtime.shard.events == []
+    runtime.run_long(at(100))
+    assert runtime.shard.events == ["tick at 100"]
 
 
 def test_a_timer_that_is_due_comes_before_a_long_operation_that_arrived_later() -> None:

@@ -141,8 +141,11 @@ class CoordinatorPartition(Generic[ShardT]):
         name: str,
         handle: Callable[[ShardT, Caller, Instant], CoordinatorResult],
         caller: Caller,
+        asked: object = None,
     ) -> asyncio.Future[object]:
         """Hands a request to the shard. The future ends with the response, or with the KafkaError as its *result*.
+
+        `asked`: what the shard can tell from whether it takes long.
 
         `caller` describes the request; its token is given here. Raises CoordinatorLoadInProgress, NotCoordinator,
         CoordinatorNotAvailable when too much waits.
@@ -151,7 +154,7 @@ class CoordinatorPartition(Generic[ShardT]):
         token = Token(self._last_token)
         context = Caller(token, caller.api_version, caller.client_id, caller.client_host)
         operation = Operation[ShardT](
-            name, token, lambda shard, now: handle(shard, context, now), caller.is_long
+            name, token, lambda shard, now: handle(shard, context, now), asked, caller.is_long
         )
         self._runtime.submit(operation, self._services.clock.now())
         future: asyncio.Future[object] = asyncio.get_running_loop().create_future()

@@ -171,7 +171,10 @@ async def ask_shard(
 ) -> ResponseT:
     """Raises what the shard refuses with, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable."""
     outcome = await shard.submit(
-        type(request).__name__, lambda s, given, now: handle(s, request, given, now), caller
+        type(request).__name__,
+        lambda s, given, now: handle(s, request, given, now),
+        caller,
+        request,
     )
     if isinstance(outcome, KafkaError):
         raise outcome

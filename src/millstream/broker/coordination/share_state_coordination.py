@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection
-from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
@@ -19,7 +18,6 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
     Handle,
-    ask_shard,
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
@@ -33,9 +31,6 @@ from millstream.model import BrokerId, Uuid
 from millstream.protocol.record_frames import decode_share_record
 
 _LOGGER = logging.getLogger(__name__)
-
-RANGES_AT_ONCE: Final = 1_000
-"""Of a share partition: kept, said or told in some milliseconds."""
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -92,17 +87,12 @@ class ShareStateCoordination:
         handle: Handle[ShareShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        ranges_said: int = 0,
     ) -> ResponseT:
-        """`ranges_said`: how many the request has. The answer of the shard that keeps `key`. Raises what the shard refuses with.
+        """The answer of the shard that keeps `key`. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        shard = self.shards.shard_of(key.text)
-        kept = shard.shard.state(key)
-        ranges = ranges_said + (0 if kept is None else len(kept.batches))
-        caller = replace(NODE_ITSELF, is_long=ranges > RANGES_AT_ONCE)
-        return await ask_shard(shard, handle, request, expected, caller)
+        return await self.shards.ask(key.text, handle, request, expected, NODE_ITSELF)
 
     # --- upkeep
 

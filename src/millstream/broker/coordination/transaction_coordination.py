@@ -6,7 +6,7 @@ What transactions do is `coordinator.transaction`; what follows from a decision 
 from __future__ import annotations
 
 import logging
-from typing import Final, TypeVar, final
+from typing import TypeVar, final
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.coordinator_partition import (
@@ -35,8 +35,6 @@ from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_transaction_record
 
-_PARTITIONS_AT_ONCE: Final = 1_000
-"""Of a transaction, in some milliseconds."""
 _LOGGER = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -111,14 +109,6 @@ class TransactionCoordination:
             # Few need one; who does and finds none is told to ask again.
             _LOGGER.info("no producer id is at hand: %s", error)
         return await self.shards.ask(transactional_id, handle, request, expected, caller)
-
-    def has_many_partitions(self, transactional_id: str, added: int) -> bool:
-        """Whether its transaction, with as many more, is so large that a record of it is made and replayed in a thread.
-
-        Raises CoordinatorNotAvailable, NotCoordinator.
-        """
-        known = self.shards.shard_of(transactional_id).shard.transactions.find(transactional_id)
-        return added + (0 if known is None else len(known.partitions)) > _PARTITIONS_AT_ONCE
 
     def _set_level(self, shard: TransactionShard) -> None:
         shard.level = self._level

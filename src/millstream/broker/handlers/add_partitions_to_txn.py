@@ -10,7 +10,6 @@ INVALID_PRODUCER_EPOCH.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from millstream.broker.requests.api_spec import ApiSpec
@@ -95,15 +94,12 @@ async def _add(
     try:
         if not asked.transactional_id:
             raise InvalidRequest("a transactional id must not be empty")
-        coordinator = context.node.transaction_coordinator
-        count = sum(len(topic.partitions) for topic in asked.topics)
-        is_long = coordinator.has_many_partitions(asked.transactional_id, count)
-        return await coordinator.ask(
+        return await context.node.transaction_coordinator.ask(
             asked.transactional_id,
             TransactionShard.handle,
             asked,
             AddPartitionsToTxnResult,
-            replace(context.caller, is_long=is_long),
+            context.caller,
         )
     except KafkaError as error:
         code = error_code(error, context.version, _KNOWS_FENCED_FROM)

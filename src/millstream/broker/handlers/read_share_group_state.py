@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from millstream.broker.coordination.share_state_coordination import RANGES_AT_ONCE
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.share.shard import ReadState, ShareShard
+from millstream.coordinator.share.shard import RANGES_AT_ONCE, ReadState, ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from millstream.broker.coordination.share_state_coordination import RANGES_AT_ONCE
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.share.shard import ShareShard, WriteState
+from millstream.coordinator.share.shard import RANGES_AT_ONCE, ShareShard, WriteState
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import KafkaError
@@ -65,14 +64,14 @@ def failed(
 async def _write(
     key: SharePartitionKey, asked: PartitionData, context: RequestContext
 ) -> PartitionResult:
-    node, ranges = context.node, len(asked.state_batches)
-    if ranges > RANGES_AT_ONCE:
+    node = context.node
+    if len(asked.state_batches) > RANGES_AT_ONCE:
         change = await node.disk_pool.plan(partial(_change, asked))
     else:
         change = _change(asked)
     request = WriteState(key, asked.state_epoch, change)
     try:
-        await node.share_groups.state.ask(key, ShareShard.handle_write, request, type(None), ranges)
+        await node.share_groups.state.ask(key, ShareShard.handle_write, request, type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

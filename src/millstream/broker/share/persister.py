@@ -64,9 +64,7 @@ class SharePersister:
     async def write(self, key: SharePartitionKey, state_epoch: int, change: StateChange) -> None:
         request = WriteState(key, state_epoch, change)
         await self._insist(
-            lambda: self._coordination.ask(
-                key, ShareShard.handle_write, request, type(None), len(change.batches)
-            )
+            lambda: self._coordination.ask(key, ShareShard.handle_write, request, type(None))
         )
 
     async def delete(self, key: SharePartitionKey) -> None:

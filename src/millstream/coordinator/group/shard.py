@@ -16,6 +16,7 @@ from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets import expiry as offset_expiry
 from millstream.coordinator.group.offsets import replay as offset_replay
 from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.coordinator.group.size import GroupSizes
 from millstream.coordinator.group.timers import GroupTimer
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
@@ -35,6 +36,7 @@ class GroupShard:
         self._offsets = OffsetStore()
         self._image = MetadataImage()
         self._topics_version = 0
+        self._sizes = GroupSizes()
 
     def change_config(self, config: GroupCoordinatorConfig) -> None:
         """The broker's settings were changed while it runs: they count from the next operation on."""
@@ -85,6 +87,9 @@ class GroupShard:
         elif group is not None:
             operations.KINDS[group.kind].expire(context, group, key)
         return context.result
+
+    def takes_long(self, asked: object) -> bool:
+        return self._sizes.takes_long(asked, self._groups, self._image.topics)
 
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant

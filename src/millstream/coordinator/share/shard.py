@@ -73,6 +73,8 @@ class DeleteState:
     key: SharePartitionKey
 
 
+RANGES_AT_ONCE: Final = 1_000
+"""Of a share partition: kept, said or told in some milliseconds."""
 UNINITIALIZED: Final = ShareState(
     snapshot_epoch=0,
     state_epoch=0,
@@ -212,6 +214,21 @@ class ShareShard:
             result.records += self._cold_snapshots(now)
         self._start_cold_timer(result, now)
         return result
+
+    def takes_long(self, asked: object) -> bool:
+        """Ranges are put over each other, written and read again; all partitions may get a snapshot."""
+        match asked:
+            case WriteState():
+                ranges = len(asked.change.batches) + self._range_count(asked.key)
+            case ReadState() | InitializeState():
+                ranges = self._range_count(asked.key)
+            case _:
+                return asked == _COLD_TIMER
+        return ranges > RANGES_AT_ONCE
+
+    def _range_count(self, key: SharePartitionKey) -> int:
+        state = self._states.get(key)
+        return 0 if state is None else len(state.batches)
 
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant

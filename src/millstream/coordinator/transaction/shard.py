@@ -7,6 +7,7 @@ epoch before the present one (`Transactions.last_epoch`), which only lets a lost
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import NODE_ITSELF, Caller, CoordinatorResult, TimerKey
@@ -19,11 +20,15 @@ from millstream.coordinator.transaction.timers import TransactionTimer
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import Offset, ProducerId
+from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnTransaction
 from millstream.protocol.generated.transaction_records import (
     TransactionLogKey,
     TransactionLogValue,
 )
 from millstream.runtime import Instant
+
+_PARTITIONS_AT_ONCE: Final = 1_000
+"""Of a transaction, written and read again in some milliseconds."""
 
 
 class TransactionShard:
@@ -60,6 +65,16 @@ class TransactionShard:
         context = self._context(NODE_ITSELF, now)
         operations.TIMERS[key.kind](context, key)
         return context.result
+
+    def takes_long(self, asked: object) -> bool:
+        """A record of a transaction has all of its partitions, also when one is added."""
+        match asked:
+            case AddPartitionsToTxnTransaction():
+                known = self._transactions.find(asked.transactional_id)
+                added = sum(len(topic.partitions) for topic in asked.topics)
+                return added + (0 if known is None else len(known.partitions)) > _PARTITIONS_AT_ONCE
+            case _:
+                return False
 
     def handle_append_failed(
         self, records: Sequence[CoordinatorRecord], now: Instant

@@ -24,7 +24,7 @@ class DeletedSegments:
     def take_due(self, now_ms: int) -> list[Callable[[], None]]:
         """Removals whose time has come; each touches the files of one segment and nothing else, and raises OSError."""
         due = [segment for due_ms, segment in self._segments if due_ms <= now_ms]
-        self._segments = [each for each in self._departed if each[0] > now_ms]
+        self._segments = [each for each in self._segments if each[0] > now_ms]
         return [segment.remove for segment in due]
 
     def remove_all(self) -> None:

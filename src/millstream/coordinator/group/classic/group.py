@@ -184,6 +184,11 @@ class ClassicGroup:
     def tombstones(self) -> list[CoordinatorRecord]:
         return [CoordinatorRecord(GroupMetadataKey(group=self.group_id), None)]
 
+    @property
+    def protocol_count(self) -> int:
+        """Of all members together."""
+        return len(self._speakers)
+
     def subscribed_topics(self) -> AbstractSet[str]:
         """Empty also when it cannot be told: other protocol types, metadata that is no subscription."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or self.protocol is None:

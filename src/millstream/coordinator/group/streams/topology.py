@@ -23,6 +23,8 @@ class StreamsTopology:
     subtopologies: Mapping[str, Subtopology]
     subtopology_of_source: Mapping[str, str] = field(compare=False)
     """By topic, repartition topics included."""
+    size: int = field(default=0, compare=False)
+    """Sub-topologies and the topics that they name."""
 
     @classmethod
     def from_value(cls, value: StreamsGroupTopologyValue) -> StreamsTopology:
@@ -32,7 +34,11 @@ class StreamsTopology:
             for subtopology_id, sub in subtopologies.items()
             for topic in source_topics(sub)
         }
-        return cls(value.epoch, subtopologies, sources)
+        size = len(sources) + sum(
+            1 + len(sub.repartition_sink_topics) + len(sub.state_changelog_topics)
+            for sub in value.subtopologies
+        )
+        return cls(value.epoch, subtopologies, sources, size)
 
     def required_topics(self) -> frozenset[str]:
         """Everything that must exist before tasks can run."""
