@@ -41,6 +41,10 @@ class Shard(Protocol):
 
     def replay(self, offset: Offset, record: CoordinatorRecord) -> None: ...
 
+    def transaction_size(self, producer_id: ProducerId) -> int:
+        """How many records of the open transaction of `producer_id` come into force, or are forgotten, when it ends."""
+        ...
+
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None: ...
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:

@@ -50,6 +50,9 @@ class NameShard:
         assert isinstance(record.key, GroupMetadataKey)
         self.stored.append((offset, record.key.group))
 
+    def transaction_size(self, producer_id: ProducerId) -> int:
+        return len(self.stored)
+
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         self.events.append(f"{producer_id} {'committed' if committed else 'aborted'}")
 

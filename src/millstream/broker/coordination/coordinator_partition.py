@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
@@ -54,6 +54,8 @@ LOAD_CHUNK_BYTES: Final = 256 * 1024
 RECORDS_A_TURN: Final = 200
 """Replayed between two breaths of the event loop."""
 OPERATIONS_PER_TURN: Final = 16
+ENDED_AT_ONCE: Final = 1_000
+"""Records of a transaction that come into force, or are forgotten, in a millisecond or two."""
 WORK_PER_BREATH: Final = 64
 """Turns, operations and records between two breaths: a millisecond or two."""
 
@@ -167,14 +169,15 @@ class CoordinatorPartition(Generic[ShardT]):
 
         Raises CoordinatorLoadInProgress, NotCoordinator, and what `Partition.append_marker` raises.
         """
-        async with self._lent:
+        async with self._lending():
             self._runtime.check_active()
-            now = self._services.clock.now()
-            appended = self.partition.append_marker(marker, now)
+            producer_id = ProducerId(marker.producer_id)
+            is_long = self.shard.transaction_size(producer_id) > ENDED_AT_ONCE
+            run = self._services.pool.plan if is_long else _at_once
+            appended = self.partition.append_marker(marker, self._services.clock.now())
             end_offset = Offset(appended.last_offset + 1)
-            self._runtime.transaction_ended(
-                end_offset, ProducerId(marker.producer_id), committed=marker.is_commit
-            )
+            ended = self._runtime.transaction_ended
+            await run(partial(ended, end_offset, producer_id, committed=marker.is_commit))
         self._appended.set()
         await self._wait_until_safe(end_offset)
 
@@ -213,6 +216,9 @@ class CoordinatorPartition(Generic[ShardT]):
         """Until nothing is due, giving way to others now and then."""
         work = 0
         while not self._is_closed:
+            if self.is_lent:  # to the end of a transaction
+                async with self._lent:
+                    continue
             now = self._services.clock.now()
             ready = self._runtime.advance(now, OPERATIONS_PER_TURN)
             self._tell(ready)
@@ -228,15 +234,22 @@ class CoordinatorPartition(Generic[ShardT]):
                 await asyncio.sleep(0)
 
     async def _run_long(self, now: Instant) -> None:
-        """What happens to the shard meanwhile waits until it is back."""
-        async with self._lent:
+        async with self._lending():
             if not self._is_closed:
                 await self._run_lent(now)
-        if self._is_closed:
-            self._runtime.unload()
-        changes, self._changes = self._changes, []
-        for change in changes:
-            change(self.shard)
+
+    @contextlib.asynccontextmanager
+    async def _lending(self) -> AsyncIterator[None]:
+        """What happens to the shard meanwhile waits until it is back."""
+        try:
+            async with self._lent:
+                yield
+        finally:
+            if self._is_closed:
+                self._runtime.unload()
+            changes, self._changes = self._changes, []
+            for change in changes:
+                change(self.shard)
 
     async def _run_lent(self, now: Instant) -> None:
         in_thread = self._services.pool.plan

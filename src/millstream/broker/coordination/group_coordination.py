@@ -169,6 +169,13 @@ class GroupCoordination:
         """
         return await self.shards.ask(group_id, handle, request, expected, caller)
 
+    def has_many_offsets(self, group_id: str) -> bool:
+        """So that whatever is done with all of them is left to a thread. Raises CoordinatorNotAvailable, NotCoordinator."""
+        partition = self.shards.shard_of(group_id)
+        if partition.is_lent:
+            return True
+        return partition.shard.offsets.count_of_group(group_id) > _OFFSETS_AT_ONCE
+
     async def ask_all(
         self,
         handle: Handle[GroupShard, RequestT],

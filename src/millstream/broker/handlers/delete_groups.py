@@ -5,6 +5,8 @@ Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import delete_group_state
@@ -38,8 +40,10 @@ async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResul
     request = DeleteGroupsRequest(groups_names=[group_id])
     try:
         await delete_group_state(group_id, context)
-        response = await context.node.group_coordinator.ask(
-            group_id, GroupShard.handle, request, DeleteGroupsResponse, context.caller
+        groups = context.node.group_coordinator
+        caller = replace(context.caller, is_long=groups.has_many_offsets(group_id))
+        response = await groups.ask(
+            group_id, GroupShard.handle, request, DeleteGroupsResponse, caller
         )
     except KafkaError as error:
         return DeletableGroupResult(group_id=group_id, error_code=error.code)

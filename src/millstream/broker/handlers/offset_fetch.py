@@ -10,6 +10,7 @@ epoch is not its own (STALE_MEMBER_EPOCH).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
@@ -97,13 +98,12 @@ async def _fetch(
 ) -> OffsetFetchResponseGroup:
     """An error of the whole group stands in the group, without topics."""
     request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
+    groups, caller = context.node.group_coordinator, context.caller
     try:
-        response = await context.node.group_coordinator.ask(
-            group.group_id,
-            GroupShard.handle,
-            request,
-            OffsetFetchResponse,
-            context.caller,
+        if group.topics is None:
+            caller = replace(caller, is_long=groups.has_many_offsets(group.group_id))
+        response = await groups.ask(
+            group.group_id, GroupShard.handle, request, OffsetFetchResponse, caller
         )
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)

@@ -108,6 +108,9 @@ class GroupShard:
         elif type(record.key) in operations.REPLAYS:
             operations.REPLAYS[type(record.key)](self._groups, record)
 
+    def transaction_size(self, producer_id: ProducerId) -> int:
+        return self._offsets.count_of_transaction(producer_id)
+
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         self._offsets.end_transaction(producer_id, committed=committed)
 

@@ -250,6 +250,11 @@ class ShareShard:
             case _:
                 pass
 
+    def transaction_size(self, producer_id: ProducerId) -> int:
+        """Nobody writes share state in a transaction."""
+        del producer_id
+        return 0
+
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         """Nobody writes share state in a transaction."""
 

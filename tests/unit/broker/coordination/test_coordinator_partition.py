@@ -461,3 +461,34 @@ async def test_a_marker_waits_until_the_shard_is_back(world: World) -> None:
         held.may_go_on.set()
         await asyncio.gather(answer, marker)
     assert world.log.log_end_offset == 2
+
+
+async def test_the_loop_goes_on_while_a_transaction_of_many_offsets_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests wait meanwhile: the shard has one owner at a time."""
+    monkeypatch.setattr("millstream.broker.coordination.coordinator_partition.ENDED_AT_ONCE", 0)
+    world.write(stored_record(5))
+    owner = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    world.write(stored_record(9), base_sequence=0, **owner)
+    may_go_on, has_begun = threading.Event(), threading.Event()
+    async with world.serving() as coordinator:
+        await turns()
+        end = coordinator.shard.replay_end_transaction
+
+        def end_when_told(producer_id: int, *, committed: bool) -> None:
+            has_begun.set()
+            assert may_go_on.wait(LONG_ENOUGH_S), "the test has forgotten it"
+            end(producer_id, committed=committed)
+
+        monkeypatch.setattr(coordinator.shard, "replay_end_transaction", end_when_told)
+        ending = asyncio.create_task(
+            coordinator.end_transaction(TransactionMarker(7, 1, 0, True, 2))
+        )
+        assert await asyncio.to_thread(has_begun.wait, LONG_ENOUGH_S)
+        later = submit(coordinator, commit(11))
+        await turns()
+        assert (coordinator.is_lent, later.done(), position(coordinator)) == (True, False, 5)
+        may_go_on.set()
+        await asyncio.gather(ending, later)
+        assert (position(coordinator), coordinator.is_lent) == (11, False)

@@ -43,6 +43,13 @@ class OffsetStore:
         """Partitions that have an offset, of all groups."""
         return self._count
 
+    def count_of_group(self, group_id: str) -> int:
+        return sum(map(len, self.of_group(group_id).values()))
+
+    def count_of_transaction(self, producer_id: ProducerId) -> int:
+        """Partitions that its open transaction has committed."""
+        return len(self._transactions.get(producer_id, ()))
+
     def group_ids(self) -> Iterator[str]:
         return iter(self._groups)
 
