@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import length_hint
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar, TypeVarTuple, Unpack
 
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.turns import RowsInTurn
 
-P = ParamSpec("P")
 C = TypeVar("C")
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Operator(ABC):
@@ -36,23 +36,22 @@ class RowByRow(Operator):
 
     def loop(
         self,
-        batch: Batch,
+        ordinals: Sequence[int],
         column: list[C],
-        loop: Callable[Concatenate[Iterator[C], P], T],
+        loop: Callable[[Iterator[C], Unpack[Ts]], T],
         /,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        *args: *Ts,
     ) -> T:
-        """Call `loop` with a column of the batch, from which it takes an item for each row that it comes to.
+        """Call `loop` with a column, from which it takes an item for each row that it comes to; `ordinals` are the rows'.
 
         Where it raises, the row is noted that it had come to. That costs a row nothing: the column itself knows how far
         it was read.
         """
         rows = iter(column)
         try:
-            return loop(rows, *args, **kwargs)
+            return loop(rows, *args)
         except Exception:
-            come_to = len(batch) - length_hint(rows)
+            come_to = len(column) - length_hint(rows)
             if come_to:
-                self.context.failed_ordinal = batch.ordinals[come_to - 1]
+                self.context.failed_ordinal = ordinals[come_to - 1]
             raise

@@ -7,18 +7,12 @@ An aggregate of None deletes the row, with the record's own timestamp, and goes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from millstream.streams.state.rows.running import AnyRows, RowKeys
 from millstream.streams.topology.operators import UserFunction
 
-
-class Folded(NamedTuple):
-    """What became of each record: columns of equal length. `old` aggregates may be left out where nobody wants them."""
-
-    aggregates: list[object]
-    timestamps: list[int]
-    old: list[object]
+Folded = tuple[list[object], list[int], list[object]]
+"""What became of each record, as columns: aggregates, newest timestamps, old aggregates (empty where nobody wants them)."""
 
 
 def fold_records(
@@ -33,7 +27,9 @@ def fold_records(
     `rows`: for each record, those that its row is among; `records`: what each row is found by, and keys and values.
     The old value of a new row is what the initializer gave.
     """
-    folded = aggregates, newest, old = Folded([], [], [])
+    aggregates: list[object] = []
+    newest: list[int] = []
+    old: list[object] = []
     by, keys, values = records
     for among, found_by, key, value, at in zip(rows, by, keys, values, timestamps, strict=False):
         before, timestamp = among[found_by]
@@ -46,7 +42,7 @@ def fold_records(
         old.append(before)
         aggregates.append(aggregate)
         newest.append(timestamp)
-    return folded
+    return aggregates, newest, old
 
 
 def fold_values(
@@ -60,7 +56,9 @@ def fold_values(
 
     `values`: what each row is found by, and the values.
     """
-    folded = aggregates, newest, old = Folded([], [], [])
+    aggregates: list[object] = []
+    newest: list[int] = []
+    old: list[object] = []
     for found_by, value, at in zip(*values, timestamps, strict=True):
         before, timestamp = rows[found_by]
         if before is None:
@@ -78,4 +76,4 @@ def fold_values(
         old.append(before)
         aggregates.append(aggregate)
         newest.append(timestamp)
-    return folded
+    return aggregates, newest, old

@@ -41,33 +41,29 @@ class KeyFold(RowByRow):
         self._send_old = send_old
 
     @abstractmethod
-    def fold(
-        self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows, /
-    ) -> Folded:
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows, /) -> Folded:
         """Fold records into rows; `keys` are what rows are found by."""
 
     def process(self, batch: Batch) -> Batch:
         batch, store = without_nulls(self.context, batch), self._store
         if isinstance(store, VersionedKeyValueStore):
             versions = VersionedRows(store)
-            folded = self._folded(batch, batch.keys, versions)
+            folded = self.fold(batch, batch.keys, versions)
             return as_versions(self._result(batch, folded), versions.valid_to)
         if len(batch) == 1 or not store.takes_columns:
             through = WriteThroughRows(store.get, store.put)
-            return self._result(batch, self._folded(batch, batch.keys, through))
+            return self._result(batch, self.fold(batch, batch.keys, through))
         keys = bytes_of_keys(batch, store)
         rows = store.running_rows()
-        result = self._result(batch, self._folded(batch, keys, rows))
+        result = self._result(batch, self.fold(batch, keys, rows))
         store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
         return result
 
-    def _folded(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        return self.loop(batch, batch.timestamps, self.fold, batch, keys, rows)
-
     def _result(self, batch: Batch, folded: Folded) -> Batch:
-        values = Column(self._store.value_serde, values=folded.aggregates)
-        result = Batch(batch.key_column, values, folded.timestamps, batch.headers, batch.ordinals)
-        result.old_values = folded.old if self._send_old else None
+        aggregates, timestamps, old = folded
+        values = Column(self._store.value_serde, values=aggregates)
+        result = Batch(batch.key_column, values, timestamps, batch.headers, batch.ordinals)
+        result.old_values = old if self._send_old else None
         return result
 
 
@@ -114,26 +110,20 @@ class StreamAggregate(KeyFold):
         self._initializer = spec.initializer
         self._aggregator = spec.aggregator
 
-    def _folded(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        aggregator = self._aggregator
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        ordinals, timestamps = batch.ordinals, batch.timestamps
+        initializer, aggregator = self._initializer, self._aggregator
         if isinstance(aggregator, Aggregate):
             selected = self._selected(aggregator, batch)
             if None not in selected:
-                values, initializer = (keys, selected), self._initializer
+                values, combine = (keys, selected), aggregator.combine
                 return self.loop(
-                    batch,
-                    batch.timestamps,
-                    fold_values,
-                    rows,
-                    values,
-                    aggregator.combine,
-                    initializer,
+                    ordinals, timestamps, fold_values, rows, values, combine, initializer
                 )
-        return super()._folded(batch, keys, rows)
-
-    def fold(self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         records = keys, batch.keys, batch.values
-        return fold_records(timestamps, repeat(rows), records, self._initializer, self._aggregator)
+        return self.loop(
+            ordinals, timestamps, fold_records, repeat(rows), records, initializer, aggregator
+        )
 
     def _selected(
         self,
@@ -150,7 +140,7 @@ class StreamAggregate(KeyFold):
             check_complete(select, selected, batch.values)
             return selected
 
-        return self.loop(batch, batch.values, select_all)
+        return self.loop(batch.ordinals, batch.values, select_all)
 
 
 class StreamCount(KeyFold):
@@ -159,22 +149,22 @@ class StreamCount(KeyFold):
     def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
 
-    def fold(self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         if isinstance(rows, RunningRows):
             counted = _counted_in_order(keys, batch.timestamps, rows)
             if counted is not None:
-                return Folded(counted, batch.timestamps, self._old(counted))
+                return counted, batch.timestamps, self._old(counted)
         counts: list[object] = []
-        newest_times: list[int] = []
-        for by, at in zip(keys, timestamps, strict=True):
+        timestamps: list[int] = []
+        for by, at in zip(keys, batch.timestamps, strict=True):
             before, newest = rows[by]
             count = 1 if before is None else before + 1
             if newest < at or before is None:
                 newest = at
             rows[by] = (count, newest)
             counts.append(count)
-            newest_times.append(newest)
-        return Folded(counts, newest_times, self._old(counts))
+            timestamps.append(newest)
+        return counts, timestamps, self._old(counts)
 
     def _old(self, counts: list[object]) -> list[object]:
         return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
@@ -225,8 +215,10 @@ class StreamReduce(KeyFold):
         super().__init__(context, store, send_old=spec.send_old_values)
         self._reducer = spec.reducer
 
-    def fold(self, timestamps: Iterator[int], batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        return fold_values(timestamps, rows, (keys, batch.values), self._reducer)
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        values = keys, batch.values
+        ordinals, timestamps = batch.ordinals, batch.timestamps
+        return self.loop(ordinals, timestamps, fold_values, rows, values, self._reducer, None)
 
 
 def without_null_keys(context: TaskContext, batch: Batch) -> Batch:

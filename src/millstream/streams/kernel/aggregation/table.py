@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from millstream.streams.errors import StreamsError
-from millstream.streams.kernel.aggregation.fold import Folded, fold_records
+from millstream.streams.kernel.aggregation.fold import fold_records
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator, RowByRow
@@ -83,18 +83,20 @@ class TableAggregation(RowByRow):
             else WriteThroughRows(store.get, store.put)
         )
         if None in batch.keys:
-            self.loop(batch, batch.keys, _refuse_null)
-        folded = self.loop(batch, batch.timestamps, self._fold, batch, rows)
-        result = batch.with_values(folded.aggregates)
-        result.timestamps = folded.timestamps
-        result.old_values = folded.old if self._send_old else None
+            self.loop(batch.ordinals, batch.keys, _refuse_null)
+        aggregates, timestamps, old = self.loop(
+            batch.ordinals,
+            batch.timestamps,
+            fold_records,
+            repeat(rows),
+            (batch.keys, batch.keys, batch.values),
+            _nothing,
+            self.changed,
+        )
+        result = batch.with_values(aggregates)
+        result.timestamps = timestamps
+        result.old_values = old if self._send_old else None
         return as_versions(result, rows.valid_to) if isinstance(rows, VersionedRows) else result
-
-    def _fold(
-        self, timestamps: Iterator[int], batch: Batch, rows: VersionedRows | WriteThroughRows
-    ) -> Folded:
-        records = batch.keys, batch.keys, batch.values
-        return fold_records(timestamps, repeat(rows), records, _nothing, self.changed)
 
     @abstractmethod
     def changed(self, key: object, change: Change, aggregate: object, /) -> object:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.streams.kernel.aggregation.fold import fold_records
 from millstream.streams.kernel.aggregation.stream import (
     bytes_of_keys,
     without_null_keys,
@@ -18,13 +19,14 @@ from millstream.streams.kernel.aggregation.stream import (
 )
 from millstream.streams.kernel.aggregation.window_updates import (
     Updates,
+    rows_at,
     windowed_keys,
 )
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import Column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
-from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
 from millstream.streams.state.rows.running import AnyRows, RowKeys, RunningRows, WriteThroughRows
 from millstream.streams.state.rows.segmented import pack_time
@@ -33,8 +35,8 @@ from millstream.streams.state.window.timestamped import TimestampedWindowStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.windows import TimeWindows
 
-Name = Any  # Any: what the caller of a fold wants to know of the rows that were updated
-Namer = Callable[[Any, int, int], Name]  # Any: keys of any type, or their bytes
+_Name = Any  # Any: what a caller wants to know of the rows that were updated
+_Namer = Callable[[Any, int, int], _Name]  # Any: keys of any type, or their bytes
 """(what the row is found by, start, end) → its name; called once for each row of the batch."""
 
 
@@ -45,10 +47,10 @@ class _Window:
     start: int
     end: int
     rows: AnyRows
-    names: dict[Any, Name] = field(default_factory=dict)  # Any: keys or their bytes
+    names: dict[Any, Any] = field(default_factory=dict)  # Any: what rows are found by, and called
 
 
-class WindowAggregate(Operator):
+class WindowAggregate(RowByRow):
     """KStreamWindowAggregate, emitting every update, or each window once when it closes (S23)."""
 
     def __init__(
@@ -103,78 +105,63 @@ class WindowAggregate(Operator):
         data = [key for key, _ in updates.names]
         result = self._result(batch, updates, windowed_keys(self._key_serde, data, (keys, batch)))
         log_keys = [log_key for _, log_key in updates.names]
-        given = [batch.timestamps[record] for record in updates.records]
+        given = rows_at(batch.timestamps, updates.records)
         rows = ((data, start, row) for start, rows in opened.items() for data, row in rows.items())
         store.write_windows(rows, written_steps(given, log_keys, result, store))
         return result
 
     def _fold(
-        self,
-        batch: Batch,
-        keys: RowKeys,
-        open_window: Callable[[int], AnyRows],
-        name: Namer,
+        self, batch: Batch, keys: RowKeys, open_window: Callable[[int], AnyRows], name: _Namer
     ) -> Updates:
-        windows, times = self._windows, self._store.times
-        initializer, aggregator = self._initializer, self._aggregator
-        stream_time, grace = times.get(self._time, -1), windows.grace_ms
-        updates = Updates()
-        records, names, aggregates = updates.records, updates.names, updates.aggregates
-        timestamps, old = updates.timestamps, updates.old
+        """Fold records into the windows that are open when they come; `keys` are what rows are found by."""
+        rows, windows, stream_time, dropped = self._placed(batch.timestamps, open_window)
+        records = keys, batch.keys, batch.values
+        ordinals, timestamps = batch.ordinals, batch.timestamps
+        if dropped or len(rows) != len(batch):  # otherwise each record is in one window
+            records = rows_at(keys, rows), rows_at(batch.keys, rows), rows_at(batch.values, rows)
+            ordinals, timestamps = rows_at(ordinals, rows), rows_at(timestamps, rows)
+        aggregates, newest, old = self.loop(
+            ordinals,
+            timestamps,
+            fold_records,
+            [window.rows for window in windows],
+            records,
+            self._initializer,
+            self._aggregator,
+        )
+        self._store.times[self._time] = stream_time
+        self.context.dropped_records += dropped
+        return Updates(rows, _names(windows, records[0], name), aggregates, newest, old)
+
+    def _placed(
+        self, timestamps: list[int], open_window: Callable[[int], AnyRows]
+    ) -> tuple[list[int], list[_Window], int, int]:
+        """Which record updates which window, as two columns; stream time afterwards; updates that came too late."""
+        windows, stream_time = self._windows, self._store.times.get(self._time, -1)
+        grace = windows.grace_ms
+        rows: list[int] = []
+        placed: list[_Window] = []
         opened: dict[int, _Window] = {}
         current: list[_Window] = []
         low = high = dropped = 0
-        record = -1
-        try:
-            for by, key, value, at in zip(
-                keys, batch.keys, batch.values, batch.timestamps, strict=True
-            ):
-                record += 1
-                if at > stream_time:  # noqa: PLR1730  # a call takes longer
-                    stream_time = at
-                if not low <= at < high:
-                    low, high = windows.span(at)
-                    current = [
-                        self._window(start, opened, open_window) for start in windows.starts(at)
-                    ]
-                for window in current:
-                    if window.end <= stream_time - grace:
-                        dropped += 1
-                        continue
-                    rows = window.rows
-                    before, timestamp = rows[by]
-                    if before is None:
-                        before, timestamp = initializer(), at
-                    elif timestamp < at:
-                        timestamp = at
-                    aggregate = aggregator(key, value, before)
-                    rows[by] = (aggregate, timestamp if aggregate is not None else at)
-                    known = window.names.get(by)
-                    if known is None:
-                        known = window.names[by] = name(by, window.start, window.end)
-                    records.append(record)
-                    names.append(known)
-                    aggregates.append(aggregate)
-                    timestamps.append(timestamp)
-                    old.append(before)
-        except Exception:
-            self.context.failed_ordinal = batch.ordinals[record]
-            raise
-        times[self._time] = stream_time
-        self.context.dropped_records += dropped
-        return updates
-
-    def _window(
-        self,
-        start: int,
-        opened: dict[int, _Window],
-        open_window: Callable[[int], AnyRows],
-    ) -> _Window:
-        window = opened.get(start)
-        if window is None:
-            end = start + self._windows.size_ms
-            window = opened[start] = _Window(start, end, open_window(start))
-        return window
+        for row, at in enumerate(timestamps):
+            if at > stream_time:  # noqa: PLR1730  # a call takes longer
+                stream_time = at
+            if not low <= at < high:
+                low, high = windows.span(at)
+                current = []
+                for start in windows.starts(at):
+                    if start not in opened:
+                        end = start + windows.size_ms
+                        opened[start] = _Window(start, end, open_window(start))
+                    current.append(opened[start])
+            for window in current:
+                if window.end <= stream_time - grace:
+                    dropped += 1
+                else:
+                    rows.append(row)
+                    placed.append(window)
+        return rows, placed, stream_time, dropped
 
     def _result(self, batch: Batch, updates: Updates, keys: Column) -> Batch:
         return updates.rows(batch, keys, self._store.value_serde, send_old=self._send_old)
@@ -231,11 +218,21 @@ class WindowAggregate(Operator):
                 closed.old_values.append(None)
 
 
-def _windowed(key: object, start: int, end: int) -> Name:
+def _names(windows: list[_Window], found_by: RowKeys, name: _Namer) -> list[_Name]:
+    names = []
+    for window, by in zip(windows, found_by, strict=True):
+        known = window.names.get(by)
+        if known is None:
+            known = window.names[by] = name(by, window.start, window.end)
+        names.append(known)
+    return names
+
+
+def _windowed(key: object, start: int, end: int) -> _Name:
     return Windowed(key, start, min(end, MAX_TIMESTAMP))
 
 
-def _as_bytes(by: bytes, start: int, _end: int) -> Name:
+def _as_bytes(by: bytes, start: int, _end: int) -> _Name:
     """The bytes of the windowed key, and those of its changelog record."""
     data = by + pack_time(start)
     return data, data + NO_SEQUENCE

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.columns.column import Column, Data
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import session_windowed, time_windowed
 from millstream.streams.state.rows.running import RowKeys
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -32,15 +35,19 @@ class Updates:
         send_old: bool,
     ) -> Batch:
         """The updates as rows of the batch's records."""
-        headers, ordinals = batch.headers, batch.ordinals
         return Batch(
             keys,
             Column(value_serde, values=self.aggregates),
             self.timestamps,
-            [headers[record] for record in self.records],
-            [ordinals[record] for record in self.records],
+            rows_at(batch.headers, self.records),
+            rows_at(batch.ordinals, self.records),
             self.old if send_old else None,
         )
+
+
+def rows_at(column: Sequence[T], rows: Sequence[int]) -> list[T]:
+    """Rows of a column, which may come several times."""
+    return [column[row] for row in rows]
 
 
 def windowed_keys(

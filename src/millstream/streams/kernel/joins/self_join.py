@@ -30,7 +30,7 @@ class SelfJoin(RowByRow):
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [])
-        self.loop(batch, batch.timestamps, self._join_all, batch, out)
+        self.loop(batch.ordinals, batch.timestamps, self._join_all, batch, out)
         return out
 
     def _join_all(self, timestamps: Iterator[int], batch: Batch, out: Batch) -> None:

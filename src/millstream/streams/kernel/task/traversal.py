@@ -137,7 +137,7 @@ class DepthFirst:
                 return
             made = operator.process(rows)
             if isinstance(made, RowsInTurn):
-                deliver_in_turn(self.context, made, lambda one: self._to_children(each, one))
+                self._deliver_in_turn(each, made)
                 return
             for one in made.each():
                 for child in each.children:
@@ -145,9 +145,12 @@ class DepthFirst:
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
             self._on_failure(each.name, rows, error)
 
-    def _to_children(self, each: RunningNode, one: Batch) -> None:
-        for child in each.children:
-            self.deliver(child, one)
+    def _deliver_in_turn(self, each: RunningNode, made: RowsInTurn) -> None:
+        def to_children(one: Batch) -> None:
+            for child in each.children:
+                self.deliver(child, one)
+
+        deliver_in_turn(self.context, made, to_children)
 
     def forward(self, each: RunningNode, rows: Batch, child: str | None) -> None:
         """One row from a node to all its children, or to the one named."""
