@@ -1,0 +1,144 @@
+"""Aggregation in windows that records make, sessions and sliding windows: what a record updates depends on those around it.
+
+Where a store takes whole columns, what lies around the records of a batch is read once for each key and written once, when
+the batch is through; otherwise every access goes to the store.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from millstream.streams.kernel.aggregation.stream import bytes_of_keys
+from millstream.streams.kernel.aggregation.window_updates import Updates
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
+from millstream.streams.kernel.operator import RowByRow
+from millstream.streams.kernel.turns import RowsInTurn
+from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.state.rows.running import RowKeys
+from millstream.streams.state.session.store import SessionStore
+from millstream.streams.state.window.timestamped import TimestampedWindowStore
+from millstream.streams.topology import operators as ops
+
+StoreT = TypeVar("StoreT", SessionStore, TimestampedWindowStore)
+RunningT = TypeVar("RunningT")
+
+
+class Record(NamedTuple):
+    """A record of the batch."""
+
+    position: int
+    """Where in the batch it stands."""
+    data: bytes
+    """The key's."""
+    key: object
+    value: object
+    at: int
+
+
+class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
+    """What both kinds share: the way through a batch, stream time, and giving out what was closed on the way (S23).
+
+    `RunningT`: the windows that records of a batch can touch, while the batch is folded into them.
+    """
+
+    def __init__(
+        self,
+        context: TaskContext,
+        spec: ops.SlidingAggregate | ops.SessionAggregate,
+        store: StoreT,
+    ) -> None:
+        super().__init__(context)
+        self._store: StoreT = store
+        self._emit_final = spec.emit_final
+        self._send_old = spec.send_old_values
+        self._interval = EmitInterval(context.config.window_emit_interval_ms)
+        self._time, self._emitted = context.node, f"{context.node} emitted"
+        self._updates = Updates()
+
+    @abstractmethod
+    def accepted(self, batch: Batch, /) -> Batch:
+        """Records that are aggregated."""
+
+    @abstractmethod
+    def running(self, batch: Batch, /) -> RunningT:
+        """All windows that records of the batch can touch."""
+
+    @abstractmethod
+    def fold_record(self, record: Record, running: RunningT | None, stream_time: int, /) -> bool:
+        """Update the windows around a record, in the store where none are running; False: it closes no window."""
+
+    @abstractmethod
+    def rows(self, batch: Batch, keys: RowKeys, /) -> Batch:
+        """The updates as rows of the batch's records."""
+
+    @abstractmethod
+    def write(self, running: RunningT, batch: Batch, rows: Batch | None, /) -> None:
+        """Write what was changed; `rows` are what goes to the changelog, or None while more updates will come."""
+
+    @abstractmethod
+    def closed_by(
+        self, stream_time: int, /
+    ) -> Iterable[tuple[Windowed[Any], Any, int]]:  # Any: of any type
+        """(window, aggregate, timestamp) of what has been closed since this was last asked."""
+
+    def process(self, batch: Batch) -> Batch | RowsInTurn:
+        batch, store = self.accepted(batch), self._store
+        keys = bytes_of_keys(batch, store)
+        together = len(batch) > 1 and store.takes_columns and store.cache is None
+        running = self.running(batch) if together else None
+        closed = Batch([], [], [], [], [], [] if self._send_old else None)
+        self._updates = Updates()
+        self.loop(batch.ordinals, batch.timestamps, self._fold, batch, keys, running, closed)
+        rows = self.rows(batch, keys)
+        if running is not None:
+            self.write(running, batch, rows)
+        if not self._emit_final:
+            return rows
+        self.context.counts[self._time, FINAL_EMIT] += len(closed)
+        return closed
+
+    def _fold(
+        self,
+        timestamps: Iterator[int],
+        batch: Batch,
+        keys: RowKeys,
+        running: RunningT | None,
+        closed: Batch,
+    ) -> None:
+        """Update windows record by record; what is closed on the way is given out."""
+        times, stream_time = self._store.times, self._store.times.get(self._time, -1)
+        records = zip(keys, batch.keys, batch.values, timestamps, strict=True)
+        for position, (data, key, value, at) in enumerate(records):
+            if at > stream_time:
+                stream_time = times[self._time] = at
+            may_close = self.fold_record(
+                Record(position, data, key, value, at), running, stream_time
+            )
+            if (
+                may_close
+                and self._emit_final
+                and self._interval.is_over(self.context.wall_clock_ms)
+            ):
+                if running is not None:
+                    self.write(running, batch, None)
+                for window, aggregate, timestamp in self.closed_by(stream_time):
+                    closed.keys.append(window)
+                    closed.values.append(aggregate)
+                    closed.timestamps.append(timestamp)
+                    closed.headers.append(batch.headers[position])
+                    closed.ordinals.append(batch.ordinals[position])
+                    if closed.old_values is not None:
+                        closed.old_values.append(None)
+
+    def _emitted_before(self, close_time: int) -> int | None:
+        """The close time of what was given out last, -1 at first; None where nothing can have been closed since."""
+        times: dict[str, int] = self._store.times
+        emitted = times.get(self._emitted, -1)
+        if close_time <= emitted:
+            return None
+        times[self._emitted] = close_time
+        return emitted
