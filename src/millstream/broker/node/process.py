@@ -31,6 +31,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import ConfigError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
+from millstream.net.network import Network
 from millstream.net.server.limits import ConnectionLimits
 from millstream.net.server.socket_server import SocketServer
 from millstream.runtime import Clock, FileSystem, Random
@@ -64,13 +65,19 @@ class NodeProcess:
     """One node in one event loop. `run` is its whole life."""
 
     def __init__(
-        self, config: BrokerConfig, clock: Clock, random: Random, file_system: FileSystem
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        random: Random,
+        file_system: FileSystem,
+        network: Network | None = None,
     ) -> None:
+        """`network`: where it listens; the system's when none is given."""
         self.life = BrokerLife()
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
-        self._server = SocketServer(_connection_limits(config), clock)
+        self._server = SocketServer(_connection_limits(config), clock, network=network)
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._was_started = False
