@@ -20,6 +20,14 @@ and a hundred megabytes at once would take the time of others.
 _NOTHING = memoryview(b"")
 
 
+class ImpossibleFrameSize(MalformedMessage):
+    """A frame announces a size that is negative, or larger than allowed."""
+
+    def __init__(self, size: int, reason: str) -> None:
+        super().__init__(reason, message="frame", field="size", offset=0)
+        self.size = size
+
+
 class FrameReceiver:
     """One connection's received bytes. `shared` may serve every connection of a loop: see `keep_rest`."""
 
@@ -70,7 +78,7 @@ class FrameReceiver:
             self._uncut = self._shared[:count]
 
     def next_frame(self) -> memoryview | None:
-        """The next frame, once it is whole. Raises MalformedMessage at an impossible size."""
+        """The next frame, once it is whole. Raises ImpossibleFrameSize."""
         frame = self._frame
         if frame is not None:
             if self._filled < self._frame_size:
@@ -107,10 +115,10 @@ class FrameReceiver:
         return min(self._frame_size - self._filled, trusted, len(_GROWTH))
 
 
-def _impossible_size(size: int, prefix: bytes, size_max: int) -> MalformedMessage:
+def _impossible_size(size: int, prefix: bytes, size_max: int) -> ImpossibleFrameSize:
     reason = f"frame of {size} bytes, allowed are 0 to {size_max}"
     if prefix[:2] == b"\x16\x03":
         reason += "; these bytes look like a TLS hello on a plaintext listener"
     elif prefix in {b"GET ", b"POST", b"PUT ", b"HEAD"}:
         reason += "; these bytes look like HTTP"
-    return MalformedMessage(reason, message="frame", field="size", offset=0)
+    return ImpossibleFrameSize(size, reason)

@@ -1,6 +1,6 @@
 """One connection to a broker: frames in, frames out, answers to their askers.
 
-Bytes go straight from the socket, or from TLS, into a buffer of the frame's size, so a fetch of megabytes is copied once.
+Bytes go straight from the socket, or from TLS, into the buffer of their frame, so a fetch of megabytes is copied once.
 Versions, correlation ids and decoding are `core.connection_state`'s. A request that is not answered in time ends the
 connection, because answers come in order and nothing behind it would arrive either. How a connection is made is
 `dialing`'s.
@@ -30,12 +30,15 @@ from millstream.net.client.core.api_versions import (
 from millstream.net.client.core.connection_state import ConnectionState
 from millstream.net.client.core.foreign_protocols import early_end, unexpected_size
 from millstream.net.client.core.traffic import Traffic
+from millstream.net.frame_receiver import (
+    RECEIVE_BUFFER_BYTES,
+    FrameReceiver,
+    ImpossibleFrameSize,
+)
 from millstream.protocol.api import VERSIONS, ApiKey, Message
 from millstream.protocol.frames import Piece
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
-_READ_BYTES = 64 * 1024
-_SIZE_BYTES = 4
 _CLOSE_SECONDS = 1.0
 
 AnyResponse = TypeVar("AnyResponse", bound=Message)
@@ -94,10 +97,9 @@ class Connection(asyncio.BufferedProtocol):
         self._last_used = self._loop.time()
         self._idle_timer: asyncio.TimerHandle | None = None
         self._answers = 0
-        self._buffer = memoryview(bytearray(_READ_BYTES))
-        self._filled = 0
-        self._frame: memoryview | None = None
-        self._frame_filled = 0
+        self._received = FrameReceiver(
+            memoryview(bytearray(RECEIVE_BUFFER_BYTES)), options.frame_bytes_max
+        )
 
     @property
     def versions(self) -> ApiVersionTable:
@@ -234,48 +236,20 @@ class Connection(asyncio.BufferedProtocol):
         return NetworkException(f"{self.address} closed the connection: {cause}")
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
-        if self._frame is not None:
-            return self._frame[self._frame_filled :]
-        return self._buffer[self._filled :]
+        return self._received.target()
 
     def buffer_updated(self, nbytes: int) -> None:
+        self._received.received(nbytes)
         try:
-            if self._frame is None:
-                self._filled += nbytes
-                self._take_frames()
-                return
-            self._frame_filled += nbytes
-            if self._frame_filled == len(self._frame):
-                frame, self._frame = self._frame, None
+            while (frame := self._received.next_frame()) is not None:
                 self._deliver(frame)
+        except ImpossibleFrameSize as error:
+            stranger = unexpected_size(error.size, self._options.frame_bytes_max)
+            self._close(NetworkException(f"{self.address} {stranger}"))
         except ProtocolError as error:
             self._close(
                 NetworkException(f"{self.address} sent what is not Kafka's protocol: {error}")
             )
-
-    def _take_frames(self) -> None:
-        """Whole frames in the read buffer are copied out; one that is not whole gets a buffer of its own size."""
-        at = 0
-        while self._filled - at >= _SIZE_BYTES:
-            size = int.from_bytes(self._buffer[at : at + _SIZE_BYTES], "big", signed=True)
-            if not 0 <= size <= self._options.frame_bytes_max:
-                stranger = unexpected_size(size, self._options.frame_bytes_max)
-                self._close(NetworkException(f"{self.address} {stranger}"))
-                return
-            at += _SIZE_BYTES
-            available = min(self._filled - at, size)
-            frame = memoryview(bytearray(size))
-            frame[:available] = self._buffer[at : at + available]
-            at += available
-            if available < size:
-                self._frame = frame
-                self._frame_filled = available
-                break
-            self._deliver(frame)
-        rest = self._filled - at
-        if rest:
-            self._buffer[:rest] = bytes(self._buffer[at : self._filled])
-        self._filled = rest
 
     def _deliver(self, frame: memoryview) -> None:
         correlation_id, response = self._state.receive(frame)
