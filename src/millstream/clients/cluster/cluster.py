@@ -22,10 +22,12 @@ from millstream.clients.telemetry.telemetry import Telemetry
 from millstream.errors import (
     BrokerNotAvailable,
     CoordinatorNotAvailable,
+    LeaderNotAvailable,
     NetworkException,
     NotCoordinator,
     RequestTimedOut,
     RetriableError,
+    UnknownTopicOrPartition,
     error_for,
 )
 from millstream.net.client.connection import AnyResponse, Connection
@@ -52,7 +54,7 @@ _CONNECTIONS_LOG = logging.getLogger("millstream.clients.connections")
 
 _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""
-_TRANSIENT_TOPIC_ERRORS = (3, 5)
+_TRANSIENT_TOPIC_ERRORS = (UnknownTopicOrPartition.code, LeaderNotAvailable.code)
 """A topic that is being created answers so for a moment."""
 
 

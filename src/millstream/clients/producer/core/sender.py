@@ -19,9 +19,19 @@ from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.errors import (
     DuplicateSequenceNumber,
+    FencedLeaderEpoch,
+    InconsistentTopicId,
     KafkaError,
+    KafkaStorageError,
+    LeaderNotAvailable,
+    ListenerNotFound,
     MillstreamError,
+    NetworkException,
+    NotLeaderOrFollower,
+    UnknownLeaderEpoch,
     UnknownServerError,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
     error_for,
 )
 from millstream.model import TopicPartition
@@ -29,7 +39,19 @@ from millstream.protocol.generated.produce import PartitionProduceResponse, Prod
 from millstream.records.builder import BatchOptions
 from millstream.runtime import Random
 
-_NEEDS_METADATA = (3, 5, 6, 13, 56, 72, 74, 75, 100, 103)
+_NEEDS_METADATA = (
+    UnknownTopicOrPartition,
+    UnknownTopicId,
+    InconsistentTopicId,
+    LeaderNotAvailable,
+    NotLeaderOrFollower,
+    ListenerNotFound,
+    FencedLeaderEpoch,
+    UnknownLeaderEpoch,
+    KafkaStorageError,
+    NetworkException,
+)
+"""Errors after which the leader may be another one (Java's InvalidMetadataException)."""
 
 
 class Sender:
@@ -237,7 +259,7 @@ class Sender:
             self._accumulator.queue(*topic_partition).in_flight.remove(batch)
 
     def _fail(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> list[ProducerBatch]:
-        if error.code in _NEEDS_METADATA:
+        if isinstance(error, _NEEDS_METADATA):
             self.metadata_wanted = True
         return self._fates.fail(batch, error, now_ms)
 

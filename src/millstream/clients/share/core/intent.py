@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeVar
 from millstream.clients.cluster.core.leader_news import LeaderNews
 from millstream.clients.share.core.commit import CommitPart
 from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition
+from millstream.errors import FencedLeaderEpoch, NotLeaderOrFollower
 from millstream.model import Uuid
 from millstream.protocol.generated.share_acknowledge import (
     ShareAcknowledgeRequest,
@@ -16,7 +17,7 @@ from millstream.protocol.generated.share_acknowledge import (
 )
 from millstream.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 
-_NAMES_LEADER: Final = (6, 74)
+_NAMES_LEADER: Final = (NotLeaderOrFollower.code, FencedLeaderEpoch.code)
 """Codes that come with the leader there is now (KIP-951)."""
 
 PartitionsById = dict[tuple[Uuid, int], TopicIdPartition]

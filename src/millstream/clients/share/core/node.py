@@ -16,6 +16,7 @@ from millstream.clients.share.core.requests import SharePolicy, acknowledge_requ
 from millstream.clients.share.core.session import FINAL_EPOCH, ShareSession
 from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition
 from millstream.errors import (
+    FencedLeaderEpoch,
     InvalidRecordState,
     InvalidShareSessionEpoch,
     KafkaError,
@@ -23,6 +24,8 @@ from millstream.errors import (
     RequestTimedOut,
     ShareSessionLimitReached,
     ShareSessionNotFound,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
     error_for,
 )
 from millstream.net.client.core.backoff import Backoff
@@ -30,8 +33,13 @@ from millstream.protocol.generated.share_acknowledge import ShareAcknowledgeResp
 from millstream.runtime import Random
 
 _SESSION_LOST: Final = (ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached)
-_LEADER_GONE: Final = (3, 6, 74, 100)
-"""Codes that asking the same broker again does not cure."""
+_LEADER_GONE: Final = (
+    UnknownTopicOrPartition,
+    UnknownTopicId,
+    NotLeaderOrFollower,
+    FencedLeaderEpoch,
+)
+"""Errors that asking the same broker again does not cure."""
 
 
 class ShareNode:
@@ -147,10 +155,10 @@ class ShareNode:
             error = error_for(answer.error_code, answer.error_message)
             if not answer.error_code:
                 self._outcomes.settle_part(part, partition, None, lock_ms)
-            elif part.may_be_repeated and error.retriable and answer.error_code not in _LEADER_GONE:
+            elif part.may_be_repeated and error.retriable and not isinstance(error, _LEADER_GONE):
                 retry = True
             else:
-                self.metadata_wanted |= answer.error_code in _LEADER_GONE
+                self.metadata_wanted |= isinstance(error, _LEADER_GONE)
                 self._outcomes.settle_part(part, partition, error)
         for partition in untold:
             self._outcomes.settle_part(part, partition, left_out())
