@@ -139,7 +139,7 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
         """The wall clock, as the runner tells it."""
 
     def commit(self) -> None:
-        """Ask for a commit soon (S41)."""
+        """Ask for a commit soon."""
 
     def app_configs(self) -> Mapping[str, object]:
         """The application's settings by Kafka's names, and its own (`StreamsConfig.settings`)."""

@@ -1,4 +1,4 @@
-"""Timestamp extractors: which time a record has, in milliseconds. A negative result drops the record (S16).
+"""Timestamp extractors: which time a record has, in milliseconds. A negative result drops the record.
 
 An extractor is any function `(record, partition_time) -> int`; the ones here are Kafka Streams' own. Reads no clock: the
 task says what time it is.

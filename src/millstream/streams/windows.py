@@ -58,7 +58,7 @@ class TimeWindows:
         return cls(to_ms(size), to_ms(advance), to_ms(grace))
 
     def starts(self, timestamp: int) -> range:
-        """Starts of all windows that contain the timestamp, earliest first (S21)."""
+        """Starts of all windows that contain the timestamp, earliest first."""
         advance = self.advance_ms
         first = max(0, timestamp - self.size_ms + advance) // advance * advance
         return range(first, timestamp + 1, advance)

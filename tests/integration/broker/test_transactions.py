@@ -240,7 +240,7 @@ def test_an_older_client_must_have_added_what_it_writes_to(client: RawClient) ->
 
 
 def test_a_zombie_is_fenced_and_nothing_of_it_is_mixed_in(client: RawClient) -> None:
-    """S26: another producer has taken the transactional id."""
+    """Another producer has taken the transactional id."""
     zombie = Sender(client).init()
     zombie.produce(b"of the zombie")
     heir = Sender(client).init()

@@ -43,7 +43,7 @@ PARTITIONS = (TopicPartition("t", 0), TopicPartition("t", 1))
 CONFIG = LogConfig(segment_ms=2**62, message_timestamp_after_max_ms=2**62)
 TIMEOUT_MS = 1_000
 HIJACKER = 2
-"""The producer that takes the transactional id of another one now and then (S26)."""
+"""The producer that takes the transactional id of another one now and then."""
 
 
 @dataclass
@@ -209,7 +209,7 @@ class TransactionMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 99))
     def a_late_end_arrives(self, number: int) -> None:
-        """S25: sent once before, by a connection that was slow. Nobody waits for the answer."""
+        """Sent once before, by a connection that was slow. Nobody waits for the answer."""
         if not self.late:
             return
         late = self.late[number % len(self.late)]

@@ -192,7 +192,7 @@ def joined_rows(op: dict, left: dict, right: dict) -> dict:
 
 
 def joins_itself(spec: dict) -> bool:
-    """Whether a join on the key has sides of one origin: where both lose a row at once, Kafka Streams says nothing (S27)."""
+    """Whether a join on the key has sides of one origin: where both lose a row at once, Kafka Streams says nothing."""
     origins: dict[str, set[str]] = {}
     for op in spec["ops"]:
         above = [origins.get(op.get(field), set()) for field in ("from", "other")]
@@ -212,7 +212,7 @@ def test_tables_end_with_what_follows_from_the_last_values(
     assume(not joins_itself(spec))
     inputs = [each for each in random_inputs(spec, rng) if "topic" in each]
     if any(op["op"].endswith("join") for op in spec["ops"]):
-        # A join sees rows in the cache. Of one that comes and goes between two flushes nothing goes on (S38), so what
+        # A join sees rows in the cache. Of one that comes and goes between two flushes nothing goes on, so what
         # was joined with it stays, as in Kafka Streams.
         cache_max_bytes = 0
     try:

@@ -42,7 +42,6 @@ def test_overlapping_sources_are_refused() -> None:
 
 
 def test_retention_below_window_and_grace_is_refused() -> None:
-    """S24."""
     windows = TimeWindows.tumbling(timedelta(seconds=10), grace=timedelta(seconds=10))
     grouped = StreamsBuilder().stream("in").group_by_key().windowed_by(windows)
     with pytest.raises(ValueError, match="raise its retention"):
@@ -58,7 +57,7 @@ def test_building_twice_gives_the_same_topology() -> None:
 
 
 def test_repartition_names_are_those_of_kafka_streams() -> None:
-    """S1-S3 and S46: the worked example of a join, a count and a split."""
+    """The worked example of a join, a count and a split."""
     builder = StreamsBuilder()
     stream = builder.stream("in").map(lambda key, value: (key, value))
     table = builder.table("tab")

@@ -382,7 +382,7 @@ def test_a_mistyped_optimization_is_refused(setting: str) -> None:
 
 
 def test_what_the_same_grouped_stream_shares_is_not_refused() -> None:
-    """S4: the same named group reuses its repartition topic; equal topics are read by one source."""
+    """The same named group reuses its repartition topic; equal topics are read by one source."""
     builder = StreamsBuilder()
     grouped = rekeyed(builder).group_by_key(name="mine")
     grouped.count()

@@ -1,4 +1,4 @@
-"""How often results that wait for stream time may go out: once an interval of the wall clock (S23, S36).
+"""How often results that wait for stream time may go out: once an interval of the wall clock.
 
 Looking for closed windows costs a scan of a store; Kafka Streams' threads look once a second.
 """

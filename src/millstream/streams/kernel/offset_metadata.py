@@ -2,8 +2,8 @@
 
     base64 of   02 | int64 partition time | [int32 count | for each: int32 length, key, int64 time]
 
-A task that starts takes the time from here, so that it does not begin with -1 again (S14); operators that give out
-closed windows keep the time up to which they have (S23). Pure text; the runner commits it.
+A task that starts takes the time from here, so that it does not begin with -1 again; operators that give out
+closed windows keep the time up to which they have. Pure text; the runner commits it.
 """
 
 from __future__ import annotations

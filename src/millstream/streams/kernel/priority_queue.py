@@ -1,6 +1,6 @@
 """What comes next by time, and of equal ones which: that which java.util.PriorityQueue would give.
 
-Kafka Streams asks such a queue for the input whose head has the smallest timestamp (S14), and for the punctuation that is
+Kafka Streams asks such a queue for the input whose head has the smallest timestamp, and for the punctuation that is
 due. Records that one input sends through several internal topics have equal timestamps, and processors that schedule
 alike are due together, so users see this order.
 """

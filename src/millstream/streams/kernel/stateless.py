@@ -47,7 +47,7 @@ class Filter(Operator):
 
 
 class NullKeyFilter(Operator):
-    """In front of a repartition topic (S8)."""
+    """In front of a repartition topic."""
 
     def __init__(self, context: TaskContext, spec: ops.NullKeyFilter) -> None:
         super().__init__(context)

@@ -1,4 +1,4 @@
-"""The record cache of one store: rows as they were last written or read, in front of those in the store (S38).
+"""The record cache of one store: rows as they were last written or read, in front of those in the store.
 
 What is written waits here until it is flushed: at a commit, or when the cache makes room. An update that is followed by
 another of the same row before that is never seen by the store, its changelog, or anybody downstream. Rows stay after a

@@ -1,4 +1,4 @@
-"""The text of `Topology.describe()`, byte for byte that of Kafka Streams (S46)."""
+"""The text of `Topology.describe()`, byte for byte that of Kafka Streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated names: one counter per builder, burned exactly as Kafka Streams burns it (S1-S3).
+"""Generated names: one counter per builder, burned exactly as Kafka Streams burns it.
 
 The numbers are part of the names of changelog and repartition topics, so an application that is ported
 from Java finds its state again only if every operator takes the same numbers in the same order.

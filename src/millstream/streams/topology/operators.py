@@ -39,7 +39,7 @@ class Filter(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class NullKeyFilter(OperatorSpec):
-    """In front of a repartition topic; keeps null keys where a left or outer join follows (S8)."""
+    """In front of a repartition topic; keeps null keys where a left or outer join follows."""
 
     keep_null: bool = False
 
@@ -324,7 +324,7 @@ class ForeignKeyResolve(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class TableRegroup(OperatorSpec):
-    """KTable.groupBy: (key, value) → (new key, new value), for the old and the new row (S25)."""
+    """KTable.groupBy: (key, value) → (new key, new value), for the old and the new row."""
 
     mapper: UserFunction
 

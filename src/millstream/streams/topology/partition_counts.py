@@ -1,4 +1,4 @@
-"""How many partitions the topics of a topology have, given those that exist (S10, S11).
+"""How many partitions the topics of a topology have, given those that exist.
 
 Pure: a runner asks its cluster, calls this, and creates what is missing. Changelogs have as many as their task's sources.
 """

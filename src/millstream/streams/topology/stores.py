@@ -161,7 +161,7 @@ class StoreSpec:
         }
 
     def changelog_config(self, additional_retention_ms: int = _DAY_MS) -> dict[str, str]:
-        """Settings of the changelog topic (S12)."""
+        """Settings of the changelog topic."""
         config = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
         if self.history_ms is not None:
             config["min.compaction.lag.ms"] = str(self.history_ms + additional_retention_ms)

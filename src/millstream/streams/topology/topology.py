@@ -88,7 +88,7 @@ class Topology:
         return f"{self.to_svg()}<details><summary>describe()</summary><pre>{text}</pre></details>"
 
     def describe(self) -> str:
-        """The text that Kafka Streams prints for this topology (S46)."""
+        """The text that Kafka Streams prints for this topology."""
         from millstream.streams.topology.describe import describe
 
         return describe(self)
@@ -162,7 +162,7 @@ class Topology:
         )
 
     def copartition_groups(self, application_id: str) -> tuple[frozenset[str], ...]:
-        """Sets of topics that must have the same number of partitions (S11).
+        """Sets of topics that must have the same number of partitions.
 
         Sources extend the first set that one of their topics is in. Where they share topics with two sets, these
         stay two, and which is extended is a matter of hash order: so it is in Kafka Streams.

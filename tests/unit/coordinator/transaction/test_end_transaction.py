@@ -124,7 +124,7 @@ def test_there_is_no_commit_of_nothing(world: SimTransactions) -> None:
 def test_a_commit_and_an_abort_of_nothing_do_not_fence_their_own_producer(
     world: SimTransactions,
 ) -> None:
-    """S27, KAFKA-18464: the abort at the new epoch comes before the markers of the commit are written."""
+    """KAFKA-18464: the abort at the new epoch comes before the markers of the commit are written."""
     producer = world.init()
     world.add(producer, T0)
     producer = world.end(producer)
@@ -138,7 +138,7 @@ def test_a_commit_and_an_abort_of_nothing_do_not_fence_their_own_producer(
 def test_a_delayed_end_never_reaches_the_next_transaction(
     world: SimTransactions, commit: bool
 ) -> None:
-    """S25: held back until the next transaction runs, it would have torn it apart (KIP-890)."""
+    """Held back until the next transaction runs, it would have torn it apart (KIP-890)."""
     first = ended(world, commit=True, version=NEW)
     second = (1000, 1)
     world.add(second, T0)
@@ -155,7 +155,7 @@ def test_an_end_that_says_otherwise_than_the_first_is_refused(world: SimTransact
 
 
 def test_a_commit_that_races_with_a_time_out_is_fenced(world: SimTransactions) -> None:
-    """S27, KAFKA-20785: its transaction is gone, which is no reason for the client to give up."""
+    """KAFKA-20785: its transaction is gone, which is no reason for the client to give up."""
     producer = world.init(timeout_ms=1_000)
     world.add(producer, T0)
     world.pass_time(1_000)

@@ -52,7 +52,7 @@ def test_a_producer_that_names_its_epoch_is_let_in_when_it_is_the_newest(
 
 
 def test_a_zombie_that_names_its_epoch_is_fenced(world: SimTransactions) -> None:
-    """S26: somebody else has taken the transactional id."""
+    """Somebody else has taken the transactional id."""
     world.init()
     world.init()
     with pytest.raises(ProducerFenced):

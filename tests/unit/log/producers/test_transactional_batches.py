@@ -73,7 +73,7 @@ def test_a_batch_that_comes_after_the_marker_of_its_transaction_is_fenced(world)
 
 
 def test_a_marker_at_the_epoch_of_the_open_transaction_is_too_old(world):
-    """S25: a delayed marker of the transaction before must not end this one."""
+    """A delayed marker of the transaction before must not end this one."""
     log = world.open()
     write(world, log, 0, epoch=1)
     with pytest.raises(InvalidProducerEpoch, match="the lowest that counts here is 2"):

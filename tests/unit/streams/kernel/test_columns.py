@@ -134,7 +134,6 @@ def test_two_sinks_and_several_runs_leave_the_columns_of_the_source_alone() -> N
 
 
 def test_a_windowed_key_is_partitioned_by_the_bytes_before_its_window() -> None:
-    """S13."""
     builder = StreamsBuilder()
     stream = builder.stream("in", key=time_windowed(string(), 10))
     stream.to("out", key=time_windowed(string(), 10))

@@ -1,4 +1,4 @@
-"""Records that CONTINUE leaves out go to the dead letter topic, with headers that tell why (S47)."""
+"""Records that CONTINUE leaves out go to the dead letter topic, with headers that tell why."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def written(topology: Topology, config: StreamsConfig) -> dict[str, SinkBatch]:
     return task.process(0).sinks
 
 
-def test_s47_a_dead_letter_has_the_bytes_the_time_and_the_headers_of_its_record() -> None:
+def test_a_dead_letter_has_the_bytes_the_time_and_the_headers_of_its_record() -> None:
     sinks = written(quarters(), CONFIG)
     assert sinks["out"].keys == [b"a"]
     letters = sinks["dlq"]
@@ -48,7 +48,7 @@ def test_s47_a_dead_letter_has_the_bytes_the_time_and_the_headers_of_its_record(
     assert letters.headers[row][0] == ("own", b"1")
 
 
-def test_s47_headers_name_exception_message_stack_trace_and_place() -> None:
+def test_headers_name_exception_message_stack_trace_and_place() -> None:
     letters = written(quarters(), CONFIG)["dlq"]
     headers = letters.headers[letters.keys.index(b"b")]
     told = {name: (content or b"").decode() for name, content in headers[1:]}
@@ -67,7 +67,7 @@ def test_s47_headers_name_exception_message_stack_trace_and_place() -> None:
     assert told["__streams.errors.offset"] == "8"
 
 
-def test_s47_what_cannot_be_read_is_told_with_its_own_place() -> None:
+def test_what_cannot_be_read_is_told_with_its_own_place() -> None:
     letters = written(quarters(), CONFIG)["dlq"]
     headers = dict(letters.headers[letters.keys.index(b"c")])
     assert headers["__streams.errors.offset"] == b"9"

@@ -124,7 +124,7 @@ def test_a_processing_handler_is_told_place_node_task_bytes_and_record() -> None
     assert isinstance(error, LookupError)
 
 
-def test_s42_what_was_forwarded_before_the_failure_is_not_undone() -> None:
+def test_what_was_forwarded_before_the_failure_is_not_undone() -> None:
     class ForwardsThenFails:
         def init(self, context: ProcessorContext) -> None:
             self._context = context
@@ -154,7 +154,7 @@ def test_a_record_of_a_punctuation_has_no_place() -> None:
     assert handler.told[0][1] == Record("pk", "bad", 205)
 
 
-def test_s47_a_punctuation_leaves_a_dead_letter_without_topic() -> None:
+def test_a_punctuation_leaves_a_dead_letter_without_topic() -> None:
     settings = config(on_processing_error=OnError.CONTINUE, dead_letter_topic="letters")
     with TopologyTestDriver(shouting(), settings) as driver:
         driver.pipe_bytes("in", b"k", b"a", timestamp=100)

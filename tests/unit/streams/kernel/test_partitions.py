@@ -1,4 +1,4 @@
-"""Several partitions and a task for each give the tables that one partition gives (S10, S13, S31)."""
+"""Several partitions and a task for each give the tables that one partition gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task goes on where the last one stopped: partition times, stream time, and their form in a commit (S14, S23)."""
+"""A task goes on where the last one stopped: partition times, stream time, and their form in a commit."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def results(task: StreamTask, raw: RawBatch) -> list[tuple[bytes | None, int]]:
     return list(zip(out.values, out.timestamps, strict=True))
 
 
-def test_s14_the_time_of_a_partition_is_part_of_the_commit() -> None:
+def test_the_time_of_a_partition_is_part_of_the_commit() -> None:
     task = task_of("in")
     assert task.prepare_commit().partition_times == {}
     results(task, rows(0, 50, 20))
     assert task.prepare_commit().partition_times == {"in": 50}
 
 
-def test_s14_the_time_that_is_committed_is_that_of_the_records_taken() -> None:
+def test_the_time_that_is_committed_is_that_of_the_records_taken() -> None:
     """Records are read in batches; 90 is read and not taken yet."""
     task = task_of("in")
     task.add("in", rows(0, 50, 90))
@@ -58,7 +58,7 @@ def test_s14_the_time_that_is_committed_is_that_of_the_records_taken() -> None:
     assert task.prepare_commit().partition_times == {"in": 50}
 
 
-def test_s14_a_new_task_goes_on_with_the_times_of_the_old_one() -> None:
+def test_a_new_task_goes_on_with_the_times_of_the_old_one() -> None:
     task = task_of("in")
     assert results(task, rows(0, -1 + 51)) == [(b"50", 50)]
     times = task.prepare_commit().partition_times
@@ -69,7 +69,7 @@ def test_s14_a_new_task_goes_on_with_the_times_of_the_old_one() -> None:
     assert results(task, rows(1, -1, 20)) == [(b"50", 50), (b"50", 20)]
 
 
-def test_s14_after_a_rollback_the_times_are_those_of_the_last_commit() -> None:
+def test_after_a_rollback_the_times_are_those_of_the_last_commit() -> None:
     task = task_of("in")
     results(task, rows(0, 10))
     task.prepare_commit()
@@ -96,7 +96,7 @@ def test_s14_after_a_rollback_the_times_are_those_of_the_last_commit() -> None:
         ),
     ],
 )
-def test_s14_the_metadata_of_an_offset_is_kafka_streams_own(metadata, text: str) -> None:
+def test_the_metadata_of_an_offset_is_kafka_streams_own(metadata, text: str) -> None:
     """Written by its TopicPartitionMetadata, 4.3.1."""
     assert metadata.encode() == text
     assert OffsetMetadata.decode(text) == metadata
@@ -113,5 +113,5 @@ def test_s14_the_metadata_of_an_offset_is_kafka_streams_own(metadata, text: str)
         ("AgAAAAAAAAAAAAAAAQAAABw=", -1),
     ],
 )
-def test_s14_metadata_of_version_1_is_read_and_any_other_text_says_nothing(text: str, time: int) -> None:  # fmt: skip
+def test_metadata_of_version_1_is_read_and_any_other_text_says_nothing(text: str, time: int) -> None:  # fmt: skip
     assert OffsetMetadata.decode(text) == OffsetMetadata(time)

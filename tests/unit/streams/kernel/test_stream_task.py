@@ -154,7 +154,6 @@ def test_late_records_stay_late_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_the_topic_with_the_smallest_head_timestamp_goes_first() -> None:
-    """S14."""
     builder = StreamsBuilder()
     builder.stream("left").merge(builder.stream("right")).to("out")
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG)
@@ -185,7 +184,6 @@ def test_an_unreadable_record_stops_the_task_when_its_turn_comes() -> None:
 
 
 def test_skipped_records_move_the_offset_and_are_counted() -> None:
-    """S16."""
     builder = StreamsBuilder()
     builder.stream("in", value=long()).to("out", value=long())
     config = StreamsConfig("app", default_key=string(), on_deserialization_error=OnError.CONTINUE)
@@ -208,7 +206,6 @@ def test_a_failing_function_is_reported_with_node_topic_partition_and_offset() -
 
 
 def test_windowed_keys_are_partitioned_by_their_inner_key() -> None:
-    """S13."""
     builder = StreamsBuilder()
     windows = TimeWindows.tumbling(timedelta(milliseconds=10))
     table = builder.stream("in").group_by_key().windowed_by(windows).count()

@@ -1,4 +1,4 @@
-"""Topologies of the rules S1-S47 are fed and read as text, so that a test reads like a table.
+"""Topologies of the rules in docs/seed-coverage/streams-rules.md are fed and read as text, so that a test reads like a table.
 
 Inputs: `topic:value@ts` for key k, or `topic:key=value@ts`; `-` is null; `+5` moves the wall clock by 5 ms.
 Outputs: `i:key=value@ts` after input i; a windowed key is `key@start/end`, as the window object has its end.

@@ -1,4 +1,4 @@
-"""S19, S20, S25, S39: what aggregations leave out, delete, and do with changes of tables."""
+"""What aggregations leave out, delete, and do with changes of tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def reduced() -> StreamsBuilder:
         ),
     ],
 )
-def test_s19_plain_and_sliding_aggregates_leave_out_null_keys_and_null_values(builder, expected, left_out) -> None:  # fmt: skip
+def test_plain_and_sliding_aggregates_leave_out_null_keys_and_null_values(builder, expected, left_out) -> None:  # fmt: skip
     assert run(builder(), NULLS) == expected
     assert dropped(builder(), NULLS) == left_out
 
@@ -78,12 +78,12 @@ def test_s19_plain_and_sliding_aggregates_leave_out_null_keys_and_null_values(bu
         ),
     ],
 )
-def test_s19_time_windows_and_sessions_leave_out_null_keys_alone(builder, expected) -> None:
+def test_time_windows_and_sessions_leave_out_null_keys_alone(builder, expected) -> None:
     assert run(builder(), NULLS) == expected
     assert dropped(builder(), NULLS) == 1
 
 
-def test_s20_an_aggregate_of_none_deletes_the_row_and_the_next_record_starts_anew() -> None:
+def test_an_aggregate_of_none_deletes_the_row_and_the_next_record_starts_anew() -> None:
     """Its time too."""
     builder = StreamsBuilder()
     write(
@@ -96,7 +96,7 @@ def test_s20_an_aggregate_of_none_deletes_the_row_and_the_next_record_starts_ane
     assert run(builder, "L:2@5 L:3@3 L:-1@4 L:4@2") == "1:k=2@5 2:k=5@5 3:k=-@5 4:k=4@2"
 
 
-def test_s20_the_first_value_of_a_reduction_is_kept_as_it_is() -> None:
+def test_the_first_value_of_a_reduction_is_kept_as_it_is() -> None:
     """The reducer, which gives None from 5 on, is not asked about the 9."""
     builder = StreamsBuilder()
 
@@ -107,7 +107,7 @@ def test_s20_the_first_value_of_a_reduction_is_kept_as_it_is() -> None:
     assert run(builder, "L:9@1 L:1@2 L:3@3 L:2@4") == "1:k=9@1 2:k=-@2 3:k=3@3 4:k=-@4"
 
 
-def test_s39_the_test_driver_commits_after_each_record_so_that_a_cache_hides_nothing() -> None:
+def test_the_test_driver_commits_after_each_record_so_that_a_cache_hides_nothing() -> None:
     assert run(counted(), "L:a@1 L:b@2 L:c@3", cache_max_bytes=100_000) == "1:k=1@1 2:k=2@2 3:k=3@3"
 
 
@@ -124,35 +124,35 @@ def regrouped(selector: Any = lambda key, value: (value[0], value)) -> StreamsBu
     return builder
 
 
-def test_s25_a_change_within_a_group_is_one_update() -> None:
+def test_a_change_within_a_group_is_one_update() -> None:
     """KIP-904: subtracted and added before anybody sees it."""
     assert run(regrouped(), "L:a1@1 L:a2@2") == "1:a=i+a1@1 2:a=i+a1-a1+a2@2"
 
 
-def test_s25_a_change_of_group_is_seen_as_removed_first_and_added_then() -> None:
+def test_a_change_of_group_is_seen_as_removed_first_and_added_then() -> None:
     outputs = run(regrouped(), "L:a1@1 L:b1@2")
     assert outputs == "1:a=i+a1@1 2:a=i+a1-a1@2 2:b=i+b1@2"
 
 
-def test_s25_a_deleted_row_is_only_subtracted() -> None:
+def test_a_deleted_row_is_only_subtracted() -> None:
     assert run(regrouped(), "L:a1@1 L:-@2") == "1:a=i+a1@1 2:a=i+a1-a1@2"
 
 
-def test_s25_a_null_group_is_left_out_and_what_was_there_before_is_subtracted() -> None:
+def test_a_null_group_is_left_out_and_what_was_there_before_is_subtracted() -> None:
     by_dot = regrouped(lambda key, value: (before_dot(value), value))
     assert run(by_dot, "L:a.x@1 L:zz@2 L:b.y@3") == "1:a=i+a.x@1 2:a=i+a.x-a.x@2 3:b=i+b.y@3"
 
 
-def test_s25_a_null_value_is_left_out() -> None:
+def test_a_null_value_is_left_out() -> None:
     assert run(regrouped(lambda key, value: (value[0], None)), "L:a1@1") == ""
 
 
-def test_s25_a_null_key_of_the_table_never_gets_there() -> None:
+def test_a_null_key_of_the_table_never_gets_there() -> None:
     """The table drops it: an aggregation would have to raise, it has no row to compare with."""
     assert run(regrouped(), "L:-=a1@1 L:a2@2") == "2:a=i+a2@2"
 
 
-def test_s25_a_selector_that_fails_names_the_node() -> None:
+def test_a_selector_that_fails_names_the_node() -> None:
     with (
         driver_of(regrouped(lambda key, value: 1 // 0)) as driver,
         pytest.raises(StreamsError, match="KTABLE-SELECT-0000000003"),

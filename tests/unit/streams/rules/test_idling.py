@@ -1,4 +1,4 @@
-"""S15: whether a task waits for topics that have nothing queued, as in Kafka Streams' PartitionGroup 4.3.1."""
+"""Whether a task waits for topics that have nothing queued, as in Kafka Streams' PartitionGroup 4.3.1."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def enforced(task: StreamTask) -> float:
     return sum(n for name, n in task.metrics().items() if name.name == "enforced-processing-total")
 
 
-def test_s15_minus_one_never_waits() -> None:
+def test_minus_one_never_waits() -> None:
     assert task_of(-1).is_ready({"a": 0, "b": 7}, 0)
 
 
-def test_s15_zero_waits_for_records_that_are_known_to_be_there() -> None:
+def test_zero_waits_for_records_that_are_known_to_be_there() -> None:
     task = task_of(0)
     assert not task.is_ready({"a": 0, "b": 1}, 0)
     task.add("b", record(0, at=5))
@@ -38,17 +38,17 @@ def test_s15_zero_waits_for_records_that_are_known_to_be_there() -> None:
     assert enforced(task) == 0
 
 
-def test_s15_zero_waits_until_it_is_known_what_is_there() -> None:
+def test_zero_waits_until_it_is_known_what_is_there() -> None:
     assert not task_of(0).is_ready({"a": 0}, 1_000_000)
 
 
-def test_s15_zero_does_not_wait_for_producers() -> None:
+def test_zero_does_not_wait_for_producers() -> None:
     task = task_of(0)
     assert task.is_ready({"a": 0, "b": 0}, 0)
     assert enforced(task) == 1
 
 
-def test_s15_more_than_zero_waits_so_long_by_the_wall_clock_for_an_empty_topic() -> None:
+def test_more_than_zero_waits_so_long_by_the_wall_clock_for_an_empty_topic() -> None:
     task = task_of(100)
     assert not task.is_ready({"a": 0, "b": 0}, 1_000)
     assert not task.is_ready({"a": 0, "b": 0}, 1_099)
@@ -57,7 +57,7 @@ def test_s15_more_than_zero_waits_so_long_by_the_wall_clock_for_an_empty_topic()
     assert enforced(task) == 2
 
 
-def test_s15_the_wait_begins_anew_when_a_topic_had_something() -> None:
+def test_the_wait_begins_anew_when_a_topic_had_something() -> None:
     task = task_of(100)
     assert not task.is_ready({"a": 0, "b": 0}, 1_000)
     assert not task.is_ready({"a": 0, "b": 3}, 1_050)

@@ -1,4 +1,4 @@
-"""S1-S5, S45, S46: names of nodes, stores and topics, and the text that describes a topology.
+"""Names of nodes, stores and topics, and the text that describes a topology.
 
 The names are those that Kafka Streams 4.3.1 gives the same topologies.
 """
@@ -52,7 +52,7 @@ def built(make: Callable[[StreamsBuilder], object]) -> Topology:
     return builder.build()
 
 
-def test_s01_every_name_takes_a_number_those_given_by_the_user_too() -> None:
+def test_every_name_takes_a_number_those_given_by_the_user_too() -> None:
     def make(builder: StreamsBuilder) -> None:
         named = builder.stream("L", name="src").filter(lambda key, value: True, name="f")
         named.map_values(str.upper).to("out")
@@ -71,8 +71,8 @@ def test_s01_every_name_takes_a_number_those_given_by_the_user_too() -> None:
         ("grp", ["grp-repartition-sink", "grp-repartition-filter", "grp-repartition-source"]),
     ],
 )
-def test_s01_a_repartition_takes_numbers_for_sink_filter_and_source(name, expected) -> None:
-    """Numbers 4 to 6 are gone behind it, whether they are seen (S4: the names of helpers) or not."""
+def test_a_repartition_takes_numbers_for_sink_filter_and_source(name, expected) -> None:
+    """Numbers 4 to 6 are gone behind it, whether they are seen (the names of helpers) or not."""
 
     def make(builder: StreamsBuilder) -> None:
         rekeyed = builder.stream("L").select_key(lambda key, value: value)
@@ -102,7 +102,7 @@ def test_s01_a_repartition_takes_numbers_for_sink_filter_and_source(name, expect
         ),
     ],
 )
-def test_s01_a_named_join_takes_as_many_numbers_as_any(joined, expected: list[str]) -> None:
+def test_a_named_join_takes_as_many_numbers_as_any(joined, expected: list[str]) -> None:
     def make(builder: StreamsBuilder) -> None:
         left, right = builder.stream("L"), builder.stream("R")
         left.join(right, pair, windows=WITHIN_5, joined=joined).peek(lambda key, value: None)
@@ -124,13 +124,13 @@ def test_s01_a_named_join_takes_as_many_numbers_as_any(joined, expected: list[st
         (Materialized("mine"), "mine", "KSTREAM-AGGREGATE-0000000001"),
     ],
 )
-def test_s01_a_materialized_without_a_name_takes_one_number_more(materialized, store, node) -> None:
+def test_a_materialized_without_a_name_takes_one_number_more(materialized, store, node) -> None:
     topology = built(lambda b: b.stream("L").group_by_key().count(materialized=materialized))
     assert list(topology.stores) == [store]
     assert node in topology.nodes
 
 
-def test_s01_the_store_of_a_table_is_named_after_its_topic() -> None:
+def test_the_store_of_a_table_is_named_after_its_topic() -> None:
     topology = built(lambda b: b.table("tab").join(b.table("other"), pair))
     assert list(topology.stores) == ["tab-STATE-STORE-0000000000", "other-STATE-STORE-0000000003"]
 
@@ -188,7 +188,7 @@ def _streams(method: str) -> Callable[[Any_stream, Any_stream], object]:
         ),
     ],
 )
-def test_s02_prefixes_of_streams(make, prefixes: str) -> None:
+def test_prefixes_of_streams(make, prefixes: str) -> None:
     topology = built(lambda b: make(b.stream("L"), b.stream("R")))
     kinds = {name.rpartition("-")[0] for name in topology.nodes} - {"KSTREAM-SOURCE"}
     assert kinds == set(prefixes.split())
@@ -217,13 +217,13 @@ def test_s02_prefixes_of_streams(make, prefixes: str) -> None:
         ),
     ],
 )
-def test_s02_prefixes_of_tables(make, prefixes: str) -> None:
+def test_prefixes_of_tables(make, prefixes: str) -> None:
     topology = built(lambda b: make(b.table("L"), b.table("R")))
     kinds = {name.rpartition("-")[0] for name in topology.nodes}
     assert kinds - {"KSTREAM-SOURCE", "KTABLE-SOURCE"} == set(prefixes.split())
 
 
-def test_s02_a_look_up_is_a_join_or_a_left_join() -> None:
+def test_a_look_up_is_a_join_or_a_left_join() -> None:
     def make(builder: StreamsBuilder) -> None:
         stream, table = builder.stream("L"), builder.table("R")
         stream.join(table, pair)
@@ -268,25 +268,25 @@ def test_s02_a_look_up_is_a_join_or_a_left_join() -> None:
         (lambda _, t: t.group_by(pair, name="gn").count(), ["gn-repartition"]),
     ],
 )
-def test_s03_repartition_topics_are_named_after_the_user_the_store_or_the_node_before(make, topics) -> None:  # fmt: skip
+def test_repartition_topics_are_named_after_the_user_the_store_or_the_node_before(make, topics) -> None:  # fmt: skip
     """A stream of number 0 and a table of numbers 1 to 3 come first."""
     topology = built(lambda b: make(b.stream("L"), b.table("T")))
     assert list(topology.internal_topics) == topics
 
 
-def test_s03_internal_topics_carry_the_applications_id() -> None:
+def test_internal_topics_carry_the_applications_id() -> None:
     topology = built(lambda b: changed(b.stream("L")).group_by_key(name="grp").count())
     assert topology.source_topics(topology.sub_topologies[1], "app") == ("app-grp-repartition",)
     changelogs = topology.topics_of(topology.sub_topologies[1], "app").changelogs
     assert list(changelogs) == ["app-KSTREAM-AGGREGATE-STATE-STORE-0000000002-changelog"]
 
 
-def test_s03_topics_of_a_foreign_key_join_end_in_topic() -> None:
+def test_topics_of_a_foreign_key_join_end_in_topic() -> None:
     topology = built(lambda b: b.table("L").join(b.table("R"), pair, foreign_key=before_dot))
     assert [topic.rpartition("-")[2] for topic in topology.internal_topics] == ["topic", "topic"]
 
 
-def test_s04_one_name_for_two_joins_that_repartition_is_refused() -> None:
+def test_one_name_for_two_joins_that_repartition_is_refused() -> None:
     builder = StreamsBuilder()
     stream = changed(builder.stream("L"))
     first, second = builder.table("T"), builder.table("U")
@@ -296,7 +296,7 @@ def test_s04_one_name_for_two_joins_that_repartition_is_refused() -> None:
         builder.build()
 
 
-def test_s04_a_grouping_with_a_name_has_one_repartition_topic_for_all_its_aggregations() -> None:
+def test_a_grouping_with_a_name_has_one_repartition_topic_for_all_its_aggregations() -> None:
     def make(builder: StreamsBuilder) -> None:
         grouped = changed(builder.stream("L")).group_by_key(name="grp")
         grouped.count()
@@ -314,7 +314,7 @@ def _has(letter: str) -> Callable[[object, str], bool]:
     return lambda _key, value: letter in value
 
 
-def test_s05_branches_are_named_by_position_or_by_name_behind_the_splitters() -> None:
+def test_branches_are_named_by_position_or_by_name_behind_the_splitters() -> None:
     builder = StreamsBuilder()
     split = builder.stream("L").split().branch(_has("a")).branch(_has("b"), name="bee")
     assert list(split.default_branch()) == [
@@ -324,13 +324,13 @@ def test_s05_branches_are_named_by_position_or_by_name_behind_the_splitters() ->
     ]
 
 
-def test_s05_a_name_given_to_split_is_the_prefix() -> None:
+def test_a_name_given_to_split_is_the_prefix() -> None:
     split = StreamsBuilder().stream("L").split(name="n-")
     branches = split.branch(_has("a")).branch(_has("b"), name="bee").no_default_branch()
     assert list(branches) == ["n-1", "n-bee"]
 
 
-def test_s05_a_record_goes_to_the_first_branch_that_takes_it_or_nowhere() -> None:
+def test_a_record_goes_to_the_first_branch_that_takes_it_or_nowhere() -> None:
     builder = StreamsBuilder()
     branches = builder.stream("L").split(name="n-").branch(_has("a")).branch(_has("b"))
     for name, stream in branches.no_default_branch().items():
@@ -341,7 +341,7 @@ def test_s05_a_record_goes_to_the_first_branch_that_takes_it_or_nowhere() -> Non
         assert (read(driver, "n-1"), read(driver, "n-2")) == (["k=ab@1"], ["k=b@2"])
 
 
-def test_s45_an_operator_that_is_added_shifts_the_names_behind_it() -> None:
+def test_an_operator_that_is_added_shifts_the_names_behind_it() -> None:
     def counted(stream: Any_stream) -> object:
         return stream.group_by_key().count()
 
@@ -359,7 +359,7 @@ def test_s45_an_operator_that_is_added_shifts_the_names_behind_it() -> None:
         lambda s: s.repartition(),
     ],
 )
-def test_s45_explicit_names_refuse_what_would_shift(make) -> None:
+def test_explicit_names_refuse_what_would_shift(make) -> None:
     """KIP-1111, ensure.explicit.internal.resource.naming."""
     builder = StreamsBuilder(explicit_names=True)
     make(builder.stream("L"))
@@ -367,7 +367,7 @@ def test_s45_explicit_names_refuse_what_would_shift(make) -> None:
         builder.build()
 
 
-def test_s45_explicit_names_are_content_where_everything_is_named() -> None:
+def test_explicit_names_are_content_where_everything_is_named() -> None:
     builder = StreamsBuilder(explicit_names=True)
     grouped = changed(builder.stream("L")).group_by_key(name="grp")
     grouped.count(materialized=Materialized("counts"))
@@ -434,7 +434,7 @@ Topologies:
 """
 
 
-def test_s46_a_topology_is_described_byte_for_byte_as_in_java() -> None:
+def test_a_topology_is_described_byte_for_byte_as_in_java() -> None:
     def make(builder: StreamsBuilder) -> None:
         stream = changed(builder.stream("in"))
         table: KTable[Any, Any] = builder.table("tab")
@@ -447,6 +447,6 @@ def test_s46_a_topology_is_described_byte_for_byte_as_in_java() -> None:
     assert built(make).describe() == DESCRIPTION
 
 
-def test_s46_global_stores_say_that_they_make_no_tasks() -> None:
+def test_global_stores_say_that_they_make_no_tasks() -> None:
     text = built(lambda b: b.global_table("g")).describe()
     assert "Sub-topology: 0 for global store (will not generate tasks)\n" in text

@@ -1,4 +1,4 @@
-"""S41, S42: requests to commit, punctuations, and records whose processing fails."""
+"""Requests to commit, punctuations, and records whose processing fails."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def punctuations(kind: type[Punctuated], inputs: str) -> list[int]:
     return times
 
 
-def test_s41_stream_time_punctuations_wait_for_the_first_record() -> None:
+def test_stream_time_punctuations_wait_for_the_first_record() -> None:
     assert punctuations(Punctuated, "+1000") == []
     assert punctuations(Punctuated, "L:a@3") == [3]
 
 
-def test_s41_after_a_jump_in_stream_time_one_punctuation_fires_and_the_next_is_aligned() -> None:
+def test_after_a_jump_in_stream_time_one_punctuation_fires_and_the_next_is_aligned() -> None:
     """At 45 for 10 to 40 together; the next is due at 50."""
     assert punctuations(Punctuated, "L:a@3 L:a@45 L:a@49 L:a@50 L:a@50") == [3, 45, 50]
 
 
-def test_s41_records_behind_stream_time_fire_nothing() -> None:
+def test_records_behind_stream_time_fire_nothing() -> None:
     assert punctuations(Punctuated, "L:a@30 L:a@10 L:a@20") == [30]
 
 
-def test_s41_punctuations_run_between_records_in_the_thread_of_the_task() -> None:
+def test_punctuations_run_between_records_in_the_thread_of_the_task() -> None:
     told: list[tuple[str, int]] = []
 
     class Noting:
@@ -91,12 +91,12 @@ def test_s41_punctuations_run_between_records_in_the_thread_of_the_task() -> Non
     ]  # fmt: skip
 
 
-def test_s41_wall_clock_punctuations_fire_without_records() -> None:
+def test_wall_clock_punctuations_fire_without_records() -> None:
     """Once for each time the clock is looked at, however far it went."""
     assert punctuations(WallClock, "+9 +1 +35 L:a@99 +4 +1") == [10, 45, 50]
 
 
-def test_s41_a_wall_clock_punctuation_first_fires_an_interval_after_init() -> None:
+def test_a_wall_clock_punctuation_first_fires_an_interval_after_init() -> None:
     """Not with the first record, whatever time it is; 4.3.1's driver, started at 1000, says the same."""
     times: list[int] = []
     builder = StreamsBuilder()
@@ -127,7 +127,7 @@ class SchedulesWithTheFirstRecord:
 @pytest.mark.parametrize(
     ("start_ms", "times"), [(0, [66, 71]), (26, [66]), (56, [56, 66]), (67, [71])]
 )
-def test_s41_a_start_that_has_passed_keeps_its_multiples_and_fires_for_none_of_them_at_once(
+def test_a_start_that_has_passed_keeps_its_multiples_and_fires_for_none_of_them_at_once(
     start_ms: int, times: list[int]
 ) -> None:
     found: list[int] = []
@@ -138,7 +138,7 @@ def test_s41_a_start_that_has_passed_keeps_its_multiples_and_fires_for_none_of_t
     assert found == times
 
 
-def test_s41_a_start_that_is_now_waits_for_the_clock_to_be_looked_at() -> None:
+def test_a_start_that_is_now_waits_for_the_clock_to_be_looked_at() -> None:
     found: list[int] = []
     wall_clock = partial(SchedulesWithTheFirstRecord, PunctuationType.WALL_CLOCK_TIME, 0, found)
     builder = StreamsBuilder()
@@ -155,7 +155,7 @@ def test_s41_a_start_that_is_now_waits_for_the_clock_to_be_looked_at() -> None:
             assert found == times
 
 
-def test_s41_punctuations_due_together_fire_in_the_order_of_java_s_priority_queue() -> None:
+def test_punctuations_due_together_fire_in_the_order_of_java_s_priority_queue() -> None:
     """Four processors that schedule alike, run on 4.3.1."""
     fired: list[tuple[str, int]] = []
 
@@ -197,7 +197,7 @@ class Emits:
         self.context.forward(Record("p", "from a punctuation", time))
 
 
-def test_s17_what_a_punctuation_forwards_has_the_time_it_was_given() -> None:
+def test_what_a_punctuation_forwards_has_the_time_it_was_given() -> None:
     builder = StreamsBuilder()
     write(builder.stream("L").process(Emits))
     assert run(builder, "L:a@3 L:a@45") == "1:p=from a punctuation@3 2:p=from a punctuation@45"
@@ -222,7 +222,7 @@ def rows(*values: str) -> RawBatch:
     return RawBatch([b"k"] * len(values), written, list(range(len(values))), range(len(values)))
 
 
-def test_s41_commit_is_a_request_and_the_record_goes_on() -> None:
+def test_commit_is_a_request_and_the_record_goes_on() -> None:
     builder = StreamsBuilder()
     builder.stream("L").process(Commits).to("out")
     task = task_of(builder)
@@ -244,7 +244,7 @@ class Fails:
             raise ValueError("a bad record")
 
 
-def test_s42_a_failing_record_stops_the_task_and_names_its_place() -> None:
+def test_a_failing_record_stops_the_task_and_names_its_place() -> None:
     builder = StreamsBuilder()
     builder.stream("L").process(Fails, name="strict").to("out")
     with driver_of(builder) as driver:
@@ -253,7 +253,7 @@ def test_s42_a_failing_record_stops_the_task_and_names_its_place() -> None:
             pipe(driver, "L:bad@2")
 
 
-def test_s42_continue_leaves_the_record_out_and_commits_its_offset() -> None:
+def test_continue_leaves_the_record_out_and_commits_its_offset() -> None:
     builder = StreamsBuilder()
     builder.stream("L").map_values(lambda value: str(1 // len(value.strip()))).to("out")
     task = task_of(builder, on_processing_error=OnError.CONTINUE)
@@ -263,7 +263,7 @@ def test_s42_continue_leaves_the_record_out_and_commits_its_offset() -> None:
     assert task.dropped_records == 1
 
 
-def test_s42_what_was_forwarded_before_the_failure_is_not_undone() -> None:
+def test_what_was_forwarded_before_the_failure_is_not_undone() -> None:
     builder = StreamsBuilder()
     write(builder.stream("L").process(Fails))
     outputs = run(builder, "L:a@1 L:bad@2 L:b@3", on_processing_error=OnError.CONTINUE)

@@ -1,4 +1,4 @@
-"""S6-S8, S13: when streams are repartitioned, with which serdes, without which records, by which bytes."""
+"""When streams are repartitioned, with which serdes, without which records, by which bytes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def repartitions(change: Operator) -> bool:
         ),
     ],
 )
-def test_s06_what_may_change_keys_makes_a_repartition_necessary_and_nothing_forgets_it(change) -> None:  # fmt: skip
+def test_what_may_change_keys_makes_a_repartition_necessary_and_nothing_forgets_it(change) -> None:  # fmt: skip
     assert repartitions(change)
 
 
@@ -83,13 +83,13 @@ def test_s06_what_may_change_keys_makes_a_repartition_necessary_and_nothing_forg
         lambda s: rekeyed(s).to_table(name="t").to_stream(),
     ],
 )
-def test_s06_what_keeps_keys_does_not(change) -> None:
+def test_what_keeps_keys_does_not(change) -> None:
     builder = StreamsBuilder()
     change(builder.stream("L")).group_by_key().count()
     assert list(builder.build().internal_topics) in ([], ["t-repartition"])
 
 
-def test_s06_a_repartition_and_a_join_of_streams_are_partitioned_by_their_keys() -> None:
+def test_a_repartition_and_a_join_of_streams_are_partitioned_by_their_keys() -> None:
     def topics(change: Callable[[Stream, Stream], Stream]) -> list[str]:
         builder = StreamsBuilder()
         change(builder.stream("L"), builder.stream("R")).group_by_key(name="after").count()
@@ -102,7 +102,7 @@ def test_s06_a_repartition_and_a_join_of_streams_are_partitioned_by_their_keys()
     ]
 
 
-def test_s06_a_look_up_in_a_global_table_never_repartitions_and_forgets_nothing() -> None:
+def test_a_look_up_in_a_global_table_never_repartitions_and_forgets_nothing() -> None:
     builder = StreamsBuilder()
     table = builder.global_table("G")
     found = rekeyed(builder.stream("L")).join(table, pair, on=lambda key, value: key)
@@ -147,7 +147,7 @@ def sink_serdes(change: Operator) -> tuple[str | None, str | None]:
         ),
     ],
 )
-def test_s07_which_serdes_an_operator_hands_on(change, expected) -> None:
+def test_which_serdes_an_operator_hands_on(change, expected) -> None:
     assert sink_serdes(change) == expected
 
 
@@ -164,24 +164,24 @@ def through(joined: Callable[[Stream, Stream], Stream]) -> list[str]:
         return ["null" if key is None else key for key in keys]
 
 
-def test_s08_null_keys_do_not_pass_the_topic_of_an_inner_join() -> None:
+def test_null_keys_do_not_pass_the_topic_of_an_inner_join() -> None:
     assert through(lambda s, o: s.join(o, pair, windows=WITHIN_5)) == ["a"]
 
 
-def test_s08_null_keys_pass_where_a_left_or_outer_join_keeps_them() -> None:
+def test_null_keys_pass_where_a_left_or_outer_join_keeps_them() -> None:
     """KIP-962."""
     assert through(lambda s, o: s.left_join(o, pair, windows=WITHIN_5)) == ["null", "a"]
     assert through(lambda s, o: s.outer_join(o, pair, windows=WITHIN_5)) == ["null", "a"]
 
 
-def test_s08_a_left_join_of_a_null_key_gives_its_record_alone() -> None:
+def test_a_left_join_of_a_null_key_gives_its_record_alone() -> None:
     builder = StreamsBuilder()
     left = builder.stream("L").select_key(lambda key, value: None)
     write(left.left_join(builder.stream("R"), pair, windows=WITHIN_5))
     assert run(builder, "L:a1@1 R:a=x@2") == "1:-=a1|None@1"
 
 
-def test_s13_windowed_keys_are_partitioned_by_the_key_inside() -> None:
+def test_windowed_keys_are_partitioned_by_the_key_inside() -> None:
     """Bytes of key k alone, not of k and the start of its window, so that all windows of k stay together."""
     builder = StreamsBuilder()
     counts = builder.stream("L").group_by_key().windowed_by(TimeWindows.tumbling(ms(10))).count()

@@ -1,4 +1,4 @@
-"""S9-S12: sub-topologies, partition counts, copartitioning, settings of internal topics."""
+"""Sub-topologies, partition counts, copartitioning, settings of internal topics."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def groups(topology: Topology) -> list[list[str]]:
     ]
 
 
-def test_s09_flows_that_share_nothing_are_sub_topologies_numbered_in_order() -> None:
+def test_flows_that_share_nothing_are_sub_topologies_numbered_in_order() -> None:
     builder = StreamsBuilder()
     builder.stream("Z").to("out")
     builder.stream("A").to("out2")
     assert groups(builder.build()) == [["Z"], ["A"]]
 
 
-def test_s09_processors_that_share_a_store_are_one_sub_topology() -> None:
+def test_processors_that_share_a_store_are_one_sub_topology() -> None:
     builder = StreamsBuilder()
     builder.add_state_store(COUNTS)
     builder.stream("L").process(Forgets, stores=["kv"])
@@ -60,13 +60,13 @@ def test_s09_processors_that_share_a_store_are_one_sub_topology() -> None:
     assert groups(builder.build()) == [["L", "R"], ["M"]]
 
 
-def test_s09_a_repartition_topic_parts_sub_topologies() -> None:
+def test_a_repartition_topic_parts_sub_topologies() -> None:
     builder = StreamsBuilder()
     rekeyed(builder, "L").group_by_key(name="grp").count()
     assert groups(builder.build()) == [["L"], ["grp-repartition"]]
 
 
-def test_s09_a_global_store_has_a_number_and_no_task() -> None:
+def test_a_global_store_has_a_number_and_no_task() -> None:
     builder = StreamsBuilder()
     builder.stream("L").to("out")
     table = builder.global_table("G")
@@ -76,7 +76,7 @@ def test_s09_a_global_store_has_a_number_and_no_task() -> None:
     assert [group.is_global for group in topology.sub_topologies] == [False, True, False]
 
 
-def test_s09_a_node_with_two_parents_unites_them() -> None:
+def test_a_node_with_two_parents_unites_them() -> None:
     builder = TopologyBuilder()
     builder.add_source("a", "A").add_source("b", "B").add_sink("s", "out", "a", "b")
     assert groups(builder.build()) == [["A", "B"]]
@@ -88,7 +88,7 @@ def copartitioned(make: Any) -> list[list[str]]:
     return [sorted(group) for group in builder.build().copartition_groups("app")]
 
 
-def test_s10_the_number_of_partitions_of_a_repartition_topic_may_be_given() -> None:
+def test_the_number_of_partitions_of_a_repartition_topic_may_be_given() -> None:
     """Where it is not, whoever creates the topics takes the largest count of the topics it comes from."""
     builder = StreamsBuilder()
     builder.stream("L").repartition(name="r", partitions=7).to("out")
@@ -100,12 +100,12 @@ def test_s10_the_number_of_partitions_of_a_repartition_topic_may_be_given() -> N
     }
 
 
-def test_s11_topics_that_are_joined_by_key_have_equal_partition_counts() -> None:
+def test_topics_that_are_joined_by_key_have_equal_partition_counts() -> None:
     joined = copartitioned(lambda b: b.stream("L").join(b.table("T"), pair))
     assert joined == [["L", "T"]]
 
 
-def test_s11_groups_that_share_a_topic_are_one() -> None:
+def test_groups_that_share_a_topic_are_one() -> None:
     def make(builder: StreamsBuilder) -> None:
         stream = builder.stream("L")
         stream.join(builder.table("T"), pair)
@@ -115,12 +115,12 @@ def test_s11_groups_that_share_a_topic_are_one() -> None:
     assert copartitioned(make) == [["L", "T", "U"], ["M", "V"]]
 
 
-def test_s11_a_repartition_topic_belongs_to_the_group_of_what_it_is_joined_with() -> None:
+def test_a_repartition_topic_belongs_to_the_group_of_what_it_is_joined_with() -> None:
     joined = copartitioned(lambda b: rekeyed(b, "L").join(b.table("T"), pair, name="j"))
     assert joined == [["T", "app-j-repartition"]]
 
 
-def test_s11_a_global_table_needs_no_equal_counts() -> None:
+def test_a_global_table_needs_no_equal_counts() -> None:
     def make(builder: StreamsBuilder) -> None:
         table = builder.global_table("R")
         builder.stream("L").join(table, pair, on=lambda key, value: key)
@@ -128,7 +128,7 @@ def test_s11_a_global_table_needs_no_equal_counts() -> None:
     assert copartitioned(make) == []
 
 
-def test_s11_the_tables_of_a_foreign_key_join_need_no_equal_counts() -> None:
+def test_the_tables_of_a_foreign_key_join_need_no_equal_counts() -> None:
     """But the right one and the topic of the subscriptions to it do, and the left one and that of the answers."""
     groups = copartitioned(
         lambda b: b.table("L").join(b.table("R"), pair, foreign_key=before_dot, name="fk")
@@ -142,7 +142,7 @@ def test_s11_the_tables_of_a_foreign_key_join_need_no_equal_counts() -> None:
 DAY_MS = 86_400_000
 
 
-def test_s12_repartition_topics_are_kept_until_they_are_read() -> None:
+def test_repartition_topics_are_kept_until_they_are_read() -> None:
     builder = StreamsBuilder()
     rekeyed(builder, "L").group_by_key(name="grp").count()
     topology = builder.build()
@@ -183,7 +183,7 @@ def versioned(builder: StreamsBuilder) -> None:
         (versioned, {"cleanup.policy": "compact", "min.compaction.lag.ms": str(DAY_MS + 100)}),
     ],
 )
-def test_s12_changelogs_are_kept_as_long_as_their_stores_and_a_day(make, settings) -> None:
+def test_changelogs_are_kept_as_long_as_their_stores_and_a_day(make, settings) -> None:
     builder = StreamsBuilder()
     make(builder)
     topology = builder.build()

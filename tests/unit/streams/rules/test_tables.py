@@ -1,4 +1,4 @@
-"""S27-S32: joins and filters of tables, look-ups, foreign keys, and what tables keep."""
+"""Joins and filters of tables, look-ups, foreign keys, and what tables keep."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def rows_after_each_record(builder: StreamsBuilder) -> list[str]:
 
 
 @pytest.mark.parametrize(("column", "method"), [(1, "join"), (2, "left_join"), (3, "outer_join")])
-def test_s27_table_joins_give_the_15_rows_of_the_documentation(column: int, method: str) -> None:
+def test_table_joins_give_the_15_rows_of_the_documentation(column: int, method: str) -> None:
     expected = [row[column] for row in TABLES_OF_THE_DOCUMENTATION]
     assert rows_after_each_record(joined(method)) == expected
 
 
 @pytest.mark.parametrize(("column", "method"), [(4, "join"), (5, "left_join")])
-def test_s30_look_ups_give_the_15_rows_of_the_documentation(column: int, method: str) -> None:
+def test_look_ups_give_the_15_rows_of_the_documentation(column: int, method: str) -> None:
     builder = StreamsBuilder()
     left: Any = builder.stream("L")
     write(getattr(left, method)(builder.table("R"), pair))
@@ -114,22 +114,22 @@ LONGER = (
         ),
     ],
 )
-def test_s27_out_of_order_results_have_the_later_time_of_the_sides_that_are_left(method, expected) -> None:  # fmt: skip
+def test_out_of_order_results_have_the_later_time_of_the_sides_that_are_left(method, expected) -> None:  # fmt: skip
     """A tombstone has the time of both where both were there, or the record's own where nothing is left."""
     assert run(joined(method), LONGER) == expected.replace(":", ":k=")
 
 
-def test_s27_a_left_tombstone_goes_on_although_nothing_was_joined() -> None:
+def test_a_left_tombstone_goes_on_although_nothing_was_joined() -> None:
     """The inner join does not know the old value: it is asked for where it is needed only."""
     assert run(joined("join"), "R:x@1 L:-@2") == "2:k=-@2"
     assert run(joined("left_join"), "R:x@1 L:-@2") == "2:k=-@2"
 
 
-def test_s27_without_a_right_row_an_inner_join_says_nothing_at_all() -> None:
+def test_without_a_right_row_an_inner_join_says_nothing_at_all() -> None:
     assert run(joined("join"), "L:a@1 L:b@2 L:-@3") == ""
 
 
-def test_s28_a_filter_tells_only_of_rows_that_were_there_if_its_parent_keeps_them() -> None:
+def test_a_filter_tells_only_of_rows_that_were_there_if_its_parent_keeps_them() -> None:
     """As Kafka Streams 4.3.1 does: a store of the filter's own does not count."""
     inputs = "L:n@1 L:n@2 L:y@3 L:n@4 L:n@5"
     kept = Materialized("kept")
@@ -141,14 +141,14 @@ def test_s28_a_filter_tells_only_of_rows_that_were_there_if_its_parent_keeps_the
     assert run(builder, inputs) == "3:k=y@3 4:k=-@4"
 
 
-def test_s28_without_a_store_a_filter_tells_of_every_update_that_fails() -> None:
+def test_without_a_store_a_filter_tells_of_every_update_that_fails() -> None:
     builder = StreamsBuilder()
     write(builder.table("L").filter(lambda key, value: value == "y"))
     outputs = run(builder, "L:n@1 L:n@2 L:y@3 L:n@4 L:n@5")
     assert outputs == "1:k=-@1 2:k=-@2 3:k=y@3 4:k=-@4 5:k=-@5"
 
 
-def test_s28_where_old_values_are_asked_for_what_fails_twice_goes_nowhere() -> None:
+def test_where_old_values_are_asked_for_what_fails_twice_goes_nowhere() -> None:
     """The aggregation below asks for them; it would otherwise hear of four removals."""
     builder = StreamsBuilder()
     kept = builder.table("L").filter(lambda key, value: value == "y")
@@ -160,13 +160,13 @@ def test_s28_where_old_values_are_asked_for_what_fails_twice_goes_nowhere() -> N
     assert run(builder, "L:n@1 L:y@3 L:n@4 L:n@5") == "2:k=y@3 3:k=@4"
 
 
-def test_s29_a_table_takes_its_updates_in_the_order_of_offsets() -> None:
+def test_a_table_takes_its_updates_in_the_order_of_offsets() -> None:
     builder = StreamsBuilder()
     write(builder.stream("L").join(builder.table("R"), pair))
     assert run(builder, "R:new@10 R:old@5 L:a@20") == "3:k=a|old@20"
 
 
-def test_s29_a_versioned_table_looks_at_the_time() -> None:
+def test_a_versioned_table_looks_at_the_time() -> None:
     builder = StreamsBuilder()
     history = Materialized(supplier=StoreSupplier("versions", history=ms(100)))
     write(builder.stream("L").join(builder.table("R", materialized=history), pair))
@@ -178,7 +178,7 @@ def versions(name: str) -> Materialized:
     return Materialized(supplier=StoreSupplier(name, history=ms(10)))
 
 
-def test_s29_an_aggregation_of_a_versioned_table_skips_updates_that_are_not_the_latest() -> None:
+def test_an_aggregation_of_a_versioned_table_skips_updates_that_are_not_the_latest() -> None:
     """KIP-914."""
     builder = StreamsBuilder()
     table = builder.table("L", materialized=versions("v"))
@@ -186,7 +186,7 @@ def test_s29_an_aggregation_of_a_versioned_table_skips_updates_that_are_not_the_
     assert run(builder, "L:a1@10 L:b1@5 L:c1@12") == "1:a=1@10 3:a=0@12 3:c=1@12"
 
 
-def test_s29_a_join_of_versioned_tables_skips_updates_that_are_not_the_latest() -> None:
+def test_a_join_of_versioned_tables_skips_updates_that_are_not_the_latest() -> None:
     builder = StreamsBuilder()
     left = builder.table("L", materialized=versions("v"))
     write(left.join(builder.table("R", materialized=versions("w")), pair))
@@ -194,7 +194,7 @@ def test_s29_a_join_of_versioned_tables_skips_updates_that_are_not_the_latest() 
     assert outputs == "2:k=a|x@10 4:k=c|x@12 6:k=c|y@13"
 
 
-def test_s29_an_update_older_than_the_history_goes_nowhere() -> None:
+def test_an_update_older_than_the_history_goes_nowhere() -> None:
     builder = StreamsBuilder()
     write(builder.table("L", materialized=versions("v")))
     inputs = "L:a@100 L:b@95 L:c@89 L:d@90"
@@ -202,14 +202,14 @@ def test_s29_an_update_older_than_the_history_goes_nowhere() -> None:
     assert dropped(builder, inputs) == 1
 
 
-def test_s30_null_keys_and_null_values_find_nothing_and_are_left_out() -> None:
+def test_null_keys_and_null_values_find_nothing_and_are_left_out() -> None:
     builder = StreamsBuilder()
     write(builder.stream("L").join(builder.table("R"), pair))
     assert run(builder, "R:x@1 L:-=a@2 L:k=-@3 L:k=b@4") == "4:k=b|x@4"
     assert dropped(builder, "R:x@1 L:-=a@2 L:k=-@3 L:k=b@4") == 2
 
 
-def test_s30_a_left_join_keeps_records_with_a_null_key() -> None:
+def test_a_left_join_keeps_records_with_a_null_key() -> None:
     """KIP-962."""
     builder = StreamsBuilder()
     write(builder.stream("L").left_join(builder.table("R"), pair))
@@ -224,7 +224,7 @@ def test_s30_a_left_join_keeps_records_with_a_null_key() -> None:
         ("left_join", "2:k=zz|None@2 3:-=a.1|x@3 5:k=b.1|None@5"),
     ],
 )
-def test_s30_a_global_table_is_asked_for_the_key_that_the_function_gives(method, expected) -> None:
+def test_a_global_table_is_asked_for_the_key_that_the_function_gives(method, expected) -> None:
     """zz has none; the record's own key may be null."""
     builder = StreamsBuilder()
     left: Any = builder.stream("L")
@@ -256,17 +256,17 @@ FOREIGN_KEYS = (
         ),
     ],
 )
-def test_s31_foreign_key_joins_follow_the_left_row_from_key_to_key(method, expected) -> None:
+def test_foreign_key_joins_follow_the_left_row_from_key_to_key(method, expected) -> None:
     """The last tombstone of the inner join takes back what never was: Kafka Streams sends it too."""
     assert run(joined(method, foreign_key=before_dot), FOREIGN_KEYS) == expected
 
 
-def test_s31_a_right_row_answers_all_its_left_rows_in_the_order_of_their_keys() -> None:
+def test_a_right_row_answers_all_its_left_rows_in_the_order_of_their_keys() -> None:
     outputs = run(joined("join", foreign_key=before_dot), "L:k=a.1@1 L:j=a.2@2 R:a=1@3 R:a=-@4")
     assert outputs == "3:j=a.2|1@3 3:k=a.1|1@3 4:j=-@4 4:k=-@4"
 
 
-def test_s31_an_answer_to_an_older_left_row_is_stale_and_left_out() -> None:
+def test_an_answer_to_an_older_left_row_is_stale_and_left_out() -> None:
     """It carries the hash of the row that asked: a.1, while the row is a.2 by now."""
     builder = StreamsBuilder()
     left = builder.table("L")
@@ -290,12 +290,12 @@ def test_s31_an_answer_to_an_older_left_row_is_stale_and_left_out() -> None:
     assert answer(hashes[1], at=4) == [b"a.2|x"]
 
 
-def test_s31_a_left_row_without_a_foreign_key_is_counted_as_dropped_by_an_inner_join() -> None:
+def test_a_left_row_without_a_foreign_key_is_counted_as_dropped_by_an_inner_join() -> None:
     assert dropped(joined("join", foreign_key=before_dot), FOREIGN_KEYS) == 2
     assert dropped(joined("left_join", foreign_key=before_dot), FOREIGN_KEYS) == 0
 
 
-def test_s31_the_left_side_gets_the_answers_and_the_right_side_keeps_the_subscriptions() -> None:
+def test_the_left_side_gets_the_answers_and_the_right_side_keeps_the_subscriptions() -> None:
     topology = joined("join", foreign_key=before_dot).build()
     stores = [
         [spec.name for spec in topology.stores_of(group)] for group in topology.sub_topologies
@@ -310,14 +310,14 @@ def test_s31_the_left_side_gets_the_answers_and_the_right_side_keeps_the_subscri
     ]
 
 
-def test_s32_a_table_drops_null_keys() -> None:
+def test_a_table_drops_null_keys() -> None:
     builder = StreamsBuilder()
     write(builder.table("L"))
     assert run(builder, "L:-=a@1 L:k=b@2") == "2:k=b@2"
     assert dropped(builder, "L:-=a@1 L:k=b@2") == 1
 
 
-def test_s32_a_table_is_kept_only_where_it_is_named_or_needed() -> None:
+def test_a_table_is_kept_only_where_it_is_named_or_needed() -> None:
     builder = StreamsBuilder()
     write(builder.table("L"))
     assert not builder.build().stores
@@ -331,7 +331,7 @@ def test_s32_a_table_is_kept_only_where_it_is_named_or_needed() -> None:
     assert set(builder.build().stores) == {"L-STATE-STORE-0000000000", "R-STATE-STORE-0000000003"}
 
 
-def test_s32_the_changelog_of_a_table_is_its_own_unless_the_source_topic_is_used_again() -> None:
+def test_the_changelog_of_a_table_is_its_own_unless_the_source_topic_is_used_again() -> None:
     def changelogs(optimization: str) -> list[str]:
         builder = StreamsBuilder(optimization=optimization)
         builder.table("L", materialized=Materialized("named"))
@@ -342,7 +342,7 @@ def test_s32_the_changelog_of_a_table_is_its_own_unless_the_source_topic_is_used
     assert changelogs("reuse.ktable.source.topics") == ["L"]
 
 
-def test_s32_a_global_table_moves_no_stream_time() -> None:
+def test_a_global_table_moves_no_stream_time() -> None:
     """Its record at 100 makes nothing late on the stream's side."""
     builder = StreamsBuilder()
     table = builder.global_table("R")

@@ -1,4 +1,4 @@
-"""S14-S17: which record goes next, stream time, timestamps of inputs and outputs."""
+"""Which record goes next, stream time, timestamps of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def batch(*rows: tuple[str, int]) -> RawBatch:
     return RawBatch([b"k"] * len(rows), values, [at for _, at in rows], range(len(rows)))
 
 
-def test_s14_the_topic_whose_head_is_oldest_goes_next() -> None:
+def test_the_topic_whose_head_is_oldest_goes_next() -> None:
     task = task_of(merged())
     task.add("a", batch(("a1", 10), ("a2", 30)))
     task.add("b", batch(("b1", 20), ("b2", 40)))
     assert task.process(0).sinks["out"].values == [b"a1", b"b1", b"a2", b"b2"]
 
 
-def test_s14_within_a_topic_offsets_decide_not_timestamps() -> None:
+def test_within_a_topic_offsets_decide_not_timestamps() -> None:
     """A head that is young holds back older records behind it."""
     task = task_of(merged())
     task.add("a", batch(("a1", 50), ("a2", 1)))
@@ -53,7 +53,7 @@ def test_s14_within_a_topic_offsets_decide_not_timestamps() -> None:
     assert task.process(0).sinks["out"].values == [b"b1", b"a1", b"a2", b"b2"]
 
 
-def test_s14_stream_time_is_the_largest_timestamp_so_far() -> None:
+def test_stream_time_is_the_largest_timestamp_so_far() -> None:
     task = task_of(merged())
     assert task.stream_time == -1
     task.add("a", batch(("a1", 50), ("a2", 1)))
@@ -61,7 +61,7 @@ def test_s14_stream_time_is_the_largest_timestamp_so_far() -> None:
     assert task.stream_time == 50
 
 
-def test_s14_each_operator_has_a_stream_time_of_its_own() -> None:
+def test_each_operator_has_a_stream_time_of_its_own() -> None:
     """The window sees only what the filter lets through: for it a@3 is not late."""
     builder = StreamsBuilder()
     kept = builder.stream("S").filter(lambda key, value: value != "skip")
@@ -69,14 +69,14 @@ def test_s14_each_operator_has_a_stream_time_of_its_own() -> None:
     assert run(builder, "S:skip@100 S:a@3") == "2:k@0/10=1@3"
 
 
-def test_s16_a_negative_timestamp_drops_the_record_and_is_counted() -> None:
+def test_a_negative_timestamp_drops_the_record_and_is_counted() -> None:
     builder = StreamsBuilder()
     write(builder.stream("S", timestamps=lambda record, _: int(record.value)))
     assert run(builder, "S:7@1 S:-3@2 S:9@3") == "1:k=7@7 3:k=9@9"
     assert dropped(builder, "S:7@1 S:-3@2 S:9@3") == 1
 
 
-def test_s16_a_dropped_record_moves_the_committed_offset() -> None:
+def test_a_dropped_record_moves_the_committed_offset() -> None:
     builder = StreamsBuilder()
     builder.stream("S", timestamps=log_and_skip).to("out")
     task = task_of(builder)
@@ -85,7 +85,7 @@ def test_s16_a_dropped_record_moves_the_committed_offset() -> None:
     assert task.prepare_commit().offsets == {"S": 2}
 
 
-def test_s16_an_unreadable_record_that_is_skipped_moves_the_committed_offset() -> None:
+def test_an_unreadable_record_that_is_skipped_moves_the_committed_offset() -> None:
     builder = StreamsBuilder()
     builder.stream("S", value=integer()).to("out", value=integer())
     task = task_of(builder, on_deserialization_error=OnError.CONTINUE)
@@ -95,7 +95,7 @@ def test_s16_an_unreadable_record_that_is_skipped_moves_the_committed_offset() -
     assert task.dropped_records == 1
 
 
-def test_s16_by_default_a_negative_timestamp_stops_the_task() -> None:
+def test_by_default_a_negative_timestamp_stops_the_task() -> None:
     builder = StreamsBuilder()
     builder.stream("S").to("out")
     task = task_of(builder)
@@ -188,7 +188,7 @@ def suppressed(builder: StreamsBuilder) -> None:
         (suppressed, "S:a@20 S:z=b@30", "2:k=a@20"),
     ],
 )
-def test_s17_timestamps_of_outputs(topology, inputs: str, expected: str) -> None:
+def test_timestamps_of_outputs(topology, inputs: str, expected: str) -> None:
     builder = StreamsBuilder()
     topology(builder)
     assert run(builder, inputs) == expected

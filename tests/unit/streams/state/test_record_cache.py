@@ -1,4 +1,4 @@
-"""The record cache: what is held back between commits, and what goes on at a flush (S38, S39)."""
+"""The record cache: what is held back between commits, and what goes on at a flush."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def flushed(
     )
 
 
-def test_s38_a_key_goes_out_once_with_its_last_value_in_the_order_of_the_latest_writes() -> None:
+def test_a_key_goes_out_once_with_its_last_value_in_the_order_of_the_latest_writes() -> None:
     out, _ = flushed(counts(), [("a", "x", 1), ("b", "x", 2), ("a", "x", 3), ("c", "x", 4)])
     assert out == [
         (b"b", (1).to_bytes(8), 2),
@@ -69,7 +69,7 @@ def test_s38_a_key_goes_out_once_with_its_last_value_in_the_order_of_the_latest_
     ]
 
 
-def test_s38_the_changelog_is_told_of_the_same_updates() -> None:
+def test_the_changelog_is_told_of_the_same_updates() -> None:
     task = StreamTask(counts(), 0, 0, in_memory_stores(), CACHED)
     task.add("in", raw([("a", "x", 1), ("a", "x", 3)]))
     assert not task.process(0).changelogs
@@ -77,11 +77,11 @@ def test_s38_the_changelog_is_told_of_the_same_updates() -> None:
     assert (log.keys, log.values, log.timestamps) == ([b"a"], [(2).to_bytes(8)], [3])
 
 
-def test_s38_a_row_that_came_and_went_leaves_no_trace() -> None:
+def test_a_row_that_came_and_went_leaves_no_trace() -> None:
     assert flushed(mirrored(), [("a", "x", 1), ("a", None, 2)])[0] == []
 
 
-def test_s38_a_row_that_was_there_before_is_deleted() -> None:
+def test_a_row_that_was_there_before_is_deleted() -> None:
     out, task = flushed(mirrored(), [("a", "x", 1)])
     task.commit()
     task.add("in", raw([("a", "y", 2), ("a", None, 3)], first_offset=1))
@@ -91,7 +91,7 @@ def test_s38_a_row_that_was_there_before_is_deleted() -> None:
     assert (sink.keys, sink.values, sink.timestamps) == ([b"a"], [None], [3])
 
 
-def test_s38_the_old_value_is_the_one_that_was_flushed_last() -> None:
+def test_the_old_value_is_the_one_that_was_flushed_last() -> None:
     """A table grouped again subtracts old values: what nobody saw must not be subtracted."""
     builder = StreamsBuilder()
     table = builder.table("in", materialized=Materialized("rows"))
@@ -174,7 +174,7 @@ def windowed() -> Topology:
     step=st.sampled_from([1, 7, 1_000]),
 )
 @settings(max_examples=60, deadline=None)
-def test_s39_the_cache_changes_no_final_table(topology, rows: list[Row], step: int) -> None:
+def test_the_cache_changes_no_final_table(topology, rows: list[Row], step: int) -> None:
     built = topology()
     with_cache, fewer = outcome(built, rows, CACHED, step)
     without, all_updates = outcome(built, rows, replace(CACHED, cache_max_bytes=0), step)

@@ -1,4 +1,4 @@
-"""The record cache alone: what entries count for, which go when room is needed, what a flush is given (S38).
+"""The record cache alone: what entries count for, which go when room is needed, what a flush is given.
 
 Sizes and orders were read from Kafka Streams 4.3.1's ThreadCache while its test driver ran.
 """

@@ -1,4 +1,4 @@
-"""S10, S11: how many partitions repartition topics get, and which topics must have equally many."""
+"""How many partitions repartition topics get, and which topics must have equally many."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def repartitioned(partitions: int | None) -> Callable[[StreamsBuilder], object]:
     )
 
 
-def test_s10_a_repartition_topic_is_as_wide_as_the_widest_source_of_its_writers() -> None:
+def test_a_repartition_topic_is_as_wide_as_the_widest_source_of_its_writers() -> None:
     counts = partition_counts(
         topology(
             lambda b: rekeyed(b, "left").merge(rekeyed(b, "right")).group_by_key(name="g").count()
@@ -49,7 +49,7 @@ def test_s10_a_repartition_topic_is_as_wide_as_the_widest_source_of_its_writers(
     assert counts == {"left": 2, "right": 5, "app-g-repartition": 5}
 
 
-def test_s10_a_chain_of_repartition_topics_is_followed() -> None:
+def test_a_chain_of_repartition_topics_is_followed() -> None:
     chain = topology(lambda b: b.stream("in").repartition(name="z").repartition(name="a").to("out"))
     assert partition_counts(chain, "app", {"in": 3}) == {
         "in": 3,
@@ -58,7 +58,7 @@ def test_s10_a_chain_of_repartition_topics_is_followed() -> None:
     }
 
 
-def test_s11_joined_topics_need_equal_counts() -> None:
+def test_joined_topics_need_equal_counts() -> None:
     with pytest.raises(TopologyError) as refused:
         partition_counts(topology(join), "app", {"left": 4, "right": 2})
     assert str(refused.value) == (
@@ -67,12 +67,12 @@ def test_s11_joined_topics_need_equal_counts() -> None:
     )
 
 
-def test_s11_a_repartition_topic_gets_the_count_of_what_it_is_joined_with() -> None:
+def test_a_repartition_topic_gets_the_count_of_what_it_is_joined_with() -> None:
     counts = partition_counts(topology(repartitioned(None)), "app", {"left": 8, "right": 2})
     assert counts["app-mine-repartition"] == 2
 
 
-def test_s11_an_enforced_count_must_be_that_of_what_it_is_joined_with() -> None:
+def test_an_enforced_count_must_be_that_of_what_it_is_joined_with() -> None:
     assert (
         partition_counts(topology(repartitioned(2)), "app", {"left": 8, "right": 2})[
             "app-mine-repartition"
@@ -86,7 +86,7 @@ def test_s11_an_enforced_count_must_be_that_of_what_it_is_joined_with() -> None:
 
 
 @pytest.mark.parametrize(("left", "right", "wanted"), [(None, None, 7), (3, None, 3), (3, 3, 3)])
-def test_s11_repartition_topics_alone_have_the_enforced_count_or_the_largest(
+def test_repartition_topics_alone_have_the_enforced_count_or_the_largest(
     left: int | None, right: int | None, wanted: int
 ) -> None:
     calls = topology(
@@ -100,7 +100,7 @@ def test_s11_repartition_topics_alone_have_the_enforced_count_or_the_largest(
     assert (counts["app-l-repartition"], counts["app-r-repartition"]) == (wanted, wanted)
 
 
-def test_s11_two_enforced_counts_must_agree() -> None:
+def test_two_enforced_counts_must_agree() -> None:
     calls = topology(
         lambda b: (
             b.stream("left")
@@ -112,7 +112,7 @@ def test_s11_two_enforced_counts_must_agree() -> None:
         partition_counts(calls, "app", {"left": 7, "right": 2})
 
 
-def test_s11_groups_are_closed_by_the_topics_they_share() -> None:
+def test_groups_are_closed_by_the_topics_they_share() -> None:
     calls = topology(
         lambda b: (
             middle := b.stream("b"),
@@ -124,7 +124,7 @@ def test_s11_groups_are_closed_by_the_topics_they_share() -> None:
         partition_counts(calls, "app", {"a": 1, "b": 1, "c": 2})
 
 
-def test_s11_foreign_key_and_global_joins_need_no_equal_counts() -> None:
+def test_foreign_key_and_global_joins_need_no_equal_counts() -> None:
     calls = topology(
         lambda b: (
             b.table("left").join(b.table("right"), both, foreign_key=lambda value: value),

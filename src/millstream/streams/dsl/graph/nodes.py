@@ -26,7 +26,7 @@ class GraphNode:
     priority: int = -1
     written: bool = False
     relaxed_join: bool = False
-    """A left or outer join, which wants records with null keys (S8)."""
+    """A left or outer join, which wants records with null keys."""
     window_grace_ms: int | None = None
     """How long after its end a window of this aggregation stays open; None elsewhere."""
     changes_key: bool = False

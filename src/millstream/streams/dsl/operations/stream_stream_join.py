@@ -43,7 +43,7 @@ class _Names:
 
 
 def _names(graph: StreamGraph, options: StreamJoinOptions) -> _Names:
-    """Six numbers are taken in this order, whatever the user has named (S1)."""
+    """Six numbers are taken in this order, whatever the user has named."""
     (left_outer, right_outer), names = options.kinds, graph.names
     name, base = options.joined.name, options.joined.store_name
     windowed = (

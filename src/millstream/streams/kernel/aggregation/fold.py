@@ -1,7 +1,7 @@
 """The fold of aggregations: records into rows, each of an aggregate and the newest timestamp among its records.
 
 Rows are read and set one record after the other, whatever lies behind them: the store itself, or what a batch holds of it.
-An aggregate of None deletes the row, with the record's own timestamp, and goes on as a tombstone (S20).
+An aggregate of None deletes the row, with the record's own timestamp, and goes on as a tombstone.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
-    """What both kinds share: the way through a batch, stream time, and giving out what was closed on the way (S23).
+    """What both kinds share: the way through a batch, stream time, and giving out what was closed on the way.
 
     `RunningT`: the windows that records of a batch can touch, while the batch is folded into them.
     """

@@ -1,4 +1,4 @@
-"""Session aggregation (S22): a record joins all sessions it touches into one.
+"""Session aggregation: a record joins all sessions it touches into one.
 
 Lateness is judged after merging, so a late record that bridges to a live session counts. Every absorbed
 session is removed and forwarded as a tombstone at its end, before the merged result. Updates carry no headers, as in Kafka Streams.
@@ -34,7 +34,7 @@ from millstream.streams.topology import operators as ops
 
 
 class SessionAggregate(RecordWindowAggregate[SessionStore, RunningSessions]):
-    """KStreamSessionWindowAggregate; null values reach the aggregator, null keys are dropped (S19)."""
+    """KStreamSessionWindowAggregate; null values reach the aggregator, null keys are dropped."""
 
     def __init__(
         self,

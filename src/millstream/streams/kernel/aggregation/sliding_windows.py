@@ -2,7 +2,7 @@
 
 A record has a left window that ends at it and a right window that starts just after it. Windows that contain
 the record are updated, missing ones are created from what their neighbours hold. Both bounds are inclusive.
-Records earlier than the time difference share one window that starts at 0 (S21).
+Records earlier than the time difference share one window that starts at 0.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Around:
 
 
 class SlidingAggregate(RecordWindowAggregate[TimestampedWindowStore, RunningWindows]):
-    """KStreamSlidingWindowAggregate; null keys and null values are dropped (S19)."""
+    """KStreamSlidingWindowAggregate; null keys and null values are dropped."""
 
     def __init__(
         self, context: TaskContext, spec: ops.SlidingAggregate, store: TimestampedWindowStore
@@ -207,7 +207,7 @@ class SlidingAggregate(RecordWindowAggregate[TimestampedWindowStore, RunningWind
     def _set(self, record: _Around, start: int, row: Row, old: object) -> None:
         aggregate, timestamp = row
         key, updates = record.key, self._updates
-        key.windows.set(start, row if aggregate is not None else (None, record.at))  # S20
+        key.windows.set(start, row if aggregate is not None else (None, record.at))
         name = key.names.get(start)
         if name is None:
             data = key.data + pack_time(start)

@@ -1,7 +1,7 @@
 """KStream count, reduce and aggregate: one row of the store per key.
 
-Records with a null key or value are dropped (S19); the row's timestamp is the largest of its records; an
-aggregate of None deletes the row and goes on as a tombstone (S20), logged with the record's own timestamp.
+Records with a null key or value are dropped; the row's timestamp is the largest of its records; an
+aggregate of None deletes the row and goes on as a tombstone, logged with the record's own timestamp.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def written_steps(
     result: Batch,
     store: StateStore,
 ) -> Written:
-    """What each row of the result is in the changelog; a tombstone has the timestamp of its own record (S20), `given`."""
+    """What each row of the result is in the changelog; a tombstone has the timestamp of its own record, `given`."""
     if store.cache is not None:
         return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
     values = bytes_of_values(result, store)

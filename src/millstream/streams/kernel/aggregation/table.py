@@ -1,4 +1,4 @@
-"""Aggregations of regrouped tables (S25): an update takes the old row off and then adds the new one."""
+"""Aggregations of regrouped tables: an update takes the old row off and then adds the new one."""
 
 from __future__ import annotations
 

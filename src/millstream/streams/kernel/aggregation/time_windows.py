@@ -1,8 +1,8 @@
 """Time-windowed aggregation: one row of the store per key and window.
 
-Only records with a null key are dropped; null values reach the aggregator (S19). A record updates every
+Only records with a null key are dropped; null values reach the aggregator. A record updates every
 window it falls in that is still open: window end > stream time - grace, judged after the record itself has
-advanced the operator's stream time (S21).
+advanced the operator's stream time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Window:
 
 
 class WindowAggregate(RowByRow):
-    """KStreamWindowAggregate, emitting every update, or each window once when it closes (S23)."""
+    """KStreamWindowAggregate, emitting every update, or each window once when it closes."""
 
     def __init__(
         self, context: TaskContext, spec: ops.WindowAggregate, store: TimestampedWindowStore

@@ -1,4 +1,4 @@
-"""Stream-stream joins (S33-S36): each side keeps its records in a window store and reads the other's.
+"""Stream-stream joins: each side keeps its records in a window store and reads the other's.
 
 A record of a left or outer side that finds no partner waits in the store of unmatched records, unless its
 window is over already. Waiting records are given out when a record advances stream time, or equals it.

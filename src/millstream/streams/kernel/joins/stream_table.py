@@ -174,7 +174,7 @@ def _store_lookup(store: TableStore, as_of: AsOf | None) -> Lookup:
 
 
 class StreamTableJoin(Operator):
-    """KStreamKTableJoin. Null keys and values are dropped; a left join lets a null key meet null (S30)."""
+    """KStreamKTableJoin. Null keys and values are dropped; a left join lets a null key meet null."""
 
     def __init__(
         self, context: TaskContext, spec: ops.StreamTableJoin, tables: TableReader

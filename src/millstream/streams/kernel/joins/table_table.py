@@ -1,4 +1,4 @@
-"""Table-table joins: a change of one side meets the row of the other; the tables of S27 as code."""
+"""Table-table joins: a change of one side meets the row of the other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Punctuations: callbacks of processors on stream time or wall-clock time.
 
-A punctuation fires at most once per check, even after a jump, and then aligns to its interval again (S41).
+A punctuation fires at most once per check, even after a jump, and then aligns to its interval again.
 """
 
 from __future__ import annotations

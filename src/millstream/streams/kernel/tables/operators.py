@@ -22,7 +22,7 @@ RowStore = TimestampedKeyValueStore | VersionedKeyValueStore
 
 
 class TableSource(Operator):
-    """KTableSource: null keys are dropped, the latest record wins even when its timestamp is older (S29)."""
+    """KTableSource: null keys are dropped, the latest record wins even when its timestamp is older."""
 
     def __init__(self, context: TaskContext, spec: ops.TableSource, store: RowStore | None) -> None:
         super().__init__(context)
@@ -42,7 +42,7 @@ class TableSource(Operator):
 
 
 class TableFilter(Operator):
-    """KTable.filter: a row that fails goes on as a tombstone, even the first of its key (S28)."""
+    """KTable.filter: a row that fails goes on as a tombstone, even the first of its key."""
 
     def __init__(self, context: TaskContext, spec: ops.TableFilter, store: RowStore | None) -> None:
         super().__init__(context)

@@ -1,7 +1,7 @@
 """KTable.suppress: changes wait in a buffer until their window closes, a time limit passes, or room is needed.
 
 Only stream time counts, so nothing is given out without new records. A change goes on with the timestamp and
-headers it came with (S26).
+headers it came with.
 """
 
 from __future__ import annotations

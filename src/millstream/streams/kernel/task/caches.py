@@ -1,4 +1,4 @@
-"""The record caches of a task: which tables hold their changes back, and how these go on in the end (S38, S39).
+"""The record caches of a task: which tables hold their changes back, and how these go on in the end.
 
 A flush goes through the stores in their order. What one of them gives out may be written to the next, which then gives
 it out in the same flush, and to one that was flushed already: the flush goes on until nothing is left. A cache that

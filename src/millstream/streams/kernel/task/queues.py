@@ -1,4 +1,4 @@
-"""Input of a task: one queue per topic, and the choice which of them goes next (S14-S16).
+"""Input of a task: one queue per topic, and the choice which of them goes next.
 
 Records are decoded when they come to the head of their queue. A record that cannot be read is left out, or kept
 as an error that is raised once, when its turn comes, as the handler says.

@@ -179,7 +179,7 @@ class Sink(Operator):
         return [batch.ordinals[row] for row in rows], records
 
     def _inner_keys(self, batch: Batch, keys: Data) -> Data:
-        """Windowed keys are partitioned by their inner key (S13), which is what their bytes begin with."""
+        """Windowed keys are partitioned by their inner key, which is what their bytes begin with."""
         inner, layout = self._key.inner, self._key.layout
         assert inner is not None, "asked for only where the key is windowed"
         if layout is not None:

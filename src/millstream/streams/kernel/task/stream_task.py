@@ -75,7 +75,7 @@ class TaskOutput:
 class PreparedCommit:
     """What one commit covers: the next offset to read of each input topic, and output not taken yet.
 
-    `partition_times`: by input topic, the largest timestamp taken so far; `StreamTask.resume` takes them (S14).
+    `partition_times`: by input topic, the largest timestamp taken so far; `StreamTask.resume` takes them.
     """
 
     offsets: Mapping[str, int]
@@ -191,7 +191,7 @@ class StreamTask:
 
     @property
     def commit_requested(self) -> bool:
-        """A processor has asked for a commit since the last one (S41)."""
+        """A processor has asked for a commit since the last one."""
         return self._context.commit_requested
 
     def metrics(self) -> dict[MetricName, float]:
@@ -246,7 +246,7 @@ class StreamTask:
         self._group.add(topic, raw)
 
     def is_ready(self, lags: Mapping[str, int], wall_clock_ms: int) -> bool:
-        """Whether to process now, or to wait for topics that have nothing queued (`max_task_idle_ms`, S15).
+        """Whether to process now, or to wait for topics that have nothing queued (`max_task_idle_ms`).
 
         `lags`: by input topic, how many records lie behind those that were added; leave out what is not known yet.
         For runners that read several topics side by side; one that adds all there is need not ask.

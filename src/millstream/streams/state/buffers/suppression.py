@@ -1,6 +1,6 @@
 """The buffer behind `suppress`: the latest change of each key, in the order of the time it was first buffered.
 
-A later change of a buffered key takes its place (S26). Bytes of the changelog are Kafka Streams' own, version 3:
+A later change of a buffered key takes its place. Bytes of the changelog are Kafka Streams' own, version 3:
 record context ++ prior value ++ old value ++ new value ++ buffer time. Changelog records are written when the
 task commits, one per key that changed since, without a timestamp; -1 stands for that here.
 """
