@@ -14,7 +14,7 @@ from millstream.testing.streams.topology_test_driver import (
     TopologyTestDriver,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PAGE = (ROOT / "docs/reference/java-to-python.md").read_text()
 METHODS = [
     line.split(".")
