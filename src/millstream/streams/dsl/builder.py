@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from millstream.streams.arguments import check_kind, member
 from millstream.streams.dsl.global_table import GlobalKTable
 from millstream.streams.dsl.graph.nodes import (
+    GlobalStoreGraphNode,
     SourceGraphNode,
     StoreGraphNode,
     TableSourceGraphNode,
@@ -18,7 +19,6 @@ from millstream.streams.dsl.graph.optimization import optimizations, optimize
 from millstream.streams.dsl.graph.stream_graph import StreamGraph
 from millstream.streams.dsl.graph.streams import GraphStream, GraphTable
 from millstream.streams.dsl.graph.table_definitions import SourceDefinition
-from millstream.streams.dsl.operations.global_stores import global_store_node, global_table_node
 from millstream.streams.dsl.operations.materialize import key_value_store
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
@@ -30,6 +30,7 @@ from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
 from millstream.streams.topology.functions import check_pattern, check_reading, check_supplier
 from millstream.streams.topology.names import check_topic
+from millstream.streams.topology.operators import Process, TableSource
 from millstream.streams.topology.wrapping import check_wrapper
 
 K = TypeVar("K")
@@ -290,7 +291,8 @@ class StreamsBuilder:
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
         table_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
         source = SourceNode(source_name, (topic,), None, spec.key, spec.value, timestamps)
-        graph.add(global_table_node(table_name, source, spec))
+        fills = TableSource(spec.name)
+        graph.add(GlobalStoreGraphNode(table_name, source=source, store=spec, operator=fills))
         return GlobalKTable(
             spec.name,
             key=spec.key,
@@ -323,7 +325,8 @@ class StreamsBuilder:
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
         processor_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
         source = SourceNode(source_name, (topic,), None, key, value, timestamps)
-        graph.add(global_store_node(processor_name, source, store, supplier))
+        fills = Process(supplier)
+        graph.add(GlobalStoreGraphNode(processor_name, source=source, store=store, operator=fills))
 
     def build(self) -> Topology:
         """The topology of all calls so far."""

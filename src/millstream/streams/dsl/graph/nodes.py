@@ -209,7 +209,7 @@ class StoreGraphNode(GraphNode):
 
 @dataclass(eq=False, slots=True)
 class GlobalStoreGraphNode(GraphNode):
-    """A source, the processor that fills the store, and the store; named after the processor."""
+    """A source, the processor that fills the store, and the store, whose changelog is the topic; named after the processor."""
 
     source: SourceNode | None = None
     store: StoreSpec | None = None
@@ -220,4 +220,4 @@ class GlobalStoreGraphNode(GraphNode):
         assert self.store is not None, "a global store is built with its store"
         assert self.operator is not None, "a global store is built with its operator"
         processor = ProcessorNode(self.name, self.operator, (self.source.name,))
-        topology.add_global_store(self.store, self.source, processor)
+        topology.add_global_store(replace(self.store, logging=False), self.source, processor)
