@@ -70,11 +70,11 @@ class ClientGroup(SuggestingGroup):
 
 def fail(error: Exception, *, as_json: bool = False) -> NoReturn:
     """Write the error to standard error and exit with its code."""
-    tell(error, as_json=as_json)
+    report_error(error, as_json=as_json)
     sys.exit(exit_code(error))
 
 
-def tell(error: Exception, *, as_json: bool = False) -> None:
+def report_error(error: Exception, *, as_json: bool = False) -> None:
     """One line: a sentence, or a JSON object with the error's name."""
     name = error.name if isinstance(error, KafkaError) else type(error).__name__
     sentence = printable(" ".join(_sentence(error).split())) or name

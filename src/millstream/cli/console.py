@@ -1,7 +1,7 @@
-"""`millstream console`: the verb. What it serves is in `millstream.console`, which is imported only when it runs.
+"""`millstream console`: the verb. The pages are in `millstream.console`, which is imported only when it runs.
 
 Standard output has one line, printed when the console can be asked. Exit code 0 after a clean end, 1 when the port
-cannot be had, 2 when it was told something it cannot understand or its packages are missing.
+cannot be had, 2 when it was used wrongly or its packages are missing.
 """
 
 from __future__ import annotations

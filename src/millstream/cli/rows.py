@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from millstream.cli.command import exit_code, tell
+from millstream.cli.command import exit_code, report_error
 from millstream.cli.terminal import printable
 from millstream.errors import KafkaError
 
@@ -64,7 +64,7 @@ def _cell(value: object) -> str:
 def finish(errors: Mapping[Key, KafkaError], output: str) -> None:
     """Prints the items that failed, and exits with the code of the first."""
     for error in errors.values():
-        tell(error, as_json=output != "table")
+        report_error(error, as_json=output != "table")
     if errors:
         sys.exit(exit_code(next(iter(errors.values()))))
 

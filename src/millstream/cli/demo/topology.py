@@ -1,4 +1,4 @@
-"""The demo's topology: what is asked of the flights, written once with the Streams DSL.
+"""The demo's topology: delays of flights and airlines, written with the Streams DSL.
 
     flights ─┬─ cancelled or unreadable ────────────────────────────────▶ flights-set-aside
              └─ flown ─▶ join airlines ─┬─ by origin and day, tumbling ──▶ delays-by-origin-and-day

@@ -1,4 +1,4 @@
-"""The same numbers a second way: straight from the files with Arrow's own aggregation, no stream in sight.
+"""Computes the same numbers a second way: from the files, with Arrow's own aggregation.
 
 Must not share code with the topology, or both could be wrong alike.
 """

@@ -1,1 +1,1 @@
-"""`millstream perf`: how fast a cluster takes records, gives them back, and how long one takes from end to end."""
+"""`millstream perf`: the throughput of producing and consuming, and the latency from end to end."""

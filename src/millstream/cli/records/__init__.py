@@ -1,1 +1,1 @@
-"""Records on the command line: where to read, how they are written to a terminal, what lines become."""
+"""Records on the command line: offsets to read, formats on a terminal, lines to send."""

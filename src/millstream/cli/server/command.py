@@ -1,7 +1,7 @@
-"""`millstream server`: its options. What they set in motion is in `serving`, which is imported only when a node is to run.
+"""`millstream server`: its options. The node is run by `serving`, which is imported only then.
 
 Standard output has one line, printed when the node answers; everything else goes to standard error.
-Exit code 0 after a clean shutdown, 1 when the node could not start or run, 2 when it was told something it cannot understand.
+Exit code 0 after a clean shutdown, 1 when the node could not start or run, 2 when it was used wrongly.
 """
 
 from __future__ import annotations

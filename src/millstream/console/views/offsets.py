@@ -1,4 +1,4 @@
-"""From where to where a partition reaches, as far as its leader said."""
+"""The range of offsets of a partition, as far as its leader answered."""
 
 from __future__ import annotations
 

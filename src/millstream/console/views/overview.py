@@ -1,4 +1,4 @@
-"""The first page: who is in the cluster, how much is in it, and whether something needs a hand."""
+"""The first page: the brokers of the cluster, its totals, and the partitions that need attention."""
 
 from __future__ import annotations
 

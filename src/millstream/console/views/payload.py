@@ -1,4 +1,4 @@
-"""Bytes of others, made fit to be shown: text where they are text, hex where not, and never all of them.
+"""Bytes of others, made fit to be shown: text where they are text, hex where not, cut at a length.
 
 Escaping for HTML is not done here: templates escape everything.
 """

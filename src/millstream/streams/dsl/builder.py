@@ -1,4 +1,4 @@
-"""StreamsBuilder: where streams and tables begin, and where the topology comes out."""
+"""StreamsBuilder: makes the streams and tables that read topics, and builds the topology."""
 
 from __future__ import annotations
 

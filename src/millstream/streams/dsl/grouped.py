@@ -46,7 +46,7 @@ class KGroupedStream(Generic[K, V]):
     def count(
         self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[K, int]:
-        """How many records each key has had."""
+        """Counts the records of each key."""
         return KTable(grouping.count_records(self._grouping, name, materialized))
 
     def reduce(

@@ -33,7 +33,7 @@ class SessionWindowedKStream(Generic[K, V]):
     def count(
         self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[Windowed[K], int]:
-        """How many records each session of a key has."""
+        """Counts the records of each session of a key."""
         return KTable(windowed_aggregation.count(self._windowed, name, materialized))
 
     def reduce(

@@ -330,7 +330,7 @@ class KGroupedTable(Generic[K, V]):
     def count(
         self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[K, int]:
-        """How many rows each new key has."""
+        """Counts the rows of each new key."""
         return KTable(grouping.count_rows(self._grouping, name, materialized))
 
     def reduce(

@@ -33,7 +33,7 @@ class TimeWindowedKStream(Generic[K, V]):
     def count(
         self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[Windowed[K], int]:
-        """How many records each key has in each window."""
+        """Counts the records of each key in each window."""
         return KTable(windowed_aggregation.count(self._windowed, name, materialized))
 
     def reduce(

@@ -40,7 +40,7 @@ class TableDefinition(Protocol):
 
     @property
     def history_ms(self) -> int | None:
-        """How long its rows remember what they were, in milliseconds; None for a table without a history."""
+        """The history of its rows, in milliseconds; None for a table without one."""
 
     def operator(self) -> OperatorSpec: ...
 

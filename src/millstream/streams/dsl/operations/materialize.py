@@ -98,7 +98,7 @@ def retained(spec: StoreSpec, materialized: AnyMaterialized | None, needed_ms: i
 
 
 def window_size_ms(materialized: AnyMaterialized | None, windows_ms: int) -> int:
-    """How long the windows of a store are for those who read it: as its supplier says, or as they are."""
+    """The length of the windows of a store for its readers: that of its supplier, or that of the windows."""
     supplier = None if materialized is None else materialized.supplier
     if supplier is None or supplier.window_size is None:
         return windows_ms
@@ -106,7 +106,7 @@ def window_size_ms(materialized: AnyMaterialized | None, windows_ms: int) -> int
 
 
 def _checked_retention(store: str, materialized: AnyMaterialized | None, needed_ms: int) -> int:
-    """How long a window store keeps its rows, in milliseconds; ValueError if that is too short."""
+    """The retention of a window store in milliseconds; ValueError if it is too short."""
     retention = None if materialized is None else materialized.retention
     retention_ms = needed_ms if retention is None else to_ms(retention)
     if retention_ms < needed_ms:

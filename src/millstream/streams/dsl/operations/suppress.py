@@ -60,7 +60,7 @@ def suppress(table: GraphTable, suppressed: Suppressed) -> GraphTable:
 
 
 def _grace_above(node: GraphNode, name: str) -> int:
-    """How long after their end the windows above stay open."""
+    """The grace period of the windows above."""
     waiting, found = [node], None
     while waiting:
         each = waiting.pop()

@@ -197,7 +197,7 @@ def windowed_key(windows: AnyWindows, key: AnySerde | None) -> AnySerde | None:
 
 
 def grace_ms(windows: AnyWindows) -> int | None:
-    """How long after its end a window stays open; sessions also wait for their gap."""
+    """The time for which a window stays open after its end; sessions also wait for their gap."""
     return windows.retention_ms if isinstance(windows, SessionWindows) else windows.grace_ms
 
 
