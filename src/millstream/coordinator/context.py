@@ -1,14 +1,15 @@
 """The context of one operation: what every kind of coordinator gives its handlers.
 
-An operation is a function of a context and a request that fills the context's result. It may move soft state; hard state changes when the
-records of the result are replayed.
+An operation is a function of a context and a request that fills the context's result. Hard state changes when the records of the result
+are replayed. Soft state (what is not in the log: timers, who waits, caches) an operation may change at once; whatever rests on the records
+it undoes if they cannot be written, with `on_append_failure`. Nothing runs between an operation and the fate of its records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
 from millstream.errors import KafkaError
@@ -31,6 +32,15 @@ class OperationContext:
     def fail(self, error: KafkaError) -> CoordinatorResult:
         """The result, with `error` as the answer. For refusals that change something; others are raised."""
         self.result.fail(self.caller.token, error)
+        return self.result
+
+    def on_append_failure(self, undo: Callable[[Self], None]) -> None:
+        """`undo` is called with a new context if the records of this operation are not written; else never."""
+        self.result.undo.append(undo)
+
+    def undo(self, failed: CoordinatorResult) -> CoordinatorResult:
+        for undo in reversed(failed.undo):
+            undo(self)
         return self.result
 
     def start_timer(self, key: TimerKey, delay_ms: int, *, unless_running: bool = False) -> None:

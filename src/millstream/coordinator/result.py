@@ -5,9 +5,9 @@ Owns the words every shard and the runtime share. Nothing in here acts; the runt
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Final, NewType
+from typing import Any, Final, NewType, TypeAlias
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import KafkaError
@@ -61,6 +61,10 @@ class CancelTimer:
     key: TimerKey
 
 
+_NewContext: TypeAlias = Any  # Any: a context of the coordinator whose operation it was
+Undo: TypeAlias = Callable[[_NewContext], None]
+
+
 @dataclass(slots=True)
 class CoordinatorResult:
     """Filled by a handler, carried out by the runtime: records first, then replies and notices once they are committed.
@@ -73,6 +77,8 @@ class CoordinatorResult:
     timers: list[StartTimer | CancelTimer] = field(default_factory=list)
     notices: list[object] = field(default_factory=list)
     """What the edge has to do because of the records, though nobody waits for it. Dropped with records that are not written."""
+    undo: list[Undo] = field(default_factory=list)
+    """What puts soft state back, last first, if the records are not written."""
 
     def reply(self, token: Token, response: object) -> None:
         self.replies.append(Reply(token, response))

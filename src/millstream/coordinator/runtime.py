@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -57,10 +57,8 @@ class Shard(Protocol):
         """Whether what is asked for, by a request or by a timer with this key, may be some milliseconds of work. Asked just before."""
         ...
 
-    def handle_append_failed(
-        self, records: Sequence[CoordinatorRecord], now: Instant
-    ) -> CoordinatorResult:
-        """`records` of an earlier result were not written, its replies have failed: put soft state right again."""
+    def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
+        """The records of `failed` were not written, and its replies have failed: undo what it did to soft state."""
         ...
 
 
@@ -108,15 +106,6 @@ class _Parked:
     reply: Reply
 
 
-@dataclass(slots=True)
-class _Writing:
-    """The append that is under way, and what hangs on it."""
-
-    records: Sequence[CoordinatorRecord] = ()
-    replies: Sequence[Reply] = field(default_factory=list)
-    notices: Sequence[object] = ()
-
-
 class CoordinatorRuntime(Generic[ShardT]):
     """Drives one shard. At most one append is under way; a broken invariant is an AssertionError and stops the node."""
 
@@ -131,7 +120,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._replies: list[Reply] = []
         self._parked_notices: deque[tuple[int, object]] = deque()
         """With the offset up to which the log must be committed. They have no deadline: they only come later."""
-        self._writing: _Writing | None = None
+        self._writing: CoordinatorResult | None = None
+        """What is being appended; its replies and notices hang on it."""
         self._end_offset = 0
         self._committed_offset = 0
 
@@ -243,7 +233,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         writing, self._writing = self._writing, None
         failure = coordinator_error(error)
         self._park([Reply(reply.token, failure) for reply in writing.replies], now)
-        self._carry_out(self.shard.handle_append_failed(writing.records, now), now)
+        self._carry_out(self.shard.handle_append_failed(writing, now), now)
 
     def committed(self, offset: Offset) -> None:
         """Everything below `offset` is safe: replies that waited for it may leave with the next `Ready`."""
@@ -303,7 +293,7 @@ class CoordinatorRuntime(Generic[ShardT]):
                 self._timers.cancel(timer.key)
         if result.records:
             assert self._writing is None, "one append at a time: a second result wants to write"
-            self._writing = _Writing(result.records, result.replies, result.notices)
+            self._writing = result
         else:
             self._park(result.replies, now)
             self._park_notices(result.notices)

@@ -17,6 +17,7 @@ from millstream.coordinator.group.share.requests import (
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.image import MetadataImage, frozen_mapping
+from millstream.model import Offset
 from millstream.protocol.generated.share_group_describe import (
     DescribedGroup,
     ShareGroupDescribeRequest,
@@ -43,6 +44,7 @@ class SimShareGroup:
         """What it was asked for."""
         self._epochs: dict[str, int] = {}
         self._held: dict[str, Partitions] = {}
+        self._images = 0
         self._overrides: dict[str, str] = {}
         self._sizes = dict(sizes)
         self.set_topics(**sizes)
@@ -69,9 +71,13 @@ class SimShareGroup:
         configs: dict[ConfigResource, Mapping[str, str]] = {
             resource: frozen_mapping(self._overrides)
         }
-        self.coordinator.shard.apply_image(
-            MetadataImage(topics=topics_image(self._sizes), configs=frozen_mapping(configs))
+        self._images += 1
+        image = MetadataImage(
+            offset=Offset(self._images),
+            topics=topics_image(self._sizes),
+            configs=frozen_mapping(configs),
         )
+        self.coordinator.shard.apply_image(image)
 
     # --- requests
 

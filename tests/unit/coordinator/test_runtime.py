@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from millstream.coordinator.record import CoordinatorRecord
@@ -68,10 +66,8 @@ class NameShard:
     def takes_long(self, asked: object) -> bool:
         return asked == "much"
 
-    def handle_append_failed(
-        self, records: Sequence[CoordinatorRecord], now: Instant
-    ) -> CoordinatorResult:
-        self.events.append(f"lost {len(records)}")
+    def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
+        self.events.append(f"lost {len(failed.records)}")
         return CoordinatorResult()
 
 

@@ -7,9 +7,7 @@ at load.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from millstream.coordinator.group import operations, unwritten
+from millstream.coordinator.group import operations
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
@@ -91,13 +89,8 @@ class GroupShard:
     def takes_long(self, asked: object) -> bool:
         return self._sizes.takes_long(asked, self._groups, self._image.topics)
 
-    def handle_append_failed(
-        self, records: Sequence[CoordinatorRecord], now: Instant
-    ) -> CoordinatorResult:
-        context = self._context(NODE_ITSELF, now)
-        for record in records:
-            unwritten.put_right(context, record)
-        return context.result
+    def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
+        return self._context(NODE_ITSELF, now).undo(failed)
 
     # Hard state
 

@@ -6,7 +6,7 @@ alone does. The edge asks for one share partition at a time and turns a KafkaErr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -230,11 +230,9 @@ class ShareShard:
         state = self._states.get(key)
         return 0 if state is None else len(state.batches)
 
-    def handle_append_failed(
-        self, records: Sequence[CoordinatorRecord], now: Instant
-    ) -> CoordinatorResult:
-        """There is no soft state to put right."""
-        del records, now
+    def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
+        """There is no soft state."""
+        del failed, now
         return CoordinatorResult()
 
     # --- hard state

@@ -33,6 +33,7 @@ class TransactionContext(OperationContext):
         self.result.records.append(transaction_record(transaction, self.level))
         if transaction.state.is_prepared:
             self.cancel_timer(_timeout_of(transaction))
+            self.on_append_failure(lambda later: later.time_out_later(transaction.transactional_id))
             self.announce(transaction)
 
     def announce(self, prepared: Transaction) -> None:
@@ -46,6 +47,20 @@ class TransactionContext(OperationContext):
         """It could not be ended just now: not again at once."""
         pause_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         self._start_timeout(transaction, max(self._remaining_ms(transaction), pause_ms))
+
+    def time_out_later(self, transactional_id: str) -> None:
+        """It could not be ended, so it is as open as it was."""
+        known = self.transactions.find(transactional_id)
+        if known is not None and known.state is TransactionState.ONGOING:
+            self.restart_timeout(known)
+
+    def remember_last_epoch(self, transactional_id: str, epoch: int) -> None:
+        """As `Transactions.remember_last_epoch`; undone if the record that goes with it is not written."""
+        before = self.transactions.last_epoch(transactional_id)
+        self.transactions.remember_last_epoch(transactional_id, epoch)
+        self.on_append_failure(
+            lambda later: later.transactions.remember_last_epoch(transactional_id, before)
+        )
 
     def _remaining_ms(self, transaction: Transaction) -> int:
         """From when it began; a wall clock that jumps back does not stretch it beyond its time-out."""

@@ -45,7 +45,7 @@ def abort_for_good(context: TransactionContext, known: Transaction) -> None:
     """The coordinator ends an open transaction itself: it timed out, or somebody else takes its id. Its producer is fenced."""
     if not context.level.raises_epoch:
         known = known.fenced()
-        context.transactions.remember_last_epoch(known.transactional_id, NO_EPOCH)
+        context.remember_last_epoch(known.transactional_id, NO_EPOCH)
     _prepare(context, known, TransactionState.PREPARE_ABORT, context.level)
 
 
@@ -59,7 +59,7 @@ def _prepare(
     if version.raises_epoch:
         if known.is_epoch_exhausted:
             next_producer_id = context.take_producer_id()
-        context.transactions.remember_last_epoch(known.transactional_id, known.producer_epoch)
+        context.remember_last_epoch(known.transactional_id, known.producer_epoch)
     prepared = known.prepared(
         state,
         version if version.raises_epoch else TransactionVersion.TV_0,

@@ -107,7 +107,7 @@ def _let_in(
             f"epoch {request.producer_epoch} of transactional id {known.transactional_id} is not the newest, "
             f"which is {epoch}"
         )
-    context.transactions.remember_last_epoch(known.transactional_id, last_epoch)
+    context.remember_last_epoch(known.transactional_id, last_epoch)
     return known.reinitialized(
         ProducerId(producer_id), epoch, request.transaction_timeout_ms, context.now.wall_ms
     )

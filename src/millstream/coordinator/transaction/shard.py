@@ -6,7 +6,6 @@ epoch before the present one (`Transactions.last_epoch`), which only lets a lost
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from millstream.coordinator.record import CoordinatorRecord
@@ -15,7 +14,6 @@ from millstream.coordinator.transaction import operations, upkeep
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.context import TakeProducerId, TransactionContext
 from millstream.coordinator.transaction.records import transaction_from_value
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.timers import TransactionTimer
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
@@ -76,17 +74,8 @@ class TransactionShard:
             case _:
                 return False
 
-    def handle_append_failed(
-        self, records: Sequence[CoordinatorRecord], now: Instant
-    ) -> CoordinatorResult:
-        """A transaction that could not be ended is still open and times out; everything else its client tries again."""
-        context = self._context(NODE_ITSELF, now)
-        for record in records:
-            assert isinstance(record.key, TransactionLogKey), "a record of another shard"
-            known = self._transactions.find(record.key.transactional_id)
-            if known is not None and known.state is TransactionState.ONGOING:
-                context.restart_timeout(known)
-        return context.result
+    def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
+        return self._context(NODE_ITSELF, now).undo(failed)
 
     # Hard state
 

@@ -42,5 +42,8 @@ class Transactions:
         return self._last_epochs.get(transactional_id, NO_EPOCH)
 
     def remember_last_epoch(self, transactional_id: str, epoch: int) -> None:
-        """May run ahead of a record that is then not written: the last epoch is then also the present one, which does no harm."""
-        self._last_epochs[transactional_id] = epoch
+        """NO_EPOCH forgets it. Operations use that of their context."""
+        if epoch == NO_EPOCH:
+            self._last_epochs.pop(transactional_id, None)
+        else:
+            self._last_epochs[transactional_id] = epoch

@@ -9,8 +9,10 @@ from millstream.coordinator.transaction.state import TransactionState
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
     InvalidRequest,
     InvalidTransactionTimeout,
+    NotEnoughReplicas,
     ProducerFenced,
 )
 from tests.support.coordinators.transactions import SimTransactions
@@ -127,3 +129,13 @@ def test_a_new_coordinator_fences_as_the_old_one_did(world: SimTransactions) -> 
     assert successor.init() == (1000, 2)
     with pytest.raises(ProducerFenced):
         successor.init(producer_id=1000, epoch=1)
+
+
+def test_an_epoch_that_could_not_be_written_takes_no_retry_away(world: SimTransactions) -> None:
+    """Who asked for the present epoch may ask again, although another request came between and failed."""
+    world.init()
+    assert world.init(producer_id=1000, epoch=0) == (1000, 1)
+    world.next_append_error = NotEnoughReplicas()
+    with pytest.raises(CoordinatorNotAvailable):
+        world.init(producer_id=1000, epoch=1)
+    assert world.init(producer_id=1000, epoch=0) == (1000, 1)

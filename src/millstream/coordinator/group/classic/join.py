@@ -27,6 +27,7 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import Group, GroupKind
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import (
+    CoordinatorNotAvailable,
     GroupMaxSizeReached,
     InconsistentGroupProtocol,
     InvalidGroupId,
@@ -67,10 +68,25 @@ def _join_new_group(
     group = ClassicGroup(request.group_id, context.now.wall_ms)
     _join(context, group, request)
     context.groups.put(group)
+    context.on_append_failure(lambda later: _abandon_group(later, group, replaced))
     if replaced is not None:
         context.result.records += replaced.tombstones()
     empty = ClassicGroup(group.group_id, group.state_timestamp_ms)
     context.result.records.append(group_metadata_record(empty, {}))
+
+
+def _abandon_group(context: GroupContext, group: ClassicGroup, replaced: Group | None) -> None:
+    """The new group could not be stored, so it does not exist. Whoever waits in it is to ask again."""
+    sessions.cancel_join_timer(context, group)
+    for member_id in (*group.members, *group.pending_members):
+        sessions.end_session(context, group, member_id)
+    for member in group.members.values():
+        token = group.take_joining(member)
+        if token is not None:
+            context.result.reply(token, join_error(UNKNOWN_MEMBER_ID, CoordinatorNotAvailable()))
+    context.groups.remove_as(ClassicGroup, group.group_id)
+    if replaced is not None:
+        context.groups.put(replaced)
 
 
 def _join(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest) -> None:

@@ -7,6 +7,7 @@ its assignment is known, or with an error when it will never be.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup, InitialDelay
@@ -43,6 +44,20 @@ def prepare_rebalance(context: GroupContext, group: ClassicGroup, reason: str) -
         sessions.start_join_timer(context, group, group.rebalance_timeout_ms)
 
 
+def store(context: GroupContext, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
+    """The group as it stands, with `assignments` by member id. What cannot be stored is tried again with the next generation."""
+    context.result.records.append(group_metadata_record(group, assignments))
+    context.on_append_failure(lambda later: begin_again(later, group))
+
+
+def begin_again(context: GroupContext, group: ClassicGroup) -> None:
+    """The records of an operation on the group could not be written: its members are to join again."""
+    if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+        prepare_rebalance(context, group, "its metadata could not be stored")
+    elif group.state is GroupState.PREPARING_REBALANCE:
+        sessions.start_join_timer(context, group, group.rebalance_timeout_ms)
+
+
 def maybe_complete_join(context: GroupContext, group: ClassicGroup) -> None:
     """Goes on when everyone is here. A new group waits its delay out all the same: others may be about to come."""
     is_waiting = group.state is GroupState.PREPARING_REBALANCE and group.initial_delay is None
@@ -76,7 +91,7 @@ def complete_join(context: GroupContext, group: ClassicGroup) -> None:
     group.begin_generation(context.now.wall_ms)
     if group.state is GroupState.EMPTY:
         _LOG.info("group %s: generation %d is empty", group.group_id, group.generation)
-        context.result.records.append(group_metadata_record(group, {}))
+        store(context, group, {})
         return
     _LOG.info(
         "group %s: generation %d begins, members: %d",

@@ -11,8 +11,11 @@ from typing import Final
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import Member, Terms
-from millstream.coordinator.group.classic.rebalance import maybe_complete_join, prepare_rebalance
-from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.rebalance import (
+    maybe_complete_join,
+    prepare_rebalance,
+    store,
+)
 from millstream.coordinator.group.classic.responses import generation_response, join_error
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.context import GroupContext
@@ -67,7 +70,7 @@ def _store_new_id(
     """The assignment moves to the new id; nobody else notices."""
     assignments = dict(group.assignments)
     assignments[member.member_id] = assignments.pop(old_member_id, b"")
-    context.result.records.append(group_metadata_record(group, assignments))
+    store(context, group, assignments)
 
 
 def _generation_as_it_was(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.records import group_metadata_record
+from millstream.coordinator.group.classic.rebalance import store
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
@@ -84,7 +84,7 @@ def _wait_for_assignment(
 
 
 def _assign(context: GroupContext, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
-    context.result.records.append(group_metadata_record(group, assignments))
+    store(context, group, assignments)
     for member in group.members.values():
         if member.syncing is not None:
             assignment = assignments.get(member.member_id, b"")

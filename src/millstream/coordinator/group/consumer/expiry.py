@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from millstream.coordinator.group.consumer import regex
+from millstream.coordinator.group.consumer import regex, sessions
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.consumer.member import (
-    STATIC_LEAVING_EPOCH,
-    ConsumerMember,
-    MemberState,
-)
+from millstream.coordinator.group.consumer.member import ConsumerMember
 from millstream.coordinator.group.consumer.removal import remove_members
-from millstream.coordinator.group.consumer.sessions import await_revocation, restart_session
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
@@ -18,9 +13,7 @@ from millstream.coordinator.group.timers import GroupTimer, TimerKind
 def resume(context: GroupContext, group: ConsumerGroup) -> None:
     """The group has been loaded: each member has a whole session to show itself, and the time to revoke begins anew."""
     for member in group.members.values():
-        restart_session(context, group, member)
-        if _still_owes(member) and not member.is_classic:
-            await_revocation(context, group, member)
+        sessions.resume(context, group, member)
 
 
 def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> None:
@@ -34,19 +27,19 @@ def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> No
     match timer.kind:
         case TimerKind.SESSION:
             remove_members(context, group, [member], "session expired")
-        case TimerKind.REBALANCE if _still_owes(member):
+        case TimerKind.REBALANCE if sessions.has_to_revoke(member):
             remove_members(context, group, [member], "did not revoke its partitions in time")
         case TimerKind.JOIN:
+            _await_again(context, timer, member)
             remove_members(context, group, [member], "did not rejoin in time")
         case TimerKind.SYNC:
+            _await_again(context, timer, member)
             remove_members(context, group, [member], "did not sync in time")
         case _:
             pass
 
 
-def _still_owes(member: ConsumerMember) -> bool:
-    """A static member that has left for a while owes nothing."""
-    return (
-        member.state is MemberState.UNREVOKED_PARTITIONS
-        and member.member_epoch != STATIC_LEAVING_EPOCH
-    )
+def _await_again(context: GroupContext, timer: GroupTimer, member: ConsumerMember) -> None:
+    """If the member cannot be removed now."""
+    timeout_ms = member.rebalance_timeout_ms
+    context.on_append_failure(lambda later: later.start_timer(timer, timeout_ms))

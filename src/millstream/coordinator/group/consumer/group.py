@@ -52,6 +52,12 @@ class ResolvedRegex:
     timestamp_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class ConsumerSoftState:
+    checked_version: int | None = None
+    """The version of the topics that `metadata_hash` was last compared with."""
+
+
 class ConsumerGroup:
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -67,10 +73,9 @@ class ConsumerGroup:
         self.regexes: dict[str, ResolvedRegex] = {}
         self.has_partition_metadata = False
         """A record of Kafka 4.0 and older is still in the log; it is to be removed."""
-        self.checked_version: int | None = None
-        """Soft: the version of the topics that `metadata_hash` was last compared with."""
+        self.soft = ConsumerSoftState()
         self.is_matching = False
-        """Soft: the expressions of the group are being matched with the topics."""
+        """The expressions of the group are being matched with the topics; not in the log, and true whatever is written."""
         self._owners: dict[Uuid, dict[int, str]] = {}
         self._regex_subscribers: Counter[str] = Counter()
 

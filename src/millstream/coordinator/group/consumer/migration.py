@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import Member, Terms
-from millstream.coordinator.group.classic.rebalance import fail_waiting_syncs
+from millstream.coordinator.group.classic.rebalance import begin_again, fail_waiting_syncs
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.responses import join_error
 from millstream.coordinator.group.classic.sessions import cancel_join_timer, cancel_sync_timer
@@ -152,6 +152,7 @@ def release_waiting(context: GroupContext, classic: ClassicGroup) -> None:
     fail_waiting_syncs(context, classic, RebalanceInProgress())
     cancel_join_timer(context, classic)
     cancel_sync_timer(context, classic)
+    context.on_append_failure(lambda later: begin_again(later, classic))
 
 
 # From consumer to classic

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.member import (
+    STATIC_LEAVING_EPOCH,
+    ConsumerMember,
+    MemberState,
+)
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
@@ -33,6 +37,7 @@ def stop_awaiting_revocation(
     context: GroupContext, group: ConsumerGroup, member: ConsumerMember
 ) -> None:
     context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
+    _resume_unwritten(context, group, member)
 
 
 def await_join(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
@@ -54,6 +59,33 @@ def stop_awaiting_sync(context: GroupContext, group: ConsumerGroup, member: Cons
 def stop_all(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
     for kind in (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC):
         context.cancel_timer(_timer(kind, group, member))
+    _resume_unwritten(context, group, member)
+
+
+def resume(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+    """The member has a whole session to show itself, and the time to revoke begins anew."""
+    restart_session(context, group, member)
+    if has_to_revoke(member) and not member.is_classic:
+        await_revocation(context, group, member)
+
+
+def has_to_revoke(member: ConsumerMember) -> bool:
+    """A static member that has left for a while owes nothing."""
+    return (
+        member.state is MemberState.UNREVOKED_PARTITIONS
+        and member.member_epoch != STATIC_LEAVING_EPOCH
+    )
+
+
+def _resume_unwritten(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+    """The timers of a member that stays as it was because its records could not be written run on."""
+    member_id = member.member_id
+
+    def put_back(context: GroupContext) -> None:
+        if member_id in group.members:
+            resume(context, group, group.members[member_id])
+
+    context.on_append_failure(put_back)
 
 
 def _timer(kind: TimerKind, group: ConsumerGroup, member: ConsumerMember) -> GroupTimer:

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer import target_assignment
-from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
+from millstream.coordinator.group.consumer.group import (
+    ConsumerGroup,
+    ConsumerSoftState,
+    topics_read_by,
+)
 from millstream.coordinator.group.consumer.member import ConsumerMember, MemberState
 from millstream.coordinator.group.consumer.reconciliation import Goal, reconcile
 from millstream.coordinator.group.consumer.records import (
@@ -89,11 +93,11 @@ def update_epoch(
     context: GroupContext, group: ConsumerGroup, wanted: ConsumerMember, *, must_change: bool
 ) -> int:
     """The group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
-    if not must_change and group.checked_version == context.topics_version:
+    if not must_change and group.soft.checked_version == context.topics_version:
         return group.epoch
     members = group.members_with(wanted)
     new_hash = topics_hash(topics_read_by(members.values(), group.regexes), context.image)
-    group.checked_version = context.topics_version
+    context.replace_soft(group, ConsumerSoftState(context.topics_version))
     if group.has_partition_metadata:
         context.result.records.append(partition_metadata_tombstone(group.group_id))
     if not must_change and new_hash == group.metadata_hash:

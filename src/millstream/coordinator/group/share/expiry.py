@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.share import sessions
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.removal import remove_member
-from millstream.coordinator.group.share.sessions import restart_session
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 
 def resume(context: GroupContext, group: ShareGroup) -> None:
     """The group has been loaded: each member has a whole session to show itself."""
     for member in group.members.values():
-        restart_session(context, group, member)
+        sessions.resume(context, group, member)
 
 
 def expire(context: GroupContext, group: ShareGroup, timer: GroupTimer) -> None:

@@ -1,6 +1,6 @@
 """A share group as the log has it, and what can be asked of it.
 
-Hard state but for two fields that say so: only `replay` changes it. What the coordinator does about it is in the modules beside this
+Hard state but for `soft`: only `replay` changes it. What the coordinator does about it is in the modules beside this
 one; what the group has done with its partitions is the share coordinator's.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
@@ -23,6 +24,15 @@ FIRST_EPOCH: Final = 1
 """Of a group that nothing has been written of yet, as in Kafka 4.2 and later."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShareSoftState:
+    asked_to_initialize_ms: Mapping[Uuid, int] = field(default_factory=dict)
+    """When the share coordinator was last asked for a topic, on the monotonic clock. What only the log knows was asked when it is first
+    looked at."""
+    checked_version: int | None = None
+    """The version of the topics that `metadata_hash` was last compared with."""
+
+
 class ShareGroup:
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -34,11 +44,7 @@ class ShareGroup:
         self.targets: dict[str, Partitions] = {}
         """By member id."""
         self.state_partitions = StatePartitions()
-        self.asked_to_initialize_ms: dict[Uuid, int] = {}
-        """Soft: when the share coordinator was last asked for a topic, on the monotonic clock. What only the log knows was asked when
-        it is first looked at."""
-        self.checked_version: int | None = None
-        """Soft: the version of the topics that `metadata_hash` was last compared with."""
+        self.soft = ShareSoftState()
 
     # What `Group` asks for
 

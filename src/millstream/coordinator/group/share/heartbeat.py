@@ -167,9 +167,9 @@ def _group_epoch(
     is_stale = subscription_changed
     if group.epoch <= group.assignment_epoch:
         is_stale = is_stale or _is_assignment_pending(context, group, members)
-    if not is_stale and group.checked_version == context.topics_version:
+    if not is_stale and group.soft.checked_version == context.topics_version:
         return group.epoch
-    group.checked_version = context.topics_version
+    context.replace_soft(group, replace(group.soft, checked_version=context.topics_version))
     metadata_hash = topics_hash(topics_read_by(members), context.image)
     if not is_stale and metadata_hash == group.metadata_hash:
         return group.epoch

@@ -7,7 +7,7 @@ assigned too early and nothing is forgotten when the group is deleted.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.context import GroupContext
@@ -42,15 +42,22 @@ def begin_initialization(
     now_ms = context.now.monotonic_ms
     missing = without(_partitions_of(context, topic_names), group.state_partitions.initialized)
     asked_since_ms = now_ms - context.config.share.initialize_retry_interval_ms
+    initializing = group.state_partitions.initializing
+    asked_ms = {
+        **dict.fromkeys(initializing, now_ms),  # known from the log alone
+        **group.soft.asked_to_initialize_ms,
+    }
     asked = {
         topic_id: partitions
-        for topic_id, partitions in group.state_partitions.initializing.items()
-        if group.asked_to_initialize_ms.setdefault(topic_id, now_ms) > asked_since_ms
+        for topic_id, partitions in initializing.items()
+        if asked_ms[topic_id] > asked_since_ms
     }
     missing = without(missing, asked)
+    asked_ms.update(dict.fromkeys(missing, now_ms))
+    if asked_ms != group.soft.asked_to_initialize_ms:
+        context.replace_soft(group, replace(group.soft, asked_to_initialize_ms=asked_ms))
     if not missing:
         return None
-    group.asked_to_initialize_ms.update(dict.fromkeys(missing, now_ms))
     write_state_partitions(context, group, group.state_partitions.with_initializing(missing))
     return Initialization(group.group_id, group_epoch, missing)
 
@@ -61,7 +68,7 @@ def finish_initialization(
     """The share coordinator has them: they can be assigned with the next heartbeat."""
     group = context.groups.find(request.group_id)
     if isinstance(group, ShareGroup):
-        _forget_asking(group, request.partitions)
+        _forget_asking(context, group, request.partitions)
         state = group.state_partitions.with_initialized(request.partitions)
         write_state_partitions(context, group, state)
     return context.reply(None)
@@ -73,7 +80,7 @@ def abandon_initialization(
     """The share coordinator has refused: the next heartbeat asks again."""
     group = context.groups.find(request.group_id)
     if isinstance(group, ShareGroup):
-        _forget_asking(group, request.partitions)
+        _forget_asking(context, group, request.partitions)
         if group.state_partitions.initializing:
             state = group.state_partitions.without_initializing(request.partitions)
             write_state_partitions(context, group, state)
@@ -124,6 +131,10 @@ def _partitions_of(context: GroupContext, topic_names: Collection[str]) -> Parti
     return {topic.topic_id: frozenset(range(len(topic.partitions))) for topic in read}
 
 
-def _forget_asking(group: ShareGroup, partitions: Partitions) -> None:
-    for topic_id in partitions:
-        group.asked_to_initialize_ms.pop(topic_id, None)
+def _forget_asking(context: GroupContext, group: ShareGroup, partitions: Partitions) -> None:
+    asked_ms = {
+        topic_id: asked_ms
+        for topic_id, asked_ms in group.soft.asked_to_initialize_ms.items()
+        if topic_id not in partitions
+    }
+    context.replace_soft(group, replace(group.soft, asked_to_initialize_ms=asked_ms))

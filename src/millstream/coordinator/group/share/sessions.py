@@ -21,7 +21,14 @@ def restart_session(context: GroupContext, group: ShareGroup, member: ShareMembe
 
 
 def stop_all(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+    """The timers run on if the records of the operation, which remove the member, cannot be written."""
     context.cancel_timer(_timer(group, member))
+    context.on_append_failure(lambda later: resume(later, group, member))
+
+
+def resume(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+    """The member has a whole session to show itself."""
+    restart_session(context, group, member)
 
 
 def _timer(group: ShareGroup, member: ShareMember) -> GroupTimer:

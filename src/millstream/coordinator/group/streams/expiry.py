@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.context import GroupContext
+from millstream.coordinator.group.streams import sessions
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import MemberState
 from millstream.coordinator.group.streams.removal import remove_member
-from millstream.coordinator.group.streams.sessions import await_revocation, restart_session
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 
 def resume(context: GroupContext, group: StreamsGroup) -> None:
     """The group has been loaded: each member has a whole session to show itself, and the time to give tasks back begins anew."""
     for member in group.members.values():
-        restart_session(context, group, member)
-        if member.current.state is MemberState.UNREVOKED_TASKS:
-            await_revocation(context, group, member)
+        sessions.resume(context, group, member)
 
 
 def expire(context: GroupContext, group: StreamsGroup, timer: GroupTimer) -> None:

@@ -7,6 +7,7 @@ endpoint information) is lost with the coordinator, as in Kafka, and comes back 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -50,6 +51,13 @@ class StreamsGroupState(StrEnum):
     DEAD = "Dead"
 
 
+@dataclass(frozen=True, slots=True)
+class StreamsSoftState:
+    configured_topology: ConfiguredTopology | None = None
+    """The topology set against the topics of today."""
+    endpoint_information_epoch: int = 0
+
+
 class StreamsGroup:
     """Satisfies `coordinator.group.group.Group`."""
 
@@ -67,9 +75,8 @@ class StreamsGroup:
         self.target_assignment: dict[str, Tasks] = {}
         self.owners: Final = TaskOwners()
         # Soft state
-        self.configured_topology: ConfiguredTopology | None = None
+        self.soft = StreamsSoftState()
         self.shutdown_requested_by: str | None = None
-        self.endpoint_information_epoch = 0
 
     # What every group can say of itself
 
@@ -184,6 +191,14 @@ class StreamsGroup:
         return TaskId(sources[topic.name], partition)
 
     # Soft state
+
+    @property
+    def configured_topology(self) -> ConfiguredTopology | None:
+        return self.soft.configured_topology
+
+    @property
+    def endpoint_information_epoch(self) -> int:
+        return self.soft.endpoint_information_epoch
 
     def request_shutdown(self, member_id: str) -> None:
         """The first one who asks for it is the one everybody is told of."""

@@ -7,7 +7,7 @@ the target assignment (which follows the group epoch), and the tasks in the memb
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.context import GroupContext
@@ -137,7 +137,8 @@ def _configured(
     if known is None or known.topics is not topics or known.metadata_hash != group.metadata_hash:
         metadata_hash = topics_hash(topology.required_topics(), heartbeat.context.image)
         known = configure_topology(topology, topics, metadata_hash)
-        group.configured_topology = known
+        soft = replace(group.soft, configured_topology=known)
+        heartbeat.context.replace_soft(group, soft)
     if known.is_ready and heartbeat.owned is not None:
         known.check_exist(heartbeat.owned)
     return known
@@ -178,7 +179,6 @@ def _maybe_delay(context: GroupContext, group: StreamsGroup) -> None:
         context.image, group.group_id, "streams.initial.rebalance.delay.ms"
     )
     if delay_ms > 0:
-        context.groups.awaiting_members.add(group.group_id)
         await_more_members(context, group, delay_ms)
 
 
@@ -256,7 +256,9 @@ def _tell_endpoints(
 ) -> None:
     """Who serves which partitions, to members whose knowledge of it is not the newest."""
     if response.active_tasks is not None and member.metadata.user_endpoint is not None:
-        group.endpoint_information_epoch += 1
+        epoch = group.endpoint_information_epoch + 1
+        soft = replace(group.soft, endpoint_information_epoch=epoch)
+        heartbeat.context.replace_soft(group, soft)
     if group.endpoint_information_epoch != heartbeat.request.endpoint_information_epoch:
         others = [m for m in group.members.values() if m.member_id != member.member_id]
         response.partitions_by_user_endpoint = partitions_by_endpoint([*others, member], configured)

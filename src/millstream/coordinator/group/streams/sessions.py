@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.streams.member import MemberState, StreamsMember
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 
@@ -30,15 +30,43 @@ def stop_awaiting_revocation(
     context: GroupContext, group: StreamsGroup, member: StreamsMember
 ) -> None:
     context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
+    _resume_unwritten(context, group, member)
 
 
 def await_more_members(context: GroupContext, group: StreamsGroup, delay_ms: int) -> None:
-    context.start_timer(GroupTimer(TimerKind.INITIAL_REBALANCE, group.group_id), delay_ms)
+    timer = GroupTimer(TimerKind.INITIAL_REBALANCE, group.group_id)
+    context.groups.awaiting_members.add(group.group_id)
+    context.start_timer(timer, delay_ms)
+
+    def put_back(context: GroupContext) -> None:
+        context.groups.awaiting_members.discard(group.group_id)
+        context.cancel_timer(timer)
+
+    context.on_append_failure(put_back)
 
 
 def stop_all(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
     for kind in (TimerKind.SESSION, TimerKind.REBALANCE):
         context.cancel_timer(_timer(kind, group, member))
+    _resume_unwritten(context, group, member)
+
+
+def resume(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+    """The member has a whole session to show itself, and the time to give tasks back begins anew."""
+    restart_session(context, group, member)
+    if member.current.state is MemberState.UNREVOKED_TASKS:
+        await_revocation(context, group, member)
+
+
+def _resume_unwritten(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+    """The timers of a member that stays as it was because its records could not be written run on."""
+    member_id = member.member_id
+
+    def put_back(context: GroupContext) -> None:
+        if member_id in group.members:
+            resume(context, group, group.members[member_id])
+
+    context.on_append_failure(put_back)
 
 
 def _timer(kind: TimerKind, group: StreamsGroup, member: StreamsMember) -> GroupTimer:

@@ -9,10 +9,12 @@ import pytest
 
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.errors import (
+    CoordinatorNotAvailable,
     InconsistentGroupProtocol,
     InvalidGroupId,
     InvalidRequest,
     InvalidSessionTimeout,
+    NotEnoughReplicas,
     RebalanceInProgress,
     UnknownMemberId,
 )
@@ -265,3 +267,14 @@ def test_ids_repeat_with_the_seed() -> None:
     ids = [SimGroup(SimCoordinator(seed=seed)) for seed in (1, 1, 2)]
     first, same, other = (g.answer(g.join()).member_id for g in ids)
     assert first == same != other
+
+
+def test_a_group_that_could_not_be_stored_does_not_exist(group: SimGroup) -> None:
+    """Before version 4 the member waits already."""
+    group.coordinator.next_append_error = NotEnoughReplicas()
+    joining = group.join(version=3)
+    assert group.answer(joining).error_code == CoordinatorNotAvailable.code
+    assert group.coordinator.shard.groups.find(group.group_id) is None
+    again = group.join(version=3)
+    group.coordinator.pass_time(1)
+    assert group.answer(again).generation_id == 1

@@ -10,10 +10,12 @@ from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.share.request_check import check_heartbeat
 from millstream.errors import (
+    CoordinatorNotAvailable,
     FencedMemberEpoch,
     GroupIdNotFound,
     GroupMaxSizeReached,
     InvalidRequest,
+    NotEnoughReplicas,
     UnknownMemberId,
 )
 from millstream.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -296,3 +298,28 @@ def test_the_log_of_a_group_can_be_read_before_any_topic_is_known(group: SimShar
     group.settle()
     coordinator = SimCoordinator(log=group.coordinator.log)
     assert coordinator.shard.groups.find(GROUP) is not None
+
+
+def test_who_could_not_be_removed_is_removed_a_session_later(group: SimShareGroup) -> None:
+    group.join("ann")
+    group.coordinator.next_append_error = NotEnoughReplicas()
+    group.coordinator.pass_time(45_000)
+    assert list(group.state.members) == ["ann"]
+    group.coordinator.pass_time(45_000)
+    assert list(group.state.members) == []
+
+
+def test_a_change_of_topics_that_could_not_be_stored_is_seen_again(
+    group_with: BuildGroup,
+) -> None:
+    group = group_with({"orders": 1, "ads": 1})
+    group.join("ann", "orders", "ads")
+    group.settle()
+    epoch = group.state.epoch
+    group.set_topics(orders=1)
+    group.coordinator.next_append_error = NotEnoughReplicas()
+    with pytest.raises(CoordinatorNotAvailable):
+        group.heartbeat("ann")
+    assert group.state.epoch == epoch
+    group.heartbeat("ann")
+    assert group.state.epoch == epoch + 1

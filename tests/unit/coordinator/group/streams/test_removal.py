@@ -8,7 +8,7 @@ import pytest
 
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.group import StreamsGroupState
-from millstream.errors import GroupIdNotFound, NonEmptyGroup, UnknownMemberId
+from millstream.errors import GroupIdNotFound, NonEmptyGroup, NotEnoughReplicas, UnknownMemberId
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from tests.support.coordinators.streams_group import (
     GROUP,
@@ -131,3 +131,35 @@ def test_a_step_that_could_not_be_stored_is_taken_again(group: SimStreamsGroup) 
     assert group.heartbeat("a", active_tasks=task_ids("0_0 0_1 0_2 0_3")).member_epoch == 2
     group.settle()
     assert [group.members[m].held for m in "ab"] == [Tasks("0_0 0_1"), Tasks("0_2 0_3")]
+
+
+def test_who_could_not_be_removed_is_removed_a_session_later(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.coordinator.next_append_error = NotEnoughReplicas()
+    group.coordinator.pass_time(SESSION_TIMEOUT_MS)
+    assert list(group.state.members) == ["a"]
+    group.coordinator.pass_time(SESSION_TIMEOUT_MS)
+    assert list(group.state.members) == []
+
+
+def test_who_is_too_slow_and_could_not_be_removed_has_to_give_tasks_back_all_the_same(
+    group: SimStreamsGroup,
+) -> None:
+    group.join("a")
+    group.join("b")
+    group.heartbeat("a")
+    group.heartbeat("b")
+
+    def pass_rebalance_timeout() -> None:
+        """Both are heard of; `a` gives nothing back."""
+        group.coordinator.pass_time(REBALANCE_TIMEOUT_MS - 1)
+        group.heartbeat("a", active_tasks=None, standby_tasks=None, warmup_tasks=None)
+        group.heartbeat("b")
+
+    pass_rebalance_timeout()
+    group.coordinator.next_append_error = NotEnoughReplicas()
+    group.coordinator.pass_time(1)
+    assert sorted(group.state.members) == ["a", "b"]
+    pass_rebalance_timeout()
+    group.coordinator.pass_time(1)
+    assert list(group.state.members) == ["b"]
