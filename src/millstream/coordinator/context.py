@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias, TypeVar
 
-from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
+from millstream.coordinator.result import Caller, CoordinatorResult, Reply, StartTimer, TimerKey
 from millstream.errors import KafkaError
 from millstream.runtime import Instant
 
@@ -26,8 +26,9 @@ class OperationContext:
 
     def reply(self, response: object) -> CoordinatorResult:
         """The result, with `response` as the answer to this operation's request."""
-        self.result.reply(self.caller.token, response)
-        return self.result
+        result = self.result
+        result.replies.append(Reply(self.caller.token, response))
+        return result
 
     def fail(self, error: KafkaError) -> CoordinatorResult:
         """The result, with `error` as the answer. For refusals that change something; others are raised."""
@@ -45,7 +46,7 @@ class OperationContext:
 
     def start_timer(self, key: TimerKey, delay_ms: int, *, unless_running: bool = False) -> None:
         deadline_ms = self.now.monotonic_ms + delay_ms
-        self.result.start_timer(key, deadline_ms, unless_running=unless_running)
+        self.result.timers.append(StartTimer(key, deadline_ms, unless_running))
 
     def cancel_timer(self, key: TimerKey) -> None:
         self.result.cancel_timer(key)

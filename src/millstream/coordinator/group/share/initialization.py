@@ -39,8 +39,10 @@ def begin_initialization(
     context: GroupContext, group: ShareGroup, topic_names: Collection[str], group_epoch: int
 ) -> Initialization | None:
     """Partitions that are read and have no state. Those asked for a moment ago are left to whoever asked."""
-    now_ms = context.now.monotonic_ms
     missing = without(_partitions_of(context, topic_names), group.state_partitions.initialized)
+    if not missing:
+        return None
+    now_ms = context.now.monotonic_ms
     asked_since_ms = now_ms - context.config.share.initialize_retry_interval_ms
     initializing = group.state_partitions.initializing
     asked_ms = {
