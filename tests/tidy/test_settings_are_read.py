@@ -21,7 +21,9 @@ from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.metadata_log.snapshots import SnapshotSettings
 from millstream.broker.storage.log_cleaner import CleanerSettings
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
-from millstream.coordinator.group.config import ConsumerGroupConfig, GroupCoordinatorConfig
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.config import ConsumerGroupConfig
 from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.coordinator.group.streams.config import StreamsGroupConfig
 from millstream.coordinator.share.config import ShareCoordinatorConfig
@@ -51,7 +53,7 @@ TABLES_AND_CHECKS = re.compile(
 CHECKED_ONLY = {"process.roles", "controller.quorum.voters", "broker.id"}
 """They say what this node is, and what it is not is refused; `broker.id` is turned into `node.id`."""
 HOLDERS = re.compile(
-    r"_?(config|settings|static|limits|timeouts|changed|delegation_tokens|consumer|share|streams|subscription|self)"
+    r"_?(config|settings|static|limits|timeouts|changed|delegation_tokens|classic|consumer|share|streams|subscription|self)"
 )
 """Names of what settings are loaded from; `self` for properties of the settings themselves."""
 
@@ -160,7 +162,7 @@ def test_every_setting_of_groups_is_read() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        BrokerConfig, CleanerSettings, ClientMetricsSubscription, ConnectionLimits, ConsumerGroupConfig, ControllerSettings, DelegationTokenSettings,
+        BrokerConfig, CleanerSettings, ClassicGroupConfig, ClientMetricsSubscription, ConnectionLimits, ConsumerGroupConfig, ControllerSettings, DelegationTokenSettings,
         GroupCoordinatorConfig, LogConfig, RaftTimeouts, ShareCoordinatorConfig, ShareGroupConfig, SnapshotSettings,
         StreamsGroupConfig, TransactionCoordinatorConfig,
     ],

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.result import Token
 from millstream.errors import ERRORS, KafkaError, NotEnoughReplicas
@@ -50,7 +51,10 @@ class Process:
 class Story:
     def __init__(self) -> None:
         self.group = SimGroup(
-            SimCoordinator(GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0)), "g"
+            SimCoordinator(
+                GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0))
+            ),
+            "g",
         )
         self.processes: dict[str, Process] = {}
         self.asked: dict[Token, tuple[Process, str]] = {}

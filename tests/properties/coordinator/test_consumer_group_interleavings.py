@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
@@ -42,7 +43,7 @@ class ConsumerGroups(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        config = GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0)
+        config = GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0))
         self.group = SimConsumerGroup(SimCoordinator(config))
         self.members: dict[str, SimConsumer] = {}
         self.sizes = {"t": 3, "u": 2}

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.config import ConsumerGroupConfig, GroupCoordinatorConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.config import ConsumerGroupConfig
 from millstream.coordinator.group.consumer.embedded_protocol import write_assignment
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
@@ -80,7 +82,7 @@ PRODUCER = ProducerId(7)
 SESSION_MS = 45_000
 REBALANCE_MS = 20_000
 CONFIG = GroupCoordinatorConfig(
-    group_initial_rebalance_delay_ms=0,
+    classic=ClassicGroupConfig(initial_rebalance_delay_ms=0),
     offsets_retention_ms=600_000,
     consumer=ConsumerGroupConfig(assignment_interval_ms=Limited(0, 0, 15_000)),
     share=ShareGroupConfig(assignment_interval_ms=Limited(0, 0, 15_000)),

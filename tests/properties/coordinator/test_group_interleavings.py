@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.config import GroupCoordinatorConfig
@@ -29,7 +30,8 @@ STATIC_FROM = 2
 REBALANCE_TIMEOUT_MS = 15_000
 ANSWER_TIMEOUT_MS = REBALANCE_TIMEOUT_MS + COMMIT_TIMEOUT_MS
 CONFIG = GroupCoordinatorConfig(
-    group_initial_rebalance_delay_ms=3_000, offsets_retention_check_interval_ms=7_000
+    classic=ClassicGroupConfig(initial_rebalance_delay_ms=3_000),
+    offsets_retention_check_interval_ms=7_000,
 )
 
 Step = tuple[str, *tuple[int | str | list[int], ...]]

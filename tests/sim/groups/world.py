@@ -27,6 +27,7 @@ from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.consumer_member import ConsumerMember
 from millstream.clients.group.member import Member, RebalanceListener
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
@@ -96,7 +97,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        config = GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0)
+        config = GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0))
         own_chance = self.chance.randrange(2**32)  # else it would think of its clients' ids
         self.coordinator = SimCoordinator(config, seed=own_chance)
         self._at_ms = 0

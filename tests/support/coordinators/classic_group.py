@@ -77,7 +77,7 @@ class SimGroup:
             members.append(self.enter()[0])
             for rejoining in members[:-1]:
                 self.join(rejoining)
-        self.coordinator.pass_time(self.coordinator.config.group_initial_rebalance_delay_ms)
+        self.coordinator.pass_time(self.coordinator.config.classic.initial_rebalance_delay_ms)
         generation = self.state.generation
         assignments = {member: f"for {index}".encode() for index, member in enumerate(members)}
         for member in reversed(members):

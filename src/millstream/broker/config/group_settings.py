@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
-from millstream.coordinator.group.config import (
-    ConsumerGroupConfig,
-    GroupCoordinatorConfig,
-    MigrationPolicy,
-)
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.config import ConsumerGroupConfig, MigrationPolicy
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.coordinator.group.streams.config import INT_MAX, StreamsGroupConfig
@@ -19,10 +17,12 @@ _MINUTE_MS: Final = 60_000
 
 def group_coordinator_config(config: BrokerConfig) -> GroupCoordinatorConfig:
     return GroupCoordinatorConfig(
-        group_min_session_timeout_ms=config.group_min_session_timeout_ms,
-        group_max_session_timeout_ms=config.group_max_session_timeout_ms,
-        group_initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
-        group_max_size=config.group_max_size,
+        classic=ClassicGroupConfig(
+            min_session_timeout_ms=config.group_min_session_timeout_ms,
+            max_session_timeout_ms=config.group_max_session_timeout_ms,
+            initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+            max_size=config.group_max_size,
+        ),
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
         offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.group_settings import group_coordinator_config
-from millstream.coordinator.group.config import ConsumerGroupConfig, MigrationPolicy
+from millstream.coordinator.group.consumer.config import ConsumerGroupConfig, MigrationPolicy
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.errors import ConfigError
 

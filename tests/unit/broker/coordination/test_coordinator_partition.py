@@ -17,6 +17,7 @@ from millstream.broker.coordination.coordinator_partition import (
 )
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.shard import GroupShard
@@ -117,7 +118,10 @@ class World:
         services = CoordinatorServices(
             self.clock, Purgatory(self.clock), self.flusher, policy, commit_timeout_ms, DiskPool()
         )
-        shard = GroupShard(GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0), SimRandom(1))
+        shard = GroupShard(
+            GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
+            SimRandom(1),
+        )
         coordinator = CoordinatorPartition(
             self.partition,
             shard,

@@ -28,6 +28,7 @@ from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.placement import partition_for
@@ -120,7 +121,7 @@ class World:
             self.clock, Purgatory(self.clock), NoFlusher(), "never", 60_000, DiskPool()
         )
         self.coordination = GroupCoordination(
-            GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0),
+            GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
             ME,
             SimRandom(1),
             partitions=self,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from tests.support.coordinators.classic_group import SimGroup
 from tests.support.coordinators.coordinator import SimCoordinator
@@ -14,15 +15,24 @@ from tests.support.coordinators.coordinator import SimCoordinator
 @pytest.fixture
 def group() -> SimGroup:
     """A group that does not wait for more members before its first generation."""
-    return SimGroup(SimCoordinator(GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0)))
+    return SimGroup(
+        SimCoordinator(
+            GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0))
+        )
+    )
 
 
 @pytest.fixture
 def group_with() -> Callable[..., SimGroup]:
-    """The same, with other limits."""
+    """The same, with other limits of classic groups or of offsets."""
 
-    def build(**limits: int) -> SimGroup:
-        limits.setdefault("group_initial_rebalance_delay_ms", 0)
-        return SimGroup(SimCoordinator(GroupCoordinatorConfig(**limits)))
+    def build(
+        *, initial_rebalance_delay_ms: int = 0, max_size: int = 100, **others: int
+    ) -> SimGroup:
+        classic = ClassicGroupConfig(
+            initial_rebalance_delay_ms=initial_rebalance_delay_ms, max_size=max_size
+        )
+        config = GroupCoordinatorConfig(classic=classic, **others)  # type: ignore[arg-type]  # by name
+        return SimGroup(SimCoordinator(config))
 
     return build

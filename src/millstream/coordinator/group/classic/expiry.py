@@ -14,7 +14,7 @@ def resume(context: GroupContext, group: ClassicGroup) -> None:
     """The group has been loaded: each member has a whole session to show itself."""
     for member in group.members.values():
         restart_session(context, group, member)
-    if len(group.members) > context.config.group_max_size:
+    if len(group.members) > context.config.classic.max_size:
         rebalance.prepare_rebalance(context, group, "it has more members than are allowed")
 
 

@@ -90,7 +90,7 @@ def _abandon_group(context: GroupContext, group: ClassicGroup, replaced: Group |
 
 
 def _join(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest) -> None:
-    if not _has_room(group, request.member_id, context.config.group_max_size):
+    if not _has_room(group, request.member_id, context.config.classic.max_size):
         _turn_away(context, group, request.member_id)
         return
     names = [protocol.name for protocol in request.protocols]
@@ -107,8 +107,8 @@ def _join(context: GroupContext, group: ClassicGroup, request: JoinGroupRequest)
 def check_request(context: GroupContext, request: JoinGroupRequest) -> None:
     if not request.group_id:
         raise InvalidGroupId
-    lowest_ms = context.config.group_min_session_timeout_ms
-    highest_ms = context.config.group_max_session_timeout_ms
+    lowest_ms = context.config.classic.min_session_timeout_ms
+    highest_ms = context.config.classic.max_session_timeout_ms
     if not lowest_ms <= request.session_timeout_ms <= highest_ms:
         raise InvalidSessionTimeout(
             f"session.timeout.ms is {request.session_timeout_ms}; "
@@ -211,7 +211,7 @@ def _admit(
     group.wait_for_join(member, context.caller.token)
     # It cannot send heartbeats before it knows its id, and a closed connection is not noticed while the request waits.
     sessions.start_session(
-        context, group, member_id, context.config.group_new_member_join_timeout_ms
+        context, group, member_id, context.config.classic.new_member_join_timeout_ms
     )
     rebalance_or_complete_join(context, group, f"member {member_id} joins")
 

@@ -72,7 +72,7 @@ def expire_join(context: GroupContext, group: ClassicGroup) -> None:
     delay = group.initial_delay
     if delay is not None and group.newcomer_during_delay and delay.remaining_ms > 0:
         group.newcomer_during_delay = False
-        next_ms = min(context.config.group_initial_rebalance_delay_ms, delay.remaining_ms)
+        next_ms = min(context.config.classic.initial_rebalance_delay_ms, delay.remaining_ms)
         group.initial_delay = InitialDelay(next_ms, max(delay.remaining_ms - delay.delay_ms, 0))
         sessions.start_join_timer(context, group, next_ms)
     else:
@@ -125,7 +125,7 @@ def fail_waiting_syncs(context: GroupContext, group: ClassicGroup, error: KafkaE
 
 
 def _begin_initial_delay(context: GroupContext, group: ClassicGroup) -> None:
-    delay_ms = context.config.group_initial_rebalance_delay_ms
+    delay_ms = context.config.classic.initial_rebalance_delay_ms
     remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
     group.initial_delay = InitialDelay(delay_ms, remaining_ms)
     group.newcomer_during_delay = False

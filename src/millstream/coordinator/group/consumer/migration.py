@@ -164,7 +164,7 @@ def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerMember]) 
         bool(staying)
         and all(member.is_classic for member in staying.values())
         and context.config.consumer.migration_policy.allows_downgrade
-        and len(staying) <= context.config.group_max_size
+        and len(staying) <= context.config.classic.max_size
     )
 
 

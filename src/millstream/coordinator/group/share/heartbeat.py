@@ -17,7 +17,12 @@ from millstream.coordinator.group.share import target_assignment
 from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
 from millstream.coordinator.group.share.initialization import Initialization, begin_initialization
 from millstream.coordinator.group.share.member import JOINING_EPOCH, LEAVING_EPOCH, ShareMember
-from millstream.coordinator.group.share.records import epoch_record, member_record
+from millstream.coordinator.group.share.reconciliation import reconcile
+from millstream.coordinator.group.share.records import (
+    current_assignment_record,
+    epoch_record,
+    member_record,
+)
 from millstream.coordinator.group.share.removal import remove_member
 from millstream.coordinator.group.share.sessions import heartbeat_interval_ms, restart_session
 from millstream.coordinator.group.share.state_partitions import of_topics, without
@@ -200,7 +205,11 @@ def _reconciled(
     if epoch > target_epoch and target_assignment.is_due(context, group):
         target = target_assignment.assign(context, group, members, epoch)[member.member_id]
         target_epoch = epoch
-    return target_assignment.brought_to(context, group, member, target, target_epoch)
+    subscribed = target_assignment.subscribed_ids(member, context.image.topics)
+    reconciled = reconcile(member, target_epoch, target, subscribed)
+    if reconciled != member:
+        context.result.records.append(current_assignment_record(group.group_id, reconciled))
+    return reconciled
 
 
 def _assignment(partitions: Partitions) -> Assignment:

@@ -1,9 +1,8 @@
-"""The target assignment of a share group, and how a member comes to it: at once, for partitions may be shared for a while."""
+"""The target assignment of a share group: its partitions shared out, and the records that say so."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from millstream.coordinator.assignors import simple_share_assignor as share_simple
 from millstream.coordinator.assignors.partition_assignor import (
@@ -15,11 +14,9 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareMember
 from millstream.coordinator.group.share.records import (
-    current_assignment_record,
     target_epoch_record,
     target_record,
 )
-from millstream.coordinator.group.share.state_partitions import of_topics
 from millstream.metadata.image import TopicsImage
 from millstream.model import Uuid
 
@@ -57,26 +54,6 @@ def assign(
     ]
     context.result.records.append(target_epoch_record(group.group_id, epoch, context.now.wall_ms))
     return targets
-
-
-def brought_to(
-    context: GroupContext,
-    group: ShareGroup,
-    member: ShareMember,
-    target: Partitions,
-    epoch: int,
-) -> ShareMember:
-    """The member as it is told to be: the target of `epoch`, without topics that it does not read any more."""
-    reconciled = replace(
-        member, assigned=of_topics(target, subscribed_ids(member, context.image.topics))
-    )
-    if epoch != member.member_epoch:
-        reconciled = replace(
-            reconciled, member_epoch=epoch, previous_member_epoch=member.member_epoch
-        )
-    if reconciled != member:
-        context.result.records.append(current_assignment_record(group.group_id, reconciled))
-    return reconciled
 
 
 def subscribed_ids(member: ShareMember, topics: TopicsImage) -> frozenset[Uuid]:

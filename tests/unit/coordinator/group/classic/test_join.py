@@ -71,7 +71,7 @@ def test_the_leader_is_told_of_everyone_and_the_others_of_nobody(group: SimGroup
 def test_a_new_group_waits_for_more_members_and_each_one_prolongs_the_wait(
     group_with: Callable[..., SimGroup],
 ) -> None:
-    group = group_with(group_initial_rebalance_delay_ms=3_000)
+    group = group_with(initial_rebalance_delay_ms=3_000)
     _, first = group.enter()
     group.coordinator.pass_time(2_000)
     _, second = group.enter()
@@ -84,7 +84,7 @@ def test_a_new_group_waits_for_more_members_and_each_one_prolongs_the_wait(
 def test_the_wait_of_a_new_group_ends_with_the_rebalance_timeout(
     group_with: Callable[..., SimGroup],
 ) -> None:
-    group = group_with(group_initial_rebalance_delay_ms=3_000)
+    group = group_with(initial_rebalance_delay_ms=3_000)
     terms = JoinTerms(rebalance_timeout_ms=7_000)
     _, first = group.enter(terms=terms)
     for _ in range(3):
@@ -155,7 +155,7 @@ def test_an_unknown_member_id_is_refused_in_a_group(group: SimGroup) -> None:
 
 
 def test_a_full_group_takes_no_more(group_with: Callable[..., SimGroup]) -> None:
-    group = group_with(group_max_size=1)
+    group = group_with(max_size=1)
     group.form()
     response = group.answer(group.join())
     assert (response.error_code, response.member_id) == (GROUP_MAX_SIZE_REACHED, "")
@@ -164,7 +164,7 @@ def test_a_full_group_takes_no_more(group_with: Callable[..., SimGroup]) -> None
 def test_in_a_rebalance_of_a_full_group_who_comes_first_stays(
     group_with: Callable[..., SimGroup],
 ) -> None:
-    group = group_with(group_max_size=2)
+    group = group_with(max_size=2)
     leader, late = group.form(2)
     group.join(leader)
     newcomer, joining = group.enter()

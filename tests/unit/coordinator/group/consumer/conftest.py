@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.config import ConsumerGroupConfig, GroupCoordinatorConfig
+from millstream.coordinator.group.classic.config import ClassicGroupConfig
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.config import ConsumerGroupConfig
 from tests.support.coordinators.consumer_group import SimConsumerGroup
 from tests.support.coordinators.coordinator import SimCoordinator
 
@@ -17,7 +19,7 @@ def consumers_with() -> Callable[..., SimConsumerGroup]:
 
     def build(**limits: object) -> SimConsumerGroup:
         config = GroupCoordinatorConfig(
-            group_initial_rebalance_delay_ms=0,
+            classic=ClassicGroupConfig(initial_rebalance_delay_ms=0),
             consumer=ConsumerGroupConfig(**limits),  # type: ignore[arg-type]  # whatever the test says
         )
         group = SimConsumerGroup(SimCoordinator(config))

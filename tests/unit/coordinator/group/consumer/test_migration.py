@@ -8,7 +8,7 @@ import pytest
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.state import GroupState
-from millstream.coordinator.group.config import MigrationPolicy
+from millstream.coordinator.group.consumer.config import MigrationPolicy
 from millstream.coordinator.group.consumer.embedded_protocol import (
     read_assignment,
     write_assignment,

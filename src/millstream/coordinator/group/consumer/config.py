@@ -1,0 +1,39 @@
+"""The limits consumer groups live under. Data only; names are Kafka's, in snake case, without `group.consumer.`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from millstream.coordinator.group.dynamic_config import Limited
+
+
+class MigrationPolicy(StrEnum):
+    """Which way a group with members may go between the classic and the consumer protocol."""
+
+    DISABLED = "disabled"
+    DOWNGRADE = "downgrade"
+    UPGRADE = "upgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def allows_upgrade(self) -> bool:
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def allows_downgrade(self) -> bool:
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerGroupConfig:
+    """Defaults are those of Kafka 4.3. Times in milliseconds."""
+
+    session_timeout_ms: Limited = Limited(45_000, 45_000, 60_000)
+    heartbeat_interval_ms: Limited = Limited(5_000, 5_000, 15_000)
+    assignment_interval_ms: Limited = Limited(1_000, 0, 15_000)
+    max_size: int = 2**31 - 1
+    assignors: tuple[str, ...] = ("uniform", "range")
+    """The first is used where members ask for none."""
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    regex_refresh_interval_ms: int = 600_000
