@@ -38,7 +38,7 @@ class Terms:
 
 
 @dataclass(slots=True)
-class Member:
+class ClassicMember:
     """Its group changes it, nobody else: the group counts who waits."""
 
     member_id: str

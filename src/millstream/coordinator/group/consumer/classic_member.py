@@ -6,6 +6,7 @@ REBALANCE_IN_PROGRESS, joins again, and fetches what it owns with SyncGroup; no 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from millstream.coordinator.group.classic.responses import join_error
@@ -31,9 +32,8 @@ from millstream.coordinator.group.consumer.static_member import (
     replace_static_member,
 )
 from millstream.coordinator.group.consumer.update import (
-    Report,
     change_subscription,
-    take_step,
+    reconcile_member,
     update_epoch,
     update_member,
 )
@@ -48,6 +48,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
 from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
@@ -83,9 +84,9 @@ def join(context: GroupContext, group: ConsumerGroup, request: JoinGroupRequest)
     wanted = _as_asked(member, request, subscription, context.caller)
     owned = owned_by(subscription, context.image.topics)
     if holder is not None and may_downgrade(context, group.members_with(wanted)):
-        updated = _join_last(context, group, member, wanted, Report(owned))
+        updated = _join_last(context, group, member, wanted, owned)
     else:
-        updated = update_member(context, group, member, wanted, Report(owned))
+        updated = update_member(context, group, member, wanted, owned)
         sessions.restart_session(context, group, updated)
         sessions.await_sync(context, group, updated)
     context.reply(_joined(updated))
@@ -163,14 +164,14 @@ def _join_last(
     group: ConsumerGroup,
     member: ConsumerMember,
     wanted: ConsumerMember,
-    report: Report,
+    owned: Sequence[TopicPartitions],
 ) -> ConsumerMember:
     """With it the last member that spoke the consumer protocol is replaced, and the group becomes classic."""
     change = change_subscription(context, group, member, wanted)
     update_epoch(context, group, wanted, must_change=change.is_any)
     if not change.is_any:
-        goal = (group.assignment_epoch, group.target_of(wanted))
-        wanted = take_step(context, group, wanted, goal, report, changed=False)
+        target = (group.assignment_epoch, group.target_of(wanted))
+        wanted = reconcile_member(context, group, wanted, target, owned, changed=False)
     downgrade(context, group, group.members_with(wanted), must_rebalance=change.is_any)
     return wanted
 

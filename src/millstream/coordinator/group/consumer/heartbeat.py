@@ -29,7 +29,7 @@ from millstream.coordinator.group.consumer.static_member import (
     check_is_not_fenced,
     replace_static_member,
 )
-from millstream.coordinator.group.consumer.update import Report, update_member
+from millstream.coordinator.group.consumer.update import update_member
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.result import Caller, CoordinatorResult
@@ -73,7 +73,7 @@ def _stay(
     member_id = request.member_id or new_member_id(context)
     member = _member(context, group, member_id, request)
     wanted = _as_asked(member, request, context.caller)
-    updated = update_member(context, group, member, wanted, Report(request.topic_partitions))
+    updated = update_member(context, group, member, wanted, request.topic_partitions)
     restart_session(context, group, updated)
     replaced = context.groups.find(group.group_id)
     if isinstance(replaced, ClassicGroup):

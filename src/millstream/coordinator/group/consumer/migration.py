@@ -10,7 +10,7 @@ import logging
 from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import Member, Terms
+from millstream.coordinator.group.classic.member import ClassicMember, Terms
 from millstream.coordinator.group.classic.rebalance import begin_again, fail_waiting_syncs
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.responses import join_error
@@ -98,7 +98,7 @@ def _refusal(classic: ClassicGroup, why: str) -> GroupIdNotFound:
 
 
 def _consumer_member(
-    context: GroupContext, classic: ClassicGroup, member: Member
+    context: GroupContext, classic: ClassicGroup, member: ClassicMember
 ) -> ConsumerMember:
     """In the state Stable, with what it was assigned last."""
     assignment = classic.assignments.get(member.member_id, b"")
@@ -201,11 +201,11 @@ def downgrade(
     _LOG.info("group %s speaks the classic protocol from now on", group.group_id)
 
 
-def _classic_member(member: ConsumerMember) -> Member:
+def _classic_member(member: ConsumerMember) -> ClassicMember:
     assert member.classic is not None, (
         "only classic members are left in a group that becomes classic"
     )
-    return Member(
+    return ClassicMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,
         client_id=member.client_id,

@@ -29,11 +29,11 @@ class Ownership(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """What a member is to be reconciled to."""
+class Target:
+    """A member's part of the target assignment of `epoch`, and what of it the member may have."""
 
     epoch: int
-    target: Partitions
+    partitions: Partitions
     subscribed: AbstractSet[Uuid]
     """The topics it subscribes to now, which may be fewer than the target was made for."""
     subscription_changed: bool
@@ -42,7 +42,7 @@ class Goal:
 
 def reconcile(
     member: ConsumerMember,
-    goal: Goal,
+    target: Target,
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
 ) -> ConsumerMember:
@@ -52,40 +52,40 @@ def reconcile(
     """
     match member.state:
         case MemberState.STABLE:
-            if member.member_epoch != goal.epoch:
-                return _next(member, goal, ownership, reported)
+            if member.member_epoch != target.epoch:
+                return _next(member, target, ownership, reported)
         case MemberState.UNREVOKED_PARTITIONS:
             if not _owns_any(reported, member.pending_revocation):
-                return _next(member, goal, ownership, reported)
+                return _next(member, target, ownership, reported)
         case MemberState.UNRELEASED_PARTITIONS:
-            return _next(member, goal, ownership, reported)
+            return _next(member, target, ownership, reported)
         case MemberState.UNKNOWN:
             if reported is None or reported:
                 raise FencedMemberEpoch(
                     "The consumer group member is in a unknown state. "
                     "The member must abandon all its partitions and rejoin."
                 )
-            return _next(replace(member, member_epoch=goal.epoch), goal, ownership, reported)
-    return _unsubscribed(member, goal, reported) if goal.subscription_changed else member
+            return _next(replace(member, member_epoch=target.epoch), target, ownership, reported)
+    return _unsubscribed(member, target, reported) if target.subscription_changed else member
 
 
 def _next(
     member: ConsumerMember,
-    goal: Goal,
+    target: Target,
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
 ) -> ConsumerMember:
-    target = {t: ps for t, ps in goal.target.items() if t in goal.subscribed}
-    kept, revoked = _split(member.assigned, target)
+    wanted = {t: ps for t, ps in target.partitions.items() if t in target.subscribed}
+    kept, revoked = _split(member.assigned, wanted)
     if _owns_any(reported, revoked):
         return _revoking(member, kept, revoked)
-    free, has_unreleased = _free(member, kept, target, ownership)
+    free, has_unreleased = _free(member, kept, wanted, ownership)
     for topic_id, partitions in free.items():
-        kept[topic_id] = {**kept.get(topic_id, {}), **dict.fromkeys(partitions, goal.epoch)}
+        kept[topic_id] = {**kept.get(topic_id, {}), **dict.fromkeys(partitions, target.epoch)}
     return replace(
         member,
         state=MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE,
-        member_epoch=goal.epoch,
+        member_epoch=target.epoch,
         previous_member_epoch=member.member_epoch,
         assigned=kept,
         pending_revocation={},
@@ -126,11 +126,11 @@ def _free(
 
 
 def _unsubscribed(
-    member: ConsumerMember, goal: Goal, reported: Sequence[TopicPartitions] | None
+    member: ConsumerMember, target: Target, reported: Sequence[TopicPartitions] | None
 ) -> ConsumerMember:
     """Takes away the topics that it reads no more, without waiting for a new target."""
-    kept = {t: epochs for t, epochs in member.assigned.items() if t in goal.subscribed}
-    gone = {t: epochs for t, epochs in member.assigned.items() if t not in goal.subscribed}
+    kept = {t: epochs for t, epochs in member.assigned.items() if t in target.subscribed}
+    gone = {t: epochs for t, epochs in member.assigned.items() if t not in target.subscribed}
     if not gone:
         return member
     revoked = {t: dict(epochs) for t, epochs in member.pending_revocation.items()}

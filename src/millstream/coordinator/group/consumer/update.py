@@ -18,7 +18,7 @@ from millstream.coordinator.group.consumer.group import (
     topics_read_by,
 )
 from millstream.coordinator.group.consumer.member import ConsumerMember, MemberState
-from millstream.coordinator.group.consumer.reconciliation import Goal, reconcile
+from millstream.coordinator.group.consumer.reconciliation import Target, reconcile
 from millstream.coordinator.group.consumer.records import (
     current_assignment_record,
     epoch_record,
@@ -38,15 +38,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a member says of itself besides what it asks for."""
-
-    owned: Sequence[TopicPartitions] | None
-    """None when it does not say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
+class SubscriptionChange:
     """What a request does to the subscription of its member."""
 
     of_names: bool
@@ -67,9 +59,12 @@ def update_member(
     group: ConsumerGroup,
     member: ConsumerMember,
     wanted: ConsumerMember,
-    report: Report,
+    owned: Sequence[TopicPartitions] | None,
 ) -> ConsumerMember:
-    """`member` as it is, `wanted` with what it asks for; gives it as it will be. Raises what the request is refused with."""
+    """The member as it will be. Raises what the request is refused with.
+
+    `member`: as it is. `wanted`: with what it asks for. `owned`: what it says it owns; None when it does not say.
+    """
     change = change_subscription(context, group, member, wanted)
     epoch = update_epoch(context, group, wanted, must_change=change.calls_for_assignment)
     if epoch > group.assignment_epoch and target_assignment.is_due(context, group):
@@ -77,16 +72,16 @@ def update_member(
         target = target_assignment.assign(context, group, members, epoch)[wanted.member_id]
     else:
         epoch, target = group.assignment_epoch, group.target_of(wanted)
-    return take_step(context, group, wanted, (epoch, target), report, changed=change.is_any)
+    return reconcile_member(context, group, wanted, (epoch, target), owned, changed=change.is_any)
 
 
 def change_subscription(
     context: GroupContext, group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember
-) -> Change:
+) -> SubscriptionChange:
     if wanted != member:
         context.result.records.append(member_record(group.group_id, wanted))
     of_names = wanted.topic_names != member.topic_names
-    return Change(of_names, change_regex(context, group, member, wanted))
+    return SubscriptionChange(of_names, change_regex(context, group, member, wanted))
 
 
 def update_epoch(
@@ -108,21 +103,21 @@ def update_epoch(
     return epoch
 
 
-def take_step(
+def reconcile_member(
     context: GroupContext,
     group: ConsumerGroup,
     member: ConsumerMember,
-    goal: tuple[int, Partitions],
-    report: Report,
+    target: tuple[int, Partitions],
+    owned: Sequence[TopicPartitions] | None,
     *,
     changed: bool,
 ) -> ConsumerMember:
-    """The member's next step towards its goal, which is an epoch and the target of that epoch."""
-    epoch, target = goal
+    """The member as it is after its next step to `target`: an epoch, and its part of the assignment of that epoch."""
+    epoch, partitions = target
     if not changed and member.is_reconciled_to(epoch):
         return member
     subscribed = target_assignment.subscribed_ids(member, group.regexes, context.image.topics)
-    updated = reconcile(member, Goal(epoch, target, subscribed, changed), group, report.owned)
+    updated = reconcile(member, Target(epoch, partitions, subscribed, changed), group, owned)
     if updated == member:
         return member
     context.result.records.append(current_assignment_record(group.group_id, updated))
