@@ -11,6 +11,7 @@ What counts as a mention is decided by these rules, and by nothing else:
   one of LAYERS. The longest part of it that is the end of a module's name is the module; what follows is defined there, or below
   there when it is a package. Settings and features of Kafka that begin like a package are no mentions. The guide, which is for
   users, has full names alone.
+- In the first column of a table of a package's README a word of small letters is a module or folder below that package.
 """
 
 from __future__ import annotations
@@ -197,6 +198,18 @@ def stale_in(path: Path) -> list[str]:
     ]
 
 
+def names_in_first_column(page: Path) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if cell := re.match(r"\| (`[^|]*) \|", line):
+            for word in re.findall(r"`([a-z_*][\w*/]*(?:\.py)?)`", cell.group(1)):
+                yield number, word
+
+
+def is_below(package: Path, word: str) -> bool:
+    name = word.rstrip("/").removesuffix(".py")
+    return any(package.rglob(f"{name}.py")) or any(each.is_dir() for each in package.rglob(name))
+
+
 def prose_of_page(text: str) -> Iterator[tuple[int, str]]:
     is_example = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -223,6 +236,19 @@ def prose_of_module(path: Path, text: str) -> Iterator[tuple[int, str]]:
 def test_what_prose_mentions_exists() -> None:
     dead = [each for path in pages() for each in stale_in(path)]
     assert not dead, "these are gone or elsewhere:\n" + "\n".join(dead)
+
+
+def test_the_modules_that_a_readme_lists_are_below_it() -> None:
+    readmes = [
+        page for page in tracked() if page.name == "README.md" and page.is_relative_to(SOURCE)
+    ]
+    listed = [
+        (where(page, number), word, is_below(page.parent, word))
+        for page in readmes
+        for number, word in names_in_first_column(page)
+    ]
+    assert len(listed) > 200
+    assert not [f"{place}: {word}" for place, word, exists in listed if not exists]
 
 
 @pytest.mark.parametrize(
