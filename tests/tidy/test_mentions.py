@@ -92,7 +92,12 @@ def defined_in(module: str) -> frozenset[str]:
     base = ROOT / "src" if module.startswith("millstream") else ROOT
     path = base.joinpath(*module.split("."))
     files = [path.with_suffix(".py")] if path.with_suffix(".py").exists() else path.rglob("*.py")
-    return frozenset(name for file in files for node in tree(file).body for name in defines(node))
+    return frozenset().union(*map(names_in, files))
+
+
+@cache
+def names_in(file: Path) -> frozenset[str]:
+    return frozenset(name for node in tree(file).body for name in defines(node))
 
 
 def defines(node: ast.AST) -> Iterator[str]:
