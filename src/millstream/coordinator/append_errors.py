@@ -1,4 +1,4 @@
-"""What a client of a coordinator is told when the coordinator's own log refused its records.
+"""Translates the errors of a coordinator's own log into those that its clients are told.
 
 The client knows nothing of the internal topic, so an error about that topic must become one about the coordinator:
 retry later, or look the coordinator up again.

@@ -1,4 +1,4 @@
-"""What one operation of a shard comes to: records to write, replies to give, timers to set.
+"""The result of one operation of a shard: records to write, replies to give, timers to set.
 
 Owns the words every shard and the runtime share. Nothing in here acts; the runtime and its edge do.
 """
@@ -24,7 +24,7 @@ TimerKey = Hashable
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a shard may know of a request besides its body."""
+    """The sender of a request, as far as a shard may know it."""
 
     token: Token
     api_version: int
@@ -69,14 +69,14 @@ Undo: TypeAlias = Callable[[_NewContext], None]
 class CoordinatorResult:
     """Filled by a handler, carried out by the runtime: records first, then replies and notices once they are committed.
 
-    Timers are set at once. Nobody but the handler that made it changes a result.
+    Timers are set at once. Only the operation that made it changes a result.
     """
 
     records: list[CoordinatorRecord] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     timers: list[StartTimer | CancelTimer] = field(default_factory=list)
     notices: list[object] = field(default_factory=list)
-    """What the edge has to do because of the records, though nobody waits for it. Dropped with records that are not written."""
+    """What the edge has to do because of the records, though no request waits for it. Dropped with records that are not written."""
     undo: list[Undo] = field(default_factory=list)
     """What puts soft state back, last first, if the records are not written."""
 

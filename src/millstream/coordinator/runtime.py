@@ -2,12 +2,12 @@
 
 Operations and timers run one at a time, in order of time. What an operation writes is appended, then replayed into the
 shard, then committed; only then does anyone hear of it. A reply also waits for everything that was written before it,
-so nobody reads what could still be lost.
+so no client reads what could still be lost.
 
 It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells
 `appended` or `append_failed` what came of it and `committed` how far the log is safe, and delivers the replies it is handed.
 
-An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps nobody waiting. A thread may, and may
+An operation or timer that takes long is not run by `advance`: the edge calls `run_long` where it keeps no other request waiting. A thread may, and may
 call `appended` for what came of it; nothing but `submit` is called meanwhile.
 """
 
@@ -80,7 +80,7 @@ class Operation(Generic[ShardT]):
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the edge does next: deliver `replies` and `notices`; then, if there are any, append `records` as one batch and report."""
+    """The work for the edge: deliver `replies` and `notices`; then, if there are any, append `records` as one batch and report."""
 
     records: Sequence[CoordinatorRecord] = ()
     replies: Sequence[Reply] = ()

@@ -1,4 +1,4 @@
-"""What a replica must remember of elections over a restart, and the `quorum-state` file that holds it.
+"""The election state that a replica remembers over a restart, and the `quorum-state` file that holds it.
 
 The file is Kafka's JSON, one line: version 0 with kraft.version 0, version 1 with kraft.version 1. It is synced before any
 vote is answered; a lost or damaged one is never read as "never voted".

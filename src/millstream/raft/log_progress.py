@@ -37,7 +37,7 @@ class LogProgress:
         self._flushed = min(end_offset, self.end.end_offset)
 
     def note_leader_high_watermark(self, high_watermark: Offset) -> None:
-        """What the leader has committed; it counts here as far as the own log is on the disk."""
+        """Takes over the leader's high watermark, as far as the own log is on the disk."""
         self._leader_high_watermark = high_watermark
 
     def append(

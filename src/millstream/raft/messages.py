@@ -1,4 +1,4 @@
-"""What replicas of the quorum say to each other, and what their driver tells a replica about its own log and disk.
+"""Messages between replicas of the quorum, and from their driver about a replica's own log and disk.
 
 Plain values: their form on the wire (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch) is the driver's business.
 Every message between replicas carries the sender's epoch.

@@ -220,7 +220,7 @@ class QuorumState:
         self.role = replace(role, tally=role.tally.with_answer(voter, granted=granted))
 
     def update_leader(self, leader: Leader) -> None:
-        """What the leader knows of its voters has changed; who leads has not."""
+        """Replaces what the leader knows of its voters; who leads stays as it is."""
         assert isinstance(self.role, Leader), self._no_such_transition()
         assert (leader.epoch, leader.local) == (self.role.epoch, self.role.local), (
             "not the same leader"

@@ -1,4 +1,4 @@
-"""What the quorum must be able to ask its log. The adapter over the real log lives with the driver."""
+"""The interface of the log of the quorum. The adapter over the real log lives with the driver."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class ReplicatedLog(Protocol):
         ...
 
     def high_watermark(self) -> Offset:
-        """What was committed when the log was opened; a snapshot counts."""
+        """The high watermark when the log was opened; a snapshot counts."""
         ...

@@ -1,4 +1,4 @@
-"""What one step gathers on its way to a `Ready`. Lives for one step; its parts are filled by the parts of a replica."""
+"""The outcome of one step, gathered on its way to a `Ready`. Lives for one step; the parts of a replica fill it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a vote may be given. Pure rules; who asks for votes and counts them is elsewhere."""
+"""The rules of giving votes. Pure; asking for votes and counting them is elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server-side assignor is given and what it gives back (KIP-848). Owns the words; each assignor is a module of its own."""
+"""The interface of the server's assignors for consumer groups (KIP-848). Each assignor is a module of its own."""
 
 from __future__ import annotations
 

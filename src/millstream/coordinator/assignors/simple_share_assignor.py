@@ -86,7 +86,7 @@ def _sizes(total: int, members: int) -> Iterable[int]:
 def _fill(
     shares: Mapping[str, set[_Place]], wanted: Mapping[str, int], missing: Mapping[_Place, int]
 ) -> None:
-    """A place that all who want more have already stays with fewer members: rare, and nobody is without work."""
+    """A place that all who want more have already stays with fewer members: rare, and no member is without work."""
     hungry = [member_id for member_id, share in shares.items() if len(share) < wanted[member_id]]
     for place, count in missing.items():
         for _ in range(count):

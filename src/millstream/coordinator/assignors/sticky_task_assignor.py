@@ -17,7 +17,7 @@ from millstream.coordinator.assignors.task import TaskId, Tasks
 
 @dataclass(frozen=True, slots=True)
 class TaskMember:
-    """What the assignor knows of a member."""
+    """A member as the assignor knows it."""
 
     process_id: str
     previous: Tasks

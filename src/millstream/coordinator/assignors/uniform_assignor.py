@@ -1,7 +1,7 @@
 """The uniform assignor: members own as equally many partitions as their subscriptions allow, and keep what they can.
 
 Balance comes before stickiness. When everyone subscribes to the same topics, quotas say at once who keeps how much. When
-subscriptions differ, partitions go to whoever owns least, and then move from members to others that own at least two fewer,
+subscriptions differ, partitions go to the member that owns least, and then move from members to others that own at least two fewer,
 until none does.
 """
 
@@ -16,7 +16,7 @@ from millstream.coordinator.assignors.partition_assignor import AssignableGroup,
 from millstream.model import Uuid
 
 ROUNDS_MAX: Final = 1_000
-"""Of balancing. Every move brings the group nearer to balance, so it ends by itself; nobody should have to trust that."""
+"""Of balancing. Every move brings the group nearer to balance, so it ends by itself; the limit spares the reader the proof."""
 
 
 class _Partition(NamedTuple):

@@ -1,4 +1,4 @@
-"""What an administrator has set for one group (config resource GROUP), within what the broker allows.
+"""Settings that an administrator has overridden for one group (config resource GROUP), within the broker's limits.
 
 Owns reading the overrides, for groups of every kind. Which keys there are is each kind's own business; values were checked when they
 were set, and are brought back into the limits if those have been tightened since.

@@ -1,4 +1,4 @@
-"""What every kind of group can say of itself, whichever protocol its members speak.
+"""The interface of every kind of group, whichever protocol its members speak.
 
 Owns the questions that offsets, expiry, listing and deletion ask. How members join and what they are assigned is each kind's
 own business; the code that knows a kind asks `Groups` for it by its class.
@@ -42,7 +42,7 @@ class Committer:
     """What it commits for, by topic id."""
 
     @property
-    def names_nobody(self) -> bool:
+    def names_no_member(self) -> bool:
         """As producers do that take no part in the group (before KIP-447)."""
         return (
             self.generation_or_epoch == _NO_EPOCH
@@ -99,7 +99,7 @@ class Group(Protocol):
         ...
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """What removes the group itself from the log; its offsets are the caller's business."""
+        """The records that remove the group itself from the log; its offsets are the caller's business."""
         ...
 
     def subscribed_topics(self) -> AbstractSet[str]:

@@ -1,4 +1,4 @@
-"""What a group remembers of the topics it reads, in one number: it changes when they come, go, grow or move to other racks.
+"""The hash of the topics a group reads: it changes when they come, go, grow or move to other racks.
 
 The number stands in the group's record, so it is computed as Kafka 4.3 computes it (`metadataHash`).
 """

@@ -12,4 +12,4 @@ class ShareCoordinatorConfig:
     snapshot_update_records_per_snapshot: int = 500
     """After so many updates the next write is a snapshot, and all before it can go."""
     cold_partition_snapshot_interval_ms: int = 300_000
-    """A partition that nobody writes is snapshotted again after this long, so that it does not hold back the pruning."""
+    """A partition that is not written is snapshotted again after this long, so that it does not hold back the pruning."""

@@ -58,7 +58,7 @@ class InitializeState:
 class ReadState:
     key: SharePartitionKey
     leader_epoch: int
-    """-1: somebody looks who does not lead the partition."""
+    """-1: the asker does not lead the partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class ShareShard:
     def handle_delete(
         self, request: DeleteState, caller: Caller, now: Instant
     ) -> CoordinatorResult:
-        """What is not there is deleted already."""
+        """Deletes the state; state that is not there is deleted already."""
         del now
         self._check_partition_number(request.key)
         self._check_exists(request.key)
@@ -207,7 +207,7 @@ class ShareShard:
         return result
 
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
-        """Partitions that nobody has written for long get a new snapshot, so that what lies before it can be pruned."""
+        """Partitions that have not been written for long get a new snapshot, so that what lies before it can be pruned."""
         assert key == _COLD_TIMER, "a timer of another shard"
         result = CoordinatorResult()
         if any(not state.is_cold for state in self._states.values()):
@@ -254,7 +254,7 @@ class ShareShard:
         return 0
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
-        """Nobody writes share state in a transaction."""
+        """Share state is never written in a transaction."""
 
     def _forget(self, key: SharePartitionKey, offset: int) -> None:
         self._states.pop(key, None)

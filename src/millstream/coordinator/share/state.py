@@ -39,13 +39,13 @@ class SharePartitionKey(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What decides which partition of `__share_group_state` keeps it, and FindCoordinator's key."""
+        """The key that decides which partition of `__share_group_state` keeps it, also in FindCoordinator."""
         return f"{self.group_id}:{uuid_text(self.topic_id)}:{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """What the leader of a partition says has changed. -1 for an epoch or the start offset means: as before."""
+    """A change that the leader of a partition reports. -1 for an epoch or the start offset means: as before."""
 
     leader_epoch: int
     start_offset: int
@@ -62,7 +62,7 @@ class ShareState:
     leader_epoch: int
     """Of the newest leader of the partition that has read the state."""
     start_offset: int
-    """Everything below is finished. -1: nobody has begun."""
+    """Everything below is finished. -1: no leader has begun."""
     delivery_complete_count: int
     """Finished records at or after the start offset; -1 when the leader did not say."""
     created_ms: int

@@ -136,7 +136,7 @@ def release_member(in_flight: InFlightRecords, member_id: str, limits: Limits) -
 
 
 def release_expired(in_flight: InFlightRecords, limits: Limits, now_ms: int) -> list[StateBatch]:
-    """Locks that have run out. True whether it can be stored or not: nobody holds the records any more."""
+    """Locks that have run out. True whether it can be stored or not: no member holds the records any more."""
     released = []
     for span in in_flight:
         deadline_ms = span.lock_deadline_ms

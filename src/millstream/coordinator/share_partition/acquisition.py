@@ -1,7 +1,7 @@
 """Acquiring: which of the records that were read are handed to a member.
 
 Owns the limits of one acquisition: records, locks, and how many of those that failed often go out together. What is out with
-somebody else is passed over; records that nobody has seen begin to be in flight.
+another member is passed over; records that no member has seen begin to be in flight.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What was read for a share partition, as offsets."""
+    """Records that were read for a share partition, as offsets."""
 
     fetch_offset: int
     """Asked for; the first batch may begin before it, or after it where records are gone."""
@@ -117,7 +117,7 @@ def _archive_missing(in_flight: InFlightRecords, missing: Range) -> None:
 
 
 def _archive_aborted(in_flight: InFlightRecords, aborted: Sequence[Range]) -> None:
-    """Nobody is to see them, so nobody will acknowledge them."""
+    """No member is to see them, so none will acknowledge them."""
     for batch in aborted:
         for span in in_flight.cut(*batch):
             if span.is_acquired:
@@ -244,7 +244,7 @@ class _Acquisition:
         span.lock_deadline_ms = self._deadline_ms
         self._note(span)
 
-    # --- records that nobody has seen
+    # --- records that no member has seen
 
     def take_new(self, last: int) -> None:
         first = max(self._batches[0].first, self._in_flight.next_offset)

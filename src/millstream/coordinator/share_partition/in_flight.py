@@ -33,7 +33,7 @@ class Together(NamedTuple):
 
 @final
 class Transition:
-    """A change that is being stored. Until its end is known nobody else may touch the records. Compared by identity."""
+    """A change that is being stored. Until its end is known no other change may touch the records. Compared by identity."""
 
     __slots__ = ("state_batches",)
 
@@ -50,7 +50,7 @@ class Span:
     last: int
     delivery: Delivery
     together: Together | None = None
-    """None for records of a gap in the stored state: nobody is known to have seen them."""
+    """None for records of a gap in the stored state: no member is known to have seen them."""
     lock_deadline_ms: int | None = None
     """When acquired records become available again, on the monotonic clock."""
     transition: Transition | None = None
@@ -100,7 +100,7 @@ class InFlightRecords:
         self.start_offset = start_offset
         """Everything below is finished."""
         self.next_offset = start_offset
-        """From here on nobody has seen anything."""
+        """From here on no member has seen anything."""
         self.finished_count = 0
         """Records at or after the start offset that are finished."""
         self._spans: list[Span] = []
@@ -191,7 +191,7 @@ class InFlightRecords:
             self.start_offset = kept[0].first if kept else self.next_offset
 
     def drop_below(self, offset: int) -> None:
-        """The log begins at `offset` now: what was below is finished, whoever has it."""
+        """The log begins at `offset` now: what was below is finished, also where a member has it."""
         self._split_at(offset)
         index = self._index_at(offset)
         for span in self._spans[:index]:

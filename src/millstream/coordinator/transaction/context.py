@@ -17,7 +17,7 @@ from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
 
 TakeProducerId = Callable[[], ProducerId]
-"""A producer id nobody has had. Raises CoordinatorLoadInProgress while the next block of ids is not here yet."""
+"""A producer id that no producer has had. Raises CoordinatorLoadInProgress while the next block of ids is not here yet."""
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def end_transaction(context: TransactionContext, request: EndTxnRequest) -> Coor
 
 
 def abort_for_good(context: TransactionContext, known: Transaction) -> None:
-    """The coordinator ends an open transaction itself: it timed out, or somebody else takes its id. Its producer is fenced."""
+    """The coordinator ends an open transaction itself: it timed out, or another producer takes its id. Its producer is fenced."""
     if not context.level.raises_epoch:
         known = known.fenced()
         context.remember_last_epoch(known.transactional_id, NO_EPOCH)

@@ -1,6 +1,6 @@
 """InitProducerId for a transactional id: who may write under it from now on (KIP-98, KIP-360).
 
-Every call raises the epoch, which fences whoever wrote before. A transaction that is open is aborted first, under an epoch
+Every call raises the epoch, which fences the producer that wrote before. A transaction that is open is aborted first, under an epoch
 of its own, and the caller asks again. A producer that names the id and epoch it has is only let in if they are the newest.
 """
 

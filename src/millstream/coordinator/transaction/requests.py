@@ -1,4 +1,4 @@
-"""What the transaction coordinator and this node tell each other, besides the requests of clients."""
+"""The messages between the transaction coordinator and this node, besides the requests of clients."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ class TimerKind(Enum):
     TIMEOUT = "timeout"
     """A transaction has been open for as long as its producer allowed."""
     EXPIRY = "expiry"
-    """Time to look for transactional ids that nobody uses any more."""
+    """Time to look for transactional ids that are not used any more."""
 
 
 class TransactionTimer(NamedTuple):

@@ -111,7 +111,7 @@ class Transaction:
         )
 
     def fenced(self) -> Transaction:
-        """With an epoch that nobody uses: what aborts it then is told from what its producer still sends."""
+        """With an epoch that no producer uses: what aborts it then is told from what its producer still sends."""
         return replace(self, producer_epoch=min(self.producer_epoch + 1, EPOCH_MAX))
 
     def _moved(

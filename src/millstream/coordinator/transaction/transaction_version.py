@@ -12,7 +12,7 @@ class TransactionVersion(IntEnum):
     """How a transaction is run. A client's own level follows from the versions of its requests."""
 
     TV_0 = 0
-    """Partitions are added by the client; an epoch lasts until somebody else takes the transactional id."""
+    """Partitions are added by the client; an epoch lasts until another producer takes the transactional id."""
     TV_1 = 1
     """As 0; the records of the log may hold tagged fields."""
     TV_2 = 2
@@ -33,7 +33,7 @@ _FIRST_VERSION_OF_ADD_PARTITIONS: Final = 4
 
 
 def of_end_txn(api_version: int) -> TransactionVersion:
-    """What a client runs that sends EndTxn in this version."""
+    """The level of a client that sends EndTxn in this version."""
     raises = api_version >= _FIRST_VERSION_OF_END_TXN
     return TransactionVersion.TV_2 if raises else TransactionVersion.TV_0
 

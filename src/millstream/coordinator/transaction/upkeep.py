@@ -1,4 +1,4 @@
-"""What the coordinator does by itself: aborts what takes too long, forgets ids that nobody uses, completes what is decided."""
+"""Work that the coordinator does by itself: it aborts what takes too long, forgets ids that are not used, completes what is decided."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def start_expiry(context: TransactionContext) -> None:
 
 
 def expire(context: TransactionContext, timer: TransactionTimer) -> None:
-    """The timer has fired: removes ids that nobody uses, in batches, and looks again later."""
+    """The timer has fired: removes ids that are not used, in batches, and looks again later."""
     if _expire_batch(context):
         start_expiry(context)
     else:

@@ -167,13 +167,13 @@ class ClassicGroup:
         if generation != self.generation:
             raise IllegalGeneration
         if self.state is GroupState.COMPLETING_REBALANCE and not committer.is_transactional:
-            raise RebalanceInProgress  # its partitions are somebody else's by now; it has not been told yet
+            raise RebalanceInProgress  # its partitions may be another member's by now; it has not been told yet
 
     def check_may_fetch_offsets(self, member_id: str | None, member_epoch: int) -> None:
-        """Anybody may."""
+        """Any client may."""
 
     def check_may_delete_offsets(self) -> None:
-        """What members read can be told of the consumer protocol alone."""
+        """Only of the consumer protocol is it known which topics members read."""
         if self.members and self.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise NonEmptyGroup(f"group {self.group_id} has members; stop them first")
 
@@ -256,7 +256,7 @@ class ClassicGroup:
         member.terms = terms
 
     def elect_joined_leader(self) -> bool:
-        """The leader of the next generation must be in it. False when nobody has joined."""
+        """The leader of the next generation must be in it. False when no member has joined."""
         if self.leader is not None and self.members[self.leader].joining is not None:
             return True
         joined = next((m.member_id for m in self.members.values() if m.joining is not None), None)

@@ -76,7 +76,7 @@ def _join_new_group(
 
 
 def _abandon_group(context: GroupContext, group: ClassicGroup, replaced: Group | None) -> None:
-    """The new group could not be stored, so it does not exist. Whoever waits in it is to ask again."""
+    """The new group could not be stored, so it does not exist. Members that wait in it are to ask again."""
     sessions.cancel_join_timer(context, group)
     for member_id in (*group.members, *group.pending_members):
         sessions.end_session(context, group, member_id)
@@ -131,7 +131,7 @@ def _has_room(group: ClassicGroup, member_id: str, size_max: int) -> bool:
 
 
 def _turn_away(context: GroupContext, group: ClassicGroup, member_id: str) -> None:
-    """The group is full. Whoever was a member before this rebalance and comes too late is one no more."""
+    """The group is full. A member of the last generation that comes too late is one no more."""
     member = group.members.get(member_id)
     if member is not None:
         remove_member(context, group, member)
@@ -182,7 +182,7 @@ def _join_as_known(context: GroupContext, group: ClassicGroup, request: JoinGrou
 def _needs_rebalance(group: ClassicGroup, member: ClassicMember, terms: Terms) -> bool:
     """Unchanged members are told of the current generation: they may only have missed the answer.
 
-    The leader of a stable group always gets a rebalance: that is how it reacts to changes nobody else sees, such as
+    The leader of a stable group always gets a rebalance: that is how it reacts to changes only it sees, such as
     new partitions.
     """
     match group.state:

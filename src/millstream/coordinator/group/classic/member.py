@@ -16,7 +16,7 @@ _PREFIX_BYTES_MAX: Final = 32_767 - 37
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a member asks for when it joins. Replaced as a whole by its next JoinGroup."""
+    """The time-outs and protocols a member joins with. Replaced as a whole by its next JoinGroup."""
 
     session_timeout_ms: int
     rebalance_timeout_ms: int
@@ -39,7 +39,7 @@ class Terms:
 
 @dataclass(slots=True)
 class ClassicMember:
-    """Its group changes it, nobody else: the group counts who waits."""
+    """Only its group changes it: the group counts who waits."""
 
     member_id: str
     group_instance_id: str | None
@@ -59,7 +59,7 @@ class ClassicMember:
 
     @property
     def outlives_its_session(self) -> bool:
-        """Who waits for the group cannot send heartbeats. A new member may be gone without anybody noticing, so it can not."""
+        """A member that waits for the group cannot send heartbeats. A new one may be gone unnoticed, so it does not."""
         return not self.is_new and (self.joining is not None or self.syncing is not None)
 
 

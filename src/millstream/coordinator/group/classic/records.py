@@ -51,7 +51,7 @@ def group_metadata_record(
 
 
 def group_from_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """A group as the log remembers it: Empty or Stable, nobody waiting, no session running yet."""
+    """A group as the log remembers it: Empty or Stable, no request waiting, no session running yet."""
     group = ClassicGroup(group_id, value.current_state_timestamp)
     for stored in value.members:
         subscription = bytes(stored.subscription)

@@ -1,4 +1,4 @@
-"""The answers to JoinGroup, which several operations give: to whoever joins, and to whoever waits for a generation."""
+"""The answers to JoinGroup, which several operations give: to members that join, and to those that wait for a generation."""
 
 from __future__ import annotations
 

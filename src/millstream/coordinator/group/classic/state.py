@@ -20,7 +20,7 @@ class GroupState(StrEnum):
     STABLE = "Stable"
     """Everyone can have an assignment."""
     DEAD = "Dead"
-    """Deleted; whoever still asks is sent to look for the coordinator again."""
+    """Deleted; members that still ask are sent to look for the coordinator again."""
 
 
 _S = GroupState

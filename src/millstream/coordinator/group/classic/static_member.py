@@ -1,6 +1,6 @@
 """A static member comes back without knowing its member id: the process behind its instance id was restarted (KIP-345).
 
-It takes its own old place under a new id, and whoever still uses the old one is fenced. If nothing else changes in a
+It takes its own old place under a new id, and a process that still uses the old one is fenced. If nothing else changes in a
 stable group, no rebalance is needed: that is what static membership is for.
 """
 
@@ -67,7 +67,7 @@ def _fence(context: GroupContext, group: ClassicGroup, member: ClassicMember) ->
 def _store_new_id(
     context: GroupContext, group: ClassicGroup, member: ClassicMember, old_member_id: str
 ) -> None:
-    """The assignment moves to the new id; nobody else notices."""
+    """The assignment moves to the new id; other members do not notice."""
     assignments = dict(group.assignments)
     assignments[member.member_id] = assignments.pop(old_member_id, b"")
     store(context, group, assignments)

@@ -1,4 +1,4 @@
-"""What the members of a classic consumer group subscribe to, as far as their metadata can be read.
+"""Reads the subscriptions of the members of classic consumer groups, as far as their metadata can be read.
 
 The metadata belongs to the clients. A coordinator reads it for one purpose, not to expire offsets in use, and must survive
 anything in it.

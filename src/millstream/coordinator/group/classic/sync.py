@@ -1,6 +1,6 @@
 """SyncGroup: the leader brings the assignment of its generation, everyone is given theirs.
 
-Owns the one write of a rebalance. The assignment is in force once the record that holds it has been replayed; nobody hears
+Owns the one write of a rebalance. The assignment is in force once the record that holds it has been replayed; no member hears
 of it before it is committed.
 """
 

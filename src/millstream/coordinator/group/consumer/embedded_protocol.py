@@ -1,4 +1,4 @@
-"""What classic consumers write into JoinGroup and SyncGroup, which the coordinator of a consumer group has to read and write itself.
+"""Reads and writes the subscriptions and assignments that classic consumers carry in JoinGroup and SyncGroup.
 
 Two bytes of version and then the message; clients are known to send newer versions, and less than they claim.
 """

@@ -1,4 +1,4 @@
-"""What becomes of the members of a consumer group when their time is up, and how their time begins when the group has been loaded."""
+"""Timers of consumer groups: removes members whose time is up, and starts the timers of a group that has been loaded."""
 
 from __future__ import annotations
 

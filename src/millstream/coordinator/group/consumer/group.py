@@ -44,7 +44,7 @@ FIRST_VERSION_WITH_MEMBER_EPOCH: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRegex:
-    """What a regular expression matched when it was last looked at."""
+    """The topics a regular expression matched when it was last looked at."""
 
     topics: frozenset[str]
     version: int
@@ -108,7 +108,7 @@ class ConsumerGroup:
         epoch = committer.generation_or_epoch
         if epoch < 0 and not self.members:
             return
-        if committer.is_transactional and committer.names_nobody:
+        if committer.is_transactional and committer.names_no_member:
             return
         member = self.member(committer.member_id)
         speaks_old = committer.api_version < FIRST_VERSION_WITH_MEMBER_EPOCH
@@ -182,7 +182,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, {})
 
     def assignor_wanted_by(self, members: Iterable[ConsumerMember]) -> str | None:
-        """What most of those ask for who ask for any; the first one asked for when as many ask for another."""
+        """The assignor that most of those ask for who ask for any; the first one asked for when as many ask for another."""
         wanted = Counter(m.server_assignor for m in members if m.server_assignor is not None)
         return wanted.most_common(1)[0][0] if wanted else None
 

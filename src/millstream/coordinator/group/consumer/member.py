@@ -37,7 +37,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassicTerms:
-    """What a member said that joined with JoinGroup."""
+    """The session time-out and protocols of a member that joined with JoinGroup."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -75,7 +75,7 @@ class ConsumerMember:
         return self.state is MemberState.STABLE and self.member_epoch == epoch
 
     def owned(self) -> Partitions:
-        """What it is assigned, and what it has still to give up."""
+        """The partitions it is assigned, and those it has still to give up."""
         return {
             topic_id: frozenset(self.assigned.get(topic_id, {}))
             | frozenset(self.pending_revocation.get(topic_id, {}))

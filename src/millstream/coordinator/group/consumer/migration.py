@@ -159,7 +159,7 @@ def release_waiting(context: GroupContext, classic: ClassicGroup) -> None:
 
 
 def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerMember]) -> bool:
-    """Nobody is left who speaks the consumer protocol, and somebody who speaks the classic one."""
+    """All members that are left speak the classic protocol, and there is one at least."""
     return (
         bool(staying)
         and all(member.is_classic for member in staying.values())

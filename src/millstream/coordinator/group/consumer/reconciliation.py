@@ -155,7 +155,7 @@ def _revoking(
 
 
 def _owns_any(reported: Sequence[TopicPartitions] | None, partitions: PartitionEpochs) -> bool:
-    """Whether it may still own any of them; nobody can tell when it does not say what it owns."""
+    """Whether it may still own any of them; it may when it does not say what it owns."""
     if not partitions:
         return False
     if reported is None:

@@ -130,7 +130,7 @@ def _resolve(
     asked: TopicsToMatch,
     matches: Mapping[str, frozenset[str]],
 ) -> None:
-    """What the expressions mean for the group begins a new epoch. Those that nobody brings any more are left out."""
+    """Stores the topics, and begins a new epoch if they are others. Expressions that no member has any more are left out."""
     group.is_matching = False
     resolved = {
         regex: ResolvedRegex(topics, asked.version, context.now.wall_ms)

@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 def remove_members(
     context: GroupContext, group: ConsumerGroup, gone: Collection[ConsumerMember], reason: str
 ) -> None:
-    """What they owned is free at once. A group whose last speaker of the consumer protocol goes becomes a classic one."""
+    """Frees what they owned at once. A group whose last speaker of the consumer protocol goes becomes a classic one."""
     if not gone:
         return
     names = ", ".join(sorted(member.member_id for member in gone))

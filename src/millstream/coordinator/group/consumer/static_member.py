@@ -1,4 +1,4 @@
-"""Static members of consumer groups: an instance id is one place in the group, whoever holds it."""
+"""Static members of consumer groups: an instance id is one place in the group, whichever member holds it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def replace_static_member(
 ) -> ConsumerMember:
     """The process behind the place was restarted: the new one has what the old one had, and begins in no epoch.
 
-    The timers of the old member find nobody when they fire.
+    The timers of the old member find no member when they fire.
     """
     newcomer = replace(
         holder,

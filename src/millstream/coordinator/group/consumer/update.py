@@ -1,4 +1,4 @@
-"""What a member's request sets off in a consumer group, whichever protocol the member speaks (KIP-848).
+"""Brings a consumer group up to date with a member's request, whichever protocol the member speaks (KIP-848).
 
 Up to three things, each with its records: the member is created or changed, which may begin a new group epoch; a target assignment is
 made for the epoch; the member takes its next step towards its target.
@@ -39,7 +39,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionChange:
-    """What a request does to the subscription of its member."""
+    """The change that a request makes to the subscription of its member."""
 
     of_names: bool
     of_regex: RegexChange

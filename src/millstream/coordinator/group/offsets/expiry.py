@@ -1,4 +1,4 @@
-"""Expiry: offsets nobody uses any more, and groups that hold nothing, are removed by tombstones.
+"""Expiry: offsets that are not used any more, and groups that hold nothing, are removed by tombstones.
 
 Owns the question how old an offset may get. What a group still reads does not expire; neither does what an open transaction
 may change.

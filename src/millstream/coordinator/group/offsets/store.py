@@ -17,7 +17,7 @@ _NOTHING: Mapping[str, Mapping[int, StoredOffset]] = MappingProxyType({})
 
 
 class StoredOffset(NamedTuple):
-    """What was committed, and where in the log it says so."""
+    """A committed offset, and where in the log it stands."""
 
     value: OffsetCommitValue
     record_offset: Offset

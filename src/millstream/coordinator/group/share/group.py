@@ -62,7 +62,7 @@ class ShareGroup:
 
     @property
     def is_unused(self) -> bool:
-        """Its state is with the share coordinator: it is deleted by somebody, not by time."""
+        """Its state is with the share coordinator: an administrator deletes it, not time."""
         return False
 
     def check_may_commit(self, committer: Committer) -> None:
@@ -111,7 +111,7 @@ class ShareGroup:
     def members_without(self, member: ShareMember) -> dict[str, ShareMember]:
         return {m: other for m, other in self.members.items() if m != member.member_id}
 
-    def assigned_to_anybody(self) -> Partitions:
+    def assigned_to_members(self) -> Partitions:
         return union_of_all(self.targets.values())
 
 

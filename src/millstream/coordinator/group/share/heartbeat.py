@@ -185,11 +185,11 @@ def _group_epoch(
 def _is_assignment_pending(
     context: GroupContext, group: ShareGroup, members: Mapping[str, ShareMember]
 ) -> bool:
-    """Partitions have been initialised since that nobody has been given."""
+    """Partitions have been initialised since that no member has been given."""
     topics = context.image.topics
     read = {topics.by_name[name].topic_id for name in topics_read_by(members) if name in topics}
     return bool(
-        without(of_topics(group.state_partitions.initialized, read), group.assigned_to_anybody())
+        without(of_topics(group.state_partitions.initialized, read), group.assigned_to_members())
     )
 
 

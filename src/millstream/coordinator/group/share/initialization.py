@@ -38,7 +38,7 @@ class Initialization:
 def begin_initialization(
     context: GroupContext, group: ShareGroup, topic_names: Collection[str], group_epoch: int
 ) -> Initialization | None:
-    """Partitions that are read and have no state. Those asked for a moment ago are left to whoever asked."""
+    """Partitions that are read and have no state. Those asked for a moment ago are left to the heartbeat that asked."""
     missing = without(_partitions_of(context, topic_names), group.state_partitions.initialized)
     if not missing:
         return None
@@ -115,7 +115,7 @@ def write_state_partitions(
 
 
 def all_with_state(context: GroupContext, group: ShareGroup) -> Partitions:
-    """What the share coordinator may know of the group, half-done deletions included."""
+    """The partitions that the share coordinator may have state of, half-done deletions included."""
     state = group.state_partitions
     known = union(state.initialized, state.initializing)
     topics = context.image.topics.by_id

@@ -1,4 +1,4 @@
-"""What the records of share groups change: the only mutator of their hard state, live and at load."""
+"""Replay of the records of share groups: the only place where their hard state changes, live and at load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ShareGroupHeartbeat must look like, whatever the group: Kafka's rules in Kafka's words."""
+"""Checks a ShareGroupHeartbeat by the rules that hold whatever the group: Kafka's, in Kafka's words."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class StatePartitions:
         return replace(self, initializing=without(self.initializing, partitions))
 
     def with_deleting(self, topic_ids: Collection[Uuid]) -> StatePartitions:
-        """Nobody is to read them until they are initialised again."""
+        """They are not assigned until they are initialised again."""
         return replace(
             self,
             initialized=_topics_if(self.initialized, lambda topic_id: topic_id not in topic_ids),

@@ -97,10 +97,10 @@ class StreamsGroup:
         return not self.members
 
     def check_may_commit(self, committer: Committer) -> None:
-        """A member that is behind in epochs is refused: the task may be somebody else's by now."""
+        """A member that is behind in epochs is refused: the task may be another member's by now."""
         if committer.generation_or_epoch < 0 and not self.members:
             return
-        if committer.is_transactional and committer.names_nobody:
+        if committer.is_transactional and committer.names_no_member:
             return
         member = self.member(committer.member_id)
         if (

@@ -103,7 +103,7 @@ def _stay(heartbeat: Heartbeat) -> StreamsHeartbeat:
 
 
 def _topology(heartbeat: Heartbeat, group: StreamsGroup) -> StreamsTopology:
-    """The first member brings it; whoever brings another of the same or a later epoch is refused."""
+    """The first member brings it; a member with another of the same or a later epoch is refused."""
     if heartbeat.request.topology is None:
         if group.topology is None:
             raise FencedMemberEpoch(
@@ -228,7 +228,7 @@ def _reconciled(
 def _response(
     heartbeat: Heartbeat, group: StreamsGroup, before: StreamsMember, member: StreamsMember
 ) -> StreamsGroupHeartbeatResponse:
-    """Tasks are told when they changed, to whoever joins, and again to a member that holds others: an answer was lost.
+    """Tasks are told when they changed, to a member that joins, and again to a member that holds others: an answer was lost.
 
     Kafka 4.3 does not tell them again; such a member would do nothing until the next rebalance.
     """

@@ -41,7 +41,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberMetadata:
-    """What a member says of itself: record 19."""
+    """A member's description of itself: record 19."""
 
     client_id: str = ""
     client_host: str = ""

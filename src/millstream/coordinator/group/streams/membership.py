@@ -94,7 +94,7 @@ def _check_epoch(heartbeat: Heartbeat, member: StreamsMember) -> None:
 
 
 def updated_metadata(known: MemberMetadata, heartbeat: Heartbeat) -> MemberMetadata:
-    """What a heartbeat leaves out stays as it was."""
+    """The metadata with the fields that the heartbeat sets; the others stay as they were."""
     request, caller = heartbeat.request, heartbeat.context.caller
     updated = replace(known, client_id=caller.client_id, client_host=caller.client_host)
     if request.rack_id is not None:

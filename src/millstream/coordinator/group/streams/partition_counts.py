@@ -16,7 +16,7 @@ from millstream.protocol.generated.group_records import CopartitionGroup, Subtop
 
 
 class PartitionCounts:
-    """What exists, and what has been decided for topics that do not."""
+    """Partition counts of topics that exist, and those decided for topics that do not."""
 
     def __init__(self, topics: TopicsImage) -> None:
         self._topics = topics

@@ -1,6 +1,6 @@
 """How a member gets from the tasks it holds to its target assignment: first it lets go, then it is given what is free.
 
-A task moves to another process only when nobody holds it: its old owner has said that it gave the task back, or is gone.
+A task moves to another process only when no member holds it: its old owner has said that it gave the task back, or is gone.
 The member's epoch tells how far it has come; it enters the target's epoch when it has nothing left to give back.
 """
 
@@ -21,7 +21,7 @@ from millstream.errors import FencedMemberEpoch
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the group's assignment of `epoch` gives to one member."""
+    """A member's part of the target assignment of `epoch`."""
 
     epoch: int
     tasks: Tasks
@@ -60,7 +60,7 @@ class _Difference:
     kept: AssignedTasks
     to_revoke: AssignedTasks
     free: Tasks
-    """Wanted and held by nobody who is in the way."""
+    """Wanted, and not held by a member that is in the way."""
     waits: bool
     """Something is wanted that is not free yet."""
 

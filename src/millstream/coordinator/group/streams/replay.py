@@ -1,4 +1,4 @@
-"""What the records of a streams group change: the only code that moves its hard state, live and at load."""
+"""Replay of the records of streams groups: the only place where their hard state changes, live and at load."""
 
 from __future__ import annotations
 

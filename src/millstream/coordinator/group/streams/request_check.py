@@ -1,4 +1,4 @@
-"""What a StreamsGroupHeartbeat may say, whatever the state of its group (KIP-1071, as far as Kafka 4.3 supports it)."""
+"""Checks a StreamsGroupHeartbeat by the rules that hold whatever the group (KIP-1071, as far as Kafka 4.3 supports it)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_heartbeat(request: StreamsGroupHeartbeatRequest) -> None:
 
 
 def owned_tasks(request: StreamsGroupHeartbeatRequest) -> Tasks | None:
-    """What the member says it holds; None when it says nothing new."""
+    """The tasks the member says it holds; None when it says nothing new."""
     if request.active_tasks is None:
         return None
     return Tasks(

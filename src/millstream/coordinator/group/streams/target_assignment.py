@@ -35,13 +35,13 @@ def num_standby_replicas(context: GroupContext, group: StreamsGroup) -> int:
 
 
 def configs_of(context: GroupContext, group: StreamsGroup) -> dict[str, str]:
-    """What an assignment rests on besides members and topics: a change of it is a reason for a new one."""
+    """The settings an assignment rests on: a change of them is a reason for a new one."""
     return {NUM_STANDBY_REPLICAS: str(num_standby_replicas(context, group))}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an assignment of group epoch `epoch` is made of."""
+    """The input of an assignment for the group epoch `epoch`."""
 
     epoch: int
     members: Mapping[str, StreamsMember]
@@ -50,7 +50,7 @@ class Plan:
 
 
 def assign(context: GroupContext, group: StreamsGroup, plan: Plan) -> Mapping[str, Tasks]:
-    """Everyone's tasks; nobody has any while the topology cannot run."""
+    """The tasks of every member; there are none while the topology cannot run."""
     if plan.topology.is_ready:
         specs = {
             member_id: TaskMember(member.metadata.process_id, group.target_of(member_id))

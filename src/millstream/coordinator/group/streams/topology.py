@@ -50,7 +50,7 @@ class StreamsTopology:
 
 
 def source_topics(subtopology: Subtopology) -> Iterator[str]:
-    """What its tasks read: topics of others, then its own repartition topics."""
+    """The topics its tasks read: those of others, then its own repartition topics."""
     yield from subtopology.source_topics
     for info in subtopology.repartition_source_topics:
         yield info.name

@@ -1,4 +1,4 @@
-"""What a heartbeat tells its member besides an assignment, and the problem that keeps a topology from running."""
+"""The statuses a heartbeat tells its member, and the problem that keeps a topology from running."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_a_producer_that_names_its_member_is_held_to_it(group: SimGroup) -> None
         commit(group, 5, generation_id=generation, member_id=member, group_instance_id="i")
 
 
-def test_a_producer_that_names_nobody_may_always_commit(group: SimGroup) -> None:
+def test_a_producer_that_names_no_member_may_always_commit(group: SimGroup) -> None:
     """Before KIP-447 it did not know for whom it commits."""
     group.form()
     assert commit(group, 5) == 0
