@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,10 +22,10 @@ import psutil
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node import process as node_process
-from millstream.broker.node.node import Node
 from millstream.broker.node.process import NodeProcess, ReadyReport
 from millstream.broker.requests.dispatch import Dispatcher
-from millstream.broker.requests.registry import HANDLERS
+from millstream.broker.requests.handler_services import HandlerServices
+from millstream.broker.requests.registry import HANDLERS, Handler
 from millstream.errors import ProtocolError
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey
@@ -84,10 +84,11 @@ class Report:
 class _Caught(Dispatcher):
     """The dispatcher of the node, for who is not a socket."""
 
-    made: list[Dispatcher] = []  # noqa: RUF012  # emptied by `fuzz`
+    made: list[_Caught] = []  # noqa: RUF012  # emptied by `fuzz`
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]  # passed on as they came
+    def __init__(self, services: HandlerServices, handlers: Mapping[ApiKey, Handler]) -> None:
+        super().__init__(services, handlers)
+        self.metadata = services.metadata
         self.made.append(self)
 
 
@@ -132,7 +133,7 @@ async def fuzz(count: int, seed: int) -> Report:
 
 class _Thrower:
     def __init__(
-        self, dispatcher: Dispatcher, report: Report, complaints: _Complaints, seed: int
+        self, dispatcher: _Caught, report: Report, complaints: _Complaints, seed: int
     ) -> None:
         self._dispatcher = dispatcher
         self._report = report
@@ -208,8 +209,7 @@ class _Thrower:
         self._pools.learn(decode_response(key, version, memoryview(data)[4:])[1])
 
     def _learn_topics(self) -> None:
-        node: Node = self._dispatcher._node
-        image = node.metadata.image
+        image = self._dispatcher.metadata.image
         found = [image.topic(name) for name in TOPICS]
         self._pools.topic_ids[2:] = [topic.topic_id for topic in found if topic is not None]
 

@@ -53,7 +53,7 @@ TABLES_AND_CHECKS = re.compile(
 CHECKED_ONLY = {"process.roles", "controller.quorum.voters", "broker.id"}
 """They say what this node is, and what it is not is refused; `broker.id` is turned into `node.id`."""
 HOLDERS = re.compile(
-    r"_?(config|settings|static|limits|timeouts|changed|delegation_tokens|classic|consumer|share|streams|subscription|self)"
+    r"_?(config|current|settings|static|limits|timeouts|changed|delegation_tokens|classic|consumer|share|streams|subscription|self)"
 )
 """Names of what settings are loaded from; `self` for properties of the settings themselves."""
 
@@ -79,7 +79,7 @@ def loaded_fields() -> frozenset[str]:
 
 
 def last_name(node: ast.expr) -> str:
-    """`config` of `self.node.config`, `_settings` of `self._settings()`; empty for other expressions."""
+    """`current` of `config.current`, `_settings` of `self._settings()`; empty for other expressions."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

@@ -163,3 +163,6 @@ def supported_operations(resource_type: ResourceType) -> tuple[Operation, ...]:
 def operation_bits(operations: Iterable[Operation]) -> int:
     """Bit n stands for operation n (KIP-430)."""
     return sum(1 << operation for operation in set(operations))
+
+
+GROUP_OPERATIONS: Final = operation_bits(supported_operations(ResourceType.GROUP))

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.internal_topics import internal_topic
-from millstream.broker.node.node import Node
+from millstream.broker.node.services import ControllerClient
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError, TopicAlreadyExists
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
@@ -23,22 +24,41 @@ _CREATION_TIMEOUT_MS: Final = 5_000
 _DEFAULT: Final = -1
 
 
-async def create_missing_topics(node: Node, names: Sequence[str], client_id: str) -> None:
-    """Creates what can be created, and logs for which client. A refusal is logged and no more: the client finds the
-    topic still unknown, and asks again.
-    """
-    topics = [topic for name in names if (topic := _topic(name, node)) is not None]
-    if not topics:
-        return
-    request = CreateTopicsRequest(topics=topics, timeout_ms=_CREATION_TIMEOUT_MS)
-    try:
-        response = await node.controller.submit(Controller.handle_create_topics, request)
-    except KafkaError as error:
-        _LOGGER.warning(
-            "topics %s were asked for and could not be created: %s", some_of(names), error
-        )
-        return
-    _tell(response.topics, client_id)
+class AutoTopicCreation:
+    """Creates topics that clients name and that do not exist (`auto.create.topics.enable`)."""
+
+    def __init__(self, controller: ControllerClient, config: DynamicConfig) -> None:
+        self._controller = controller
+        self._config = config
+
+    @property
+    def is_enabled(self) -> bool:
+        return self._config.current.auto_create_topics_enable
+
+    async def create(self, names: Sequence[str], client_id: str) -> None:
+        """Creates what can be created, and logs for which client. A refusal is logged and no more: the client finds the
+        topic still unknown, and asks again.
+        """
+        topics = [topic for name in names if (topic := self._topic(name)) is not None]
+        if not topics:
+            return
+        request = CreateTopicsRequest(topics=topics, timeout_ms=_CREATION_TIMEOUT_MS)
+        try:
+            response = await self._controller.submit(Controller.handle_create_topics, request)
+        except KafkaError as error:
+            _LOGGER.warning(
+                "topics %s were asked for and could not be created: %s", some_of(names), error
+            )
+            return
+        _tell(response.topics, client_id)
+
+    def _topic(self, name: str) -> CreatableTopic | None:
+        """Internal topics come with the configuration their coordinator needs; those without a coordinator here do not come at all."""
+        if is_internal(name):
+            return internal_topic(name, self._config.current)
+        if name == CLUSTER_METADATA_TOPIC:
+            return None
+        return CreatableTopic(name=name, num_partitions=_DEFAULT, replication_factor=_DEFAULT)
 
 
 def _tell(results: Sequence[CreatableTopicResult], client_id: str) -> None:
@@ -59,12 +79,3 @@ def _tell(results: Sequence[CreatableTopicResult], client_id: str) -> None:
         _LOGGER.info(
             "asked for by client %r and not created: %s", shortened(client_id), some_of(refused)
         )
-
-
-def _topic(name: str, node: Node) -> CreatableTopic | None:
-    """Internal topics come with the configuration their coordinator needs; those nobody here coordinates do not come at all."""
-    if is_internal(name):
-        return internal_topic(name, node.config)
-    if name == CLUSTER_METADATA_TOPIC:
-        return None
-    return CreatableTopic(name=name, num_partitions=_DEFAULT, replication_factor=_DEFAULT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.node.services import Metadata
 from millstream.errors import FencedLeaderEpoch, KafkaError, NotLeaderOrFollower
 from millstream.model import BrokerId
 
@@ -23,22 +23,24 @@ class LeaderEndpoint(NamedTuple):
 
 
 def leader_hint(
-    error: KafkaError, topic: str, partition: int, context: RequestContext
+    error: KafkaError, topic: str, partition: int, metadata: Metadata
 ) -> LeaderHint | None:
     """The leader as the metadata knows it; None for errors that new metadata would not cure."""
     if not isinstance(error, NotLeaderOrFollower | FencedLeaderEpoch):
         return None
-    found = context.node.metadata.image.partition(topic, partition)
+    found = metadata.image.partition(topic, partition)
     return LeaderHint(found.leader, found.leader_epoch) if found is not None else None
 
 
-def leader_endpoints(leaders: Iterable[int], context: RequestContext) -> list[LeaderEndpoint]:
-    """Addresses of `leaders` on the listener the client uses; leaders without one are left out."""
-    brokers = context.node.metadata.image.brokers
+def leader_endpoints(
+    leaders: Iterable[int], listener_name: str, metadata: Metadata
+) -> list[LeaderEndpoint]:
+    """Addresses of `leaders` on the listener that the client uses; leaders without one are left out."""
+    brokers = metadata.image.brokers
     endpoints: list[LeaderEndpoint] = []
     for leader in dict.fromkeys(leaders):
         broker = brokers.get(BrokerId(leader))
-        endpoint = broker.endpoint(context.listener_name) if broker is not None else None
+        endpoint = broker.endpoint(listener_name) if broker is not None else None
         if broker is not None and endpoint is not None:
             endpoints.append(
                 LeaderEndpoint(broker.broker_id, endpoint.host, endpoint.port, broker.rack)

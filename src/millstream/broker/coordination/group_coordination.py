@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.group_settings import group_coordinator_config
@@ -29,6 +29,7 @@ from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.size import OFFSETS_AT_ONCE
 from millstream.coordinator.result import NODE_ITSELF, Caller
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
 from millstream.metadata.image import MetadataImage
@@ -38,8 +39,6 @@ from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S = 0.1
-_OFFSETS_AT_ONCE: Final = 500
-"""Are looked at, and deleted, in some milliseconds."""
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -108,7 +107,7 @@ class GroupCoordination:
         try:
             _submit(partition, TopicsChanged())
             if deleted:
-                is_long = len(partition.shard.offsets) > _OFFSETS_AT_ONCE
+                is_long = len(partition.shard.offsets) > OFFSETS_AT_ONCE
                 _submit(partition, TopicsDeleted(deleted), is_long=is_long)
         except KafkaError as error:
             name = partition.partition.topic_partition
@@ -168,13 +167,6 @@ class GroupCoordination:
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
         return await self.shards.ask(group_id, handle, request, expected, caller)
-
-    def has_many_offsets(self, group_id: str) -> bool:
-        """So that whatever is done with all of them is left to a thread. Raises CoordinatorNotAvailable, NotCoordinator."""
-        partition = self.shards.shard_of(group_id)
-        if partition.is_lent:
-            return True
-        return partition.shard.offsets.count_of_group(group_id) > _OFFSETS_AT_ONCE
 
     async def ask_all(
         self,

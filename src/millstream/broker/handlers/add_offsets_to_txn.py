@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
+from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
@@ -33,11 +34,15 @@ _KNOWS_FENCED_FROM: Final = 2
 
 
 async def handle(
-    request: AddOffsetsToTxnRequest, context: RequestContext
+    request: AddOffsetsToTxnRequest,
+    context: RequestContext,
+    *,
+    internal_topics: InternalTopics,
+    transaction_coordinator: TransactionCoordination,
 ) -> AddOffsetsToTxnResponse:
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
-    offsets = await ensure_internal_topic(context.node, CONSUMER_OFFSETS)
+    offsets = await internal_topics.ensure(CONSUMER_OFFSETS)
     partition = partition_for(request.group_id, len(offsets.partitions))
     added = AddPartitionsToTxnTransaction(
         transactional_id=request.transactional_id,
@@ -47,7 +52,7 @@ async def handle(
     )
     try:
         # As a client that adds for itself, whatever the version: NODE_ITSELF speaks version 0.
-        await context.node.transaction_coordinator.ask(
+        await transaction_coordinator.ask(
             request.transactional_id,
             TransactionShard.handle,
             added,

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
@@ -41,10 +43,19 @@ _KNOWS_FENCED_FROM: Final = 2
 
 
 async def handle(
-    request: AddPartitionsToTxnRequest, context: RequestContext
+    request: AddPartitionsToTxnRequest,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResponse:
     if context.version >= _BATCHED_VERSION:
-        results = [await _add(each, context) for each in request.transactions]
+        results = [
+            await _add(
+                each, context, metadata=metadata, transaction_coordinator=transaction_coordinator
+            )
+            for each in request.transactions
+        ]
         return AddPartitionsToTxnResponse(results_by_transaction=results)
     asked = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
@@ -52,7 +63,9 @@ async def handle(
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
-    result = await _add(asked, context)
+    result = await _add(
+        asked, context, metadata=metadata, transaction_coordinator=transaction_coordinator
+    )
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
 
 
@@ -76,9 +89,13 @@ def failed(
 
 
 async def _add(
-    asked: AddPartitionsToTxnTransaction, context: RequestContext
+    asked: AddPartitionsToTxnTransaction,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResult:
-    image = context.node.metadata.image
+    image = metadata.image
     unknown = {
         each
         async for each in in_turns(_partitions_of(asked.topics))
@@ -94,7 +111,7 @@ async def _add(
     try:
         if not asked.transactional_id:
             raise InvalidRequest("a transactional id must not be empty")
-        return await context.node.transaction_coordinator.ask(
+        return await transaction_coordinator.ask(
             asked.transactional_id,
             TransactionShard.handle,
             asked,

@@ -6,6 +6,8 @@ Not supported: a second voter. Every other request is UNSUPPORTED_VERSION with a
 
 from __future__ import annotations
 
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import DuplicateVoter, InconsistentClusterId, UnsupportedVersion
@@ -18,13 +20,19 @@ from millstream.protocol.generated.add_raft_voter import (
 API = ApiSpec(ApiKey.ADD_RAFT_VOTER, versions=range(2))
 
 
-def handle(request: AddRaftVoterRequest, context: RequestContext) -> AddRaftVoterResponse:
+def handle(
+    request: AddRaftVoterRequest,
+    _context: RequestContext,
+    *,
+    controller: ControllerClient,
+    identity: NodeIdentity,
+) -> AddRaftVoterResponse:
     """Raises InconsistentClusterId, DuplicateVoter, UnsupportedVersion."""
-    own = context.node.identity.cluster_id
+    own = identity.cluster_id
     if request.cluster_id not in {None, own}:
         raise InconsistentClusterId(
             f'The given id "{request.cluster_id}" doesn\'t match the cluster id "{own}"'
         )
-    if any(voter.id == request.voter_id for voter in context.node.controller.quorum().voters):
+    if any(voter.id == request.voter_id for voter in controller.quorum().voters):
         raise DuplicateVoter(f"The voter id {request.voter_id} is in the set of voters already")
     raise UnsupportedVersion("This version runs a quorum of one: no voter can be added")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -24,9 +25,9 @@ API = ApiSpec(ApiKey.ALTER_CLIENT_QUOTAS, versions=range(2))
 
 
 def handle(
-    request: AlterClientQuotasRequest, context: RequestContext
+    request: AlterClientQuotasRequest, _context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[AlterClientQuotasResponse]:
-    return context.node.controller.submit(Controller.handle_alter_client_quotas, request)
+    return controller.submit(Controller.handle_alter_client_quotas, request)
 
 
 def failed(

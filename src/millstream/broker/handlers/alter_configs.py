@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -25,9 +26,9 @@ API = ApiSpec(ApiKey.ALTER_CONFIGS, versions=range(3))
 
 
 def handle(
-    request: AlterConfigsRequest, context: RequestContext
+    request: AlterConfigsRequest, _context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[AlterConfigsResponse]:
-    return context.node.controller.submit(Controller.handle_alter_configs, request)
+    return controller.submit(Controller.handle_alter_configs, request)
 
 
 def failed(request: AlterConfigsRequest, _version: int, error: KafkaError) -> AlterConfigsResponse:

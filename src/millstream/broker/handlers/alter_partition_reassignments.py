@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -23,6 +24,9 @@ API = ApiSpec(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=range(2))
 
 
 def handle(
-    request: AlterPartitionReassignmentsRequest, context: RequestContext
+    request: AlterPartitionReassignmentsRequest,
+    _context: RequestContext,
+    *,
+    controller: ControllerClient,
 ) -> Awaitable[AlterPartitionReassignmentsResponse]:
-    return context.node.controller.submit(Controller.handle_alter_partition_reassignments, request)
+    return controller.submit(Controller.handle_alter_partition_reassignments, request)

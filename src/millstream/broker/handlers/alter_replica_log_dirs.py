@@ -7,9 +7,12 @@ KAFKA_STORAGE_ERROR for one that is offline; UNKNOWN_TOPIC_OR_PARTITION, NOT_LEA
 
 from __future__ import annotations
 
+from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
+from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_replica_log_dirs import (
@@ -18,12 +21,19 @@ from millstream.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from millstream.runtime import FileSystem
 
 API = ApiSpec(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=range(1, 3))
 
 
 def handle(
-    request: AlterReplicaLogDirsRequest, context: RequestContext
+    request: AlterReplicaLogDirsRequest,
+    _context: RequestContext,
+    *,
+    file_system: FileSystem,
+    log_directories: LogDirectories,
+    partitions: Partitions,
+    replica_moves: ReplicaMoves,
 ) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for asked in request.dirs:
@@ -32,7 +42,15 @@ def handle(
                 results.setdefault(topic.name, []).append(
                     AlterReplicaLogDirPartitionResult(
                         partition_index=number,
-                        error_code=_move(asked.path, topic.name, number, context),
+                        error_code=_move(
+                            asked.path,
+                            topic.name,
+                            number,
+                            file_system=file_system,
+                            log_directories=log_directories,
+                            partitions=partitions,
+                            replica_moves=replica_moves,
+                        ),
                     )
                 )
     return AlterReplicaLogDirsResponse(
@@ -61,17 +79,28 @@ def failed(
     )
 
 
-def _move(path: str, topic: str, number: int, context: RequestContext) -> int:
+def _move(
+    path: str,
+    topic: str,
+    number: int,
+    *,
+    file_system: FileSystem,
+    log_directories: LogDirectories,
+    partitions: Partitions,
+    replica_moves: ReplicaMoves,
+) -> int:
     try:
-        target = _directory(path, context)
-        context.node.replica_moves.move(context.node.partitions.get(topic, number), target)
+        target = _directory(path, file_system=file_system, log_directories=log_directories)
+        replica_moves.move(partitions.get(topic, number), target)
     except KafkaError as error:
         return error.code
     return 0
 
 
-def _directory(path: str, context: RequestContext) -> LogDirectory:
-    directories, absolute = context.node.log_directories, context.node.file_system.absolute
+def _directory(
+    path: str, *, file_system: FileSystem, log_directories: LogDirectories
+) -> LogDirectory:
+    directories, absolute = log_directories, file_system.absolute
     for directory in directories.for_partitions:
         if absolute(directory.path) == path:
             return directory

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ask_group, initialize
+from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import AlterOutcome
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import InvalidGroupId, KafkaError
@@ -22,14 +23,18 @@ API = ApiSpec(ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions=range(1))
 
 
 async def handle(
-    request: AlterShareGroupOffsetsRequest, context: RequestContext
+    request: AlterShareGroupOffsetsRequest,
+    context: RequestContext,
+    *,
+    share_groups: ShareGroups,
+    share_group_state: ShareGroupState,
 ) -> AlterShareGroupOffsetsResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     if not request.group_id:
         raise InvalidGroupId
-    outcome = await ask_group(request.group_id, request, AlterOutcome, context)
+    outcome = await share_group_state.ask(request.group_id, request, AlterOutcome, context.caller)
     if outcome.to_initialize is not None:
-        errors = await initialize(outcome.to_initialize, context)
+        errors = await share_group_state.initialize(outcome.to_initialize, context.caller)
         _note(outcome.response, request.group_id, errors)
     return outcome.response
 

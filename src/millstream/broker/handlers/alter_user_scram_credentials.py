@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -25,9 +26,12 @@ API = ApiSpec(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=range(1))
 
 
 def handle(
-    request: AlterUserScramCredentialsRequest, context: RequestContext
+    request: AlterUserScramCredentialsRequest,
+    _context: RequestContext,
+    *,
+    controller: ControllerClient,
 ) -> Awaitable[AlterUserScramCredentialsResponse]:
-    return context.node.controller.submit(Controller.handle_alter_user_scram_credentials, request)
+    return controller.submit(Controller.handle_alter_user_scram_credentials, request)
 
 
 def failed(

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 
 from millstream.broker.cluster.features import KRAFT_VERSION, SUPPORTED_FEATURES
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest
@@ -32,18 +34,25 @@ _PRODUCE_LOWEST_REPORTED = 0
 _TELEMETRY = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}
 
 
-def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
+def handle(
+    request: ApiVersionsRequest,
+    context: RequestContext,
+    *,
+    apis: tuple[ApiSpec, ...],
+    config: DynamicConfig,
+    metadata: Metadata,
+) -> ApiVersionsResponse:
     if context.version >= 3:
         _check_software(request)
         context.connection.software_name = request.client_software_name
         context.connection.software_version = request.client_software_version
-    image = context.node.metadata.image
-    hidden = set() if context.node.config.millstream_client_telemetry_enable else _TELEMETRY
+    image = metadata.image
+    hidden = set() if config.current.millstream_client_telemetry_enable else _TELEMETRY
     lowest_level = 1 if context.version == 3 else 0
     return ApiVersionsResponse(
         api_keys=[
             _reported(spec)
-            for spec in sorted(context.node.apis, key=lambda spec: spec.key)
+            for spec in sorted(apis, key=lambda spec: spec.key)
             if spec.key not in hidden
         ],
         supported_features=[

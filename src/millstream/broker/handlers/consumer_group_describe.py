@@ -6,8 +6,10 @@ speak. The operations a client may use can be asked for: without an authorizer, 
 
 from __future__ import annotations
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
-from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -18,14 +20,24 @@ from millstream.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
+from millstream.security.acl import GROUP_OPERATIONS
 
 API = ApiSpec(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=range(2))
 
 
 async def handle(
-    request: ConsumerGroupDescribeRequest, context: RequestContext
+    request: ConsumerGroupDescribeRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    config: DynamicConfig,
+    metadata: Metadata,
 ) -> ConsumerGroupDescribeResponse:
-    groups = [await _describe(group_id, context) for group_id in request.group_ids]
+    check_consumer_protocol(config, metadata)
+    groups = [
+        await _describe(group_id, context, group_coordinator=group_coordinator)
+        for group_id in request.group_ids
+    ]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
@@ -44,13 +56,14 @@ def failed(
     )
 
 
-async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+async def _describe(
+    group_id: str, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> DescribedGroup:
     request = ConsumerGroupDescribeRequest(group_ids=[group_id])
     try:
-        check_consumer_protocol(context.node)
         if not group_id:
             raise InvalidGroupId
-        response = await context.node.group_coordinator.ask(
+        response = await group_coordinator.ask(
             group_id,
             GroupShard.handle,
             request,

@@ -8,7 +8,11 @@ Served while `group.version` is finalized at 1 and `group.coordinator.rebalance.
 
 from __future__ import annotations
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
+from millstream.broker.node.services import Metadata
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.consumer.regex import regex_refusal
@@ -25,17 +29,23 @@ API = ApiSpec(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=range(2))
 
 
 async def handle(
-    request: ConsumerGroupHeartbeatRequest, context: RequestContext
+    request: ConsumerGroupHeartbeatRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    config: DynamicConfig,
+    metadata: Metadata,
+    patterns: PatternMatching,
 ) -> ConsumerGroupHeartbeatResponse:
-    check_consumer_protocol(context.node)
-    check_heartbeat(request, context.version, context.node.config.group_consumer_assignors)
+    check_consumer_protocol(config, metadata)
+    check_heartbeat(request, context.version, config.current.group_consumer_assignors)
     regex = request.subscribed_topic_regex
     if regex:
         try:
-            await context.node.patterns.check_fits(regex, context.client_host)
+            await patterns.check_fits(regex, context.client_host)
         except InvalidRegularExpression as error:
             raise regex_refusal(regex, error) from None
-    return await context.node.group_coordinator.ask(
+    return await group_coordinator.ask(
         request.group_id,
         GroupShard.handle,
         request,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -23,11 +25,17 @@ from millstream.protocol.generated.create_acls import (
 API = ApiSpec(ApiKey.CREATE_ACLS, versions=range(1, 4))
 
 
-def handle(request: CreateAclsRequest, context: RequestContext) -> Awaitable[CreateAclsResponse]:
+def handle(
+    request: CreateAclsRequest,
+    _context: RequestContext,
+    *,
+    config: DynamicConfig,
+    controller: ControllerClient,
+) -> Awaitable[CreateAclsResponse]:
     """Raises SecurityDisabled."""
-    if not context.node.config.authorizer_class_name:
+    if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
-    return context.node.controller.submit(Controller.handle_create_acls, request)
+    return controller.submit(Controller.handle_create_acls, request)
 
 
 def failed(request: CreateAclsRequest, _version: int, error: KafkaError) -> CreateAclsResponse:

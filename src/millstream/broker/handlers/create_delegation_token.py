@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
@@ -29,14 +30,12 @@ _KNOWS_REQUESTERS: Final = 3
 
 
 async def handle(
-    request: CreateDelegationTokenRequest, context: RequestContext
+    request: CreateDelegationTokenRequest, context: RequestContext, *, controller: ControllerClient
 ) -> CreateDelegationTokenResponse:
     asked = RequestOf(context.connection.principal, request)
     try:
         check_may_ask_for_tokens(context)
-        response = await context.node.controller.submit(
-            Controller.handle_create_delegation_token, asked
-        )
+        response = await controller.submit(Controller.handle_create_delegation_token, asked)
     except KafkaError as error:
         response = _refused(asked, error)
     if context.version < _KNOWS_REQUESTERS:

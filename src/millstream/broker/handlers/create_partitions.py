@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -25,9 +26,9 @@ API = ApiSpec(ApiKey.CREATE_PARTITIONS, versions=range(4))
 
 
 def handle(
-    request: CreatePartitionsRequest, context: RequestContext
+    request: CreatePartitionsRequest, _context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[CreatePartitionsResponse]:
-    return context.node.controller.submit(Controller.handle_create_partitions, request)
+    return controller.submit(Controller.handle_create_partitions, request)
 
 
 def failed(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -26,9 +27,9 @@ API = ApiSpec(ApiKey.CREATE_TOPICS, versions=range(2, 8))
 
 
 def handle(
-    request: CreateTopicsRequest, context: RequestContext
+    request: CreateTopicsRequest, _context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[CreateTopicsResponse]:
-    return context.node.controller.submit(Controller.handle_create_topics, request)
+    return controller.submit(Controller.handle_create_topics, request)
 
 
 def failed(request: CreateTopicsRequest, _version: int, error: KafkaError) -> CreateTopicsResponse:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -22,11 +24,17 @@ from millstream.protocol.generated.delete_acls import (
 API = ApiSpec(ApiKey.DELETE_ACLS, versions=range(1, 4))
 
 
-def handle(request: DeleteAclsRequest, context: RequestContext) -> Awaitable[DeleteAclsResponse]:
+def handle(
+    request: DeleteAclsRequest,
+    _context: RequestContext,
+    *,
+    config: DynamicConfig,
+    controller: ControllerClient,
+) -> Awaitable[DeleteAclsResponse]:
     """Raises SecurityDisabled."""
-    if not context.node.config.authorizer_class_name:
+    if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
-    return context.node.controller.submit(Controller.handle_delete_acls, request)
+    return controller.submit(Controller.handle_delete_acls, request)
 
 
 def failed(request: DeleteAclsRequest, _version: int, error: KafkaError) -> DeleteAclsResponse:

@@ -5,11 +5,10 @@ Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import delete_group_state
+from millstream.broker.share.group_state import ShareGroupState
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -22,9 +21,25 @@ from millstream.protocol.generated.delete_groups import (
 API = ApiSpec(ApiKey.DELETE_GROUPS, versions=range(3))
 
 
-async def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
+async def handle(
+    request: DeleteGroupsRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    share_group_state: ShareGroupState,
+) -> DeleteGroupsResponse:
     names = dict.fromkeys(request.groups_names)
-    return DeleteGroupsResponse(results=[await _delete(name, context) for name in names])
+    return DeleteGroupsResponse(
+        results=[
+            await _delete(
+                name,
+                context,
+                group_coordinator=group_coordinator,
+                share_group_state=share_group_state,
+            )
+            for name in names
+        ]
+    )
 
 
 def failed(request: DeleteGroupsRequest, _version: int, error: KafkaError) -> DeleteGroupsResponse:
@@ -36,14 +51,18 @@ def failed(request: DeleteGroupsRequest, _version: int, error: KafkaError) -> De
     )
 
 
-async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
+async def _delete(
+    group_id: str,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    share_group_state: ShareGroupState,
+) -> DeletableGroupResult:
     request = DeleteGroupsRequest(groups_names=[group_id])
     try:
-        await delete_group_state(group_id, context)
-        groups = context.node.group_coordinator
-        caller = replace(context.caller, is_long=groups.has_many_offsets(group_id))
-        response = await groups.ask(
-            group_id, GroupShard.handle, request, DeleteGroupsResponse, caller
+        await share_group_state.delete_group(group_id, context.caller)
+        response = await group_coordinator.ask(
+            group_id, GroupShard.handle, request, DeleteGroupsResponse, context.caller
         )
     except KafkaError as error:
         return DeletableGroupResult(group_id=group_id, error_code=error.code)

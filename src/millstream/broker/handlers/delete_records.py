@@ -9,6 +9,7 @@ Not supported: the time limit is not needed: there are no followers yet that the
 
 from __future__ import annotations
 
+from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError
@@ -26,7 +27,9 @@ API = ApiSpec(ApiKey.DELETE_RECORDS, versions=range(3))
 _UNKNOWN_LOW_WATERMARK = -1
 
 
-def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+def handle(
+    request: DeleteRecordsRequest, _context: RequestContext, *, partitions: Partitions
+) -> DeleteRecordsResponse:
     asked: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         offsets = asked.setdefault(topic.name, {})
@@ -36,7 +39,8 @@ def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteReco
             DeleteRecordsTopicResult(
                 name=name,
                 partitions=[
-                    _delete(name, number, offset, context) for number, offset in offsets.items()
+                    _delete(name, number, offset, partitions=partitions)
+                    for number, offset in offsets.items()
                 ],
             )
             for name, offsets in asked.items()
@@ -66,12 +70,12 @@ def failed(
 
 
 def _delete(
-    topic: str, number: int, offset: int, context: RequestContext
+    topic: str, number: int, offset: int, *, partitions: Partitions
 ) -> DeleteRecordsPartitionResult:
     try:
         if is_internal(topic):
             raise InvalidTopic(f"records of the internal topic {topic} cannot be deleted")
-        partition = context.node.partitions.get(topic, number)
+        partition = partitions.get(topic, number)
         low_watermark = partition.delete_records_before(offset)
     except KafkaError as error:
         return DeleteRecordsPartitionResult(

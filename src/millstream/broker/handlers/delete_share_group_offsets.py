@@ -5,9 +5,11 @@ Version 0. Each topic has its own error; one without share state is UNKNOWN_TOPI
 
 from __future__ import annotations
 
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ask_group, delete_state
+from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import DeleteOutcome, Deletion
 from millstream.coordinator.group.share.requests import OffsetsDeleted
 from millstream.errors import InvalidGroupId, KafkaError
@@ -23,35 +25,49 @@ API = ApiSpec(ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions=range(1))
 
 
 async def handle(
-    request: DeleteShareGroupOffsetsRequest, context: RequestContext
+    request: DeleteShareGroupOffsetsRequest,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_groups: ShareGroups,
+    share_group_state: ShareGroupState,
 ) -> DeleteShareGroupOffsetsResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     if not request.group_id:
         raise InvalidGroupId
-    outcome = await ask_group(request.group_id, request, DeleteOutcome, context)
+    outcome = await share_group_state.ask(request.group_id, request, DeleteOutcome, context.caller)
     results = list(outcome.refused)
     if outcome.to_delete.partitions:
-        results += await _delete(outcome.to_delete, context)
+        results += await _delete(
+            outcome.to_delete, context, metadata=metadata, share_group_state=share_group_state
+        )
     return DeleteShareGroupOffsetsResponse(responses=results)
 
 
 async def _delete(
-    deletion: Deletion, context: RequestContext
+    deletion: Deletion,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_group_state: ShareGroupState,
 ) -> list[DeleteShareGroupOffsetsResponseTopic]:
     failed: dict[Uuid, KafkaError] = {}
-    for key, error in (await delete_state(deletion, context)).items():
+    for key, error in (await share_group_state.delete(deletion)).items():
         failed.setdefault(key.topic_id, error)
     done = frozenset(deletion.partitions.keys() - failed.keys())
     if done:
         request = OffsetsDeleted(deletion.group_id, done)
-        await ask_group(deletion.group_id, request, type(None), context)
-    return [_result(topic_id, failed.get(topic_id), context) for topic_id in deletion.partitions]
+        await share_group_state.ask(deletion.group_id, request, type(None), context.caller)
+    return [
+        _result(topic_id, failed.get(topic_id), metadata=metadata)
+        for topic_id in deletion.partitions
+    ]
 
 
 def _result(
-    topic_id: Uuid, error: KafkaError | None, context: RequestContext
+    topic_id: Uuid, error: KafkaError | None, *, metadata: Metadata
 ) -> DeleteShareGroupOffsetsResponseTopic:
-    topic = context.node.metadata.image.topic_by_id(topic_id)
+    topic = metadata.image.topic_by_id(topic_id)
     result = DeleteShareGroupOffsetsResponseTopic("" if topic is None else topic.name, topic_id)
     if error is not None:
         result.error_code, result.error_message = error.code, str(error)

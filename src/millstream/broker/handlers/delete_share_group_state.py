@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.shard import DeleteState, ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
@@ -22,14 +23,15 @@ API = ApiSpec(ApiKey.DELETE_SHARE_GROUP_STATE, versions=range(1))
 
 
 async def handle(
-    request: DeleteShareGroupStateRequest, context: RequestContext
+    request: DeleteShareGroupStateRequest, _context: RequestContext, *, share_groups: ShareGroups
 ) -> DeleteShareGroupStateResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     response = DeleteShareGroupStateResponse()
     for topic in request.topics if request.group_id else ():
         results = [
             await _delete(
-                SharePartitionKey(request.group_id, topic.topic_id, each.partition), context
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition),
+                share_groups=share_groups,
             )
             for each in topic.partitions
         ]
@@ -56,11 +58,9 @@ def failed(
     )
 
 
-async def _delete(key: SharePartitionKey, context: RequestContext) -> PartitionResult:
+async def _delete(key: SharePartitionKey, *, share_groups: ShareGroups) -> PartitionResult:
     try:
-        await context.node.share_groups.state.ask(
-            key, ShareShard.handle_delete, DeleteState(key), type(None)
-        )
+        await share_groups.state.ask(key, ShareShard.handle_delete, DeleteState(key), type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

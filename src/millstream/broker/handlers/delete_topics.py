@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -26,8 +27,10 @@ API = ApiSpec(ApiKey.DELETE_TOPICS, versions=range(1, 7))
 _KNOWS_DELETION_DISABLED: Final = 3
 
 
-async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
-    response = await context.node.controller.submit(Controller.handle_delete_topics, request)
+async def handle(
+    request: DeleteTopicsRequest, context: RequestContext, *, controller: ControllerClient
+) -> DeleteTopicsResponse:
+    response = await controller.submit(Controller.handle_delete_topics, request)
     if context.version < _KNOWS_DELETION_DISABLED:
         for result in response.responses:
             if result.error_code == TopicDeletionDisabled.code:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import SecurityDisabled
@@ -25,9 +27,15 @@ from millstream.security.acl_filter import AclFilter
 API = ApiSpec(ApiKey.DESCRIBE_ACLS, versions=range(1, 4))
 
 
-def handle(request: DescribeAclsRequest, context: RequestContext) -> DescribeAclsResponse:
+def handle(
+    request: DescribeAclsRequest,
+    _context: RequestContext,
+    *,
+    config: DynamicConfig,
+    metadata: Metadata,
+) -> DescribeAclsResponse:
     """Raises SecurityDisabled."""
-    if not context.node.config.authorizer_class_name:
+    if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     asked = AclFilter(
         resource_type=ResourceType(request.resource_type_filter),
@@ -38,7 +46,7 @@ def handle(request: DescribeAclsRequest, context: RequestContext) -> DescribeAcl
         operation=Operation(request.operation),
         permission_type=PermissionType(request.permission_type),
     )
-    entries = context.node.metadata.image.acls.values()
+    entries = metadata.image.acls.values()
     found = (entry for entry in entries if asked.matches(entry))
     return DescribeAclsResponse(resources=_by_resource(found))
 

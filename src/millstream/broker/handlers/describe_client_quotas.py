@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.configs.client_quotas import ENTITY_TYPES, IP
@@ -37,7 +38,7 @@ class _Match(IntEnum):
 
 
 def handle(
-    request: DescribeClientQuotasRequest, context: RequestContext
+    request: DescribeClientQuotasRequest, _context: RequestContext, *, metadata: Metadata
 ) -> DescribeClientQuotasResponse:
     """Raises InvalidRequest, UnsupportedVersion."""
     conditions = _conditions(request.components)
@@ -47,7 +48,7 @@ def handle(
                 entity=[EntityData(entity_type=p.type, entity_name=p.name) for p in entity],
                 values=[ValueData(key=key, value=value) for key, value in limits.items()],
             )
-            for entity, limits in context.node.metadata.image.client_quotas.items()
+            for entity, limits in metadata.image.client_quotas.items()
             if _is_asked_for(entity, conditions, strict=request.strict)
         ]
     )

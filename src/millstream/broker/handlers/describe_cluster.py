@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.cluster.cluster_view import advertised_brokers, any_broker_for_controller
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
@@ -20,7 +22,7 @@ from millstream.protocol.generated.describe_cluster import (
     DescribeClusterResponse,
 )
 from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
-from millstream.security.authorizer import Requester, authorized_operations
+from millstream.security.authorizer import Authorizer, Requester, authorized_operations
 
 API = ApiSpec(ApiKey.DESCRIBE_CLUSTER, versions=range(3))
 
@@ -28,7 +30,14 @@ _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
 
 
-def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
+def handle(
+    request: DescribeClusterRequest,
+    context: RequestContext,
+    *,
+    authorizer: Authorizer,
+    identity: NodeIdentity,
+    metadata: Metadata,
+) -> DescribeClusterResponse:
     """Raises MismatchedEndpointType, UnsupportedEndpointType."""
     if request.endpoint_type == _CONTROLLERS:
         raise MismatchedEndpointType(
@@ -36,13 +45,13 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         )
     if request.endpoint_type != _BROKERS:
         raise UnsupportedEndpointType(f"Unsupported endpoint type {request.endpoint_type}")
-    image = context.node.metadata.image
+    image = metadata.image
     brokers = advertised_brokers(
         image, context.listener_name, include_fenced=request.include_fenced_brokers
     )
     response = DescribeClusterResponse(
-        cluster_id=context.node.identity.cluster_id,
-        controller_id=any_broker_for_controller(image, context.node.identity.node_id),
+        cluster_id=identity.cluster_id,
+        controller_id=any_broker_for_controller(image, identity.node_id),
         brokers=[
             DescribeClusterBroker(
                 broker_id=broker.id,
@@ -58,6 +67,6 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         requester = Requester(context.connection.principal, context.client_host)
         cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
         response.cluster_authorized_operations = authorized_operations(
-            context.node.authorizer, requester, cluster
+            authorizer, requester, cluster
         )
     return response

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.config.log_levels import log_levels
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
@@ -29,7 +32,9 @@ from millstream.metadata.effective_config import (
     logger_entries,
     topic_entries,
 )
+from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_names import check_topic_name
+from millstream.model import BrokerId
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
@@ -43,9 +48,20 @@ from millstream.protocol.generated.describe_configs import (
 API = ApiSpec(ApiKey.DESCRIBE_CONFIGS, versions=range(1, 5))
 
 
-def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+def handle(
+    request: DescribeConfigsRequest,
+    _context: RequestContext,
+    *,
+    config: DynamicConfig,
+    identity: NodeIdentity,
+    metadata: Metadata,
+) -> DescribeConfigsResponse:
+    image, own_id = metadata.image, identity.node_id
+    settings = BrokerSettings.of(image, own_id, config.current.settings)
     return DescribeConfigsResponse(
-        results=[_describe(resource, request, context) for resource in request.resources]
+        results=[
+            _describe(resource, request, image, settings, own_id) for resource in request.resources
+        ]
     )
 
 
@@ -66,13 +82,17 @@ def failed(
 
 
 def _describe(
-    resource: DescribeConfigsResource, request: DescribeConfigsRequest, context: RequestContext
+    resource: DescribeConfigsResource,
+    request: DescribeConfigsRequest,
+    image: MetadataImage,
+    settings: BrokerSettings,
+    own_id: BrokerId,
 ) -> DescribeConfigsResult:
     result = DescribeConfigsResult(
         resource_type=resource.resource_type, resource_name=resource.resource_name
     )
     try:
-        entries = _entries(resource, context)
+        entries = _entries(resource, image, settings, own_id)
     except KafkaError as error:
         result.error_code, result.error_message = error.code, str(error)
         return result
@@ -83,21 +103,28 @@ def _describe(
     return result
 
 
-def _entries(resource: DescribeConfigsResource, context: RequestContext) -> Iterable[ConfigEntry]:
+def _entries(
+    resource: DescribeConfigsResource,
+    image: MetadataImage,
+    settings: BrokerSettings,
+    own_id: BrokerId,
+) -> Iterable[ConfigEntry]:
     name = resource.resource_name
-    image = context.node.metadata.image
     match resource.resource_type:
         case ConfigResourceType.TOPIC:
-            return _topic(name, context)
+            return _topic(name, image, settings)
         case ConfigResourceType.BROKER if not name:
             return broker_default_entries(BROKER_CONFIGS, image.broker_default_config())
         case ConfigResourceType.BROKER:
-            _check_broker_id(name, context, " or empty string")
-            return broker_entries(BROKER_CONFIGS, _settings(context))
+            _check_broker_id(name, own_id, " or empty string")
+            return broker_entries(
+                BROKER_CONFIGS,
+                settings,
+            )
         case ConfigResourceType.BROKER_LOGGER:
             if not name:
                 raise InvalidRequest("Broker id must not be empty")
-            _check_broker_id(name, context)
+            _check_broker_id(name, own_id)
             return logger_entries(log_levels())
         case ConfigResourceType.CLIENT_METRICS:
             if not name:
@@ -109,33 +136,29 @@ def _entries(resource: DescribeConfigsResource, context: RequestContext) -> Iter
             if not name:
                 raise InvalidRequest("Group name must not be empty")
             overrides = image.config(ConfigResource(ConfigResourceType.GROUP, name))
-            return group_entries(overrides, _settings(context))
+            return group_entries(overrides, settings)
         case unknown:
             raise InvalidRequest(f"Resources of type {unknown} cannot be described")
 
 
-def _topic(name: str, context: RequestContext) -> Sequence[ConfigEntry]:
+def _topic(name: str, image: MetadataImage, settings: BrokerSettings) -> Sequence[ConfigEntry]:
     check_topic_name(name)
-    image = context.node.metadata.image
     if name not in image.topics:
         raise UnknownTopicOrPartition
-    return topic_entries(image.topic_config(name), _settings(context))
+    return topic_entries(
+        image.topic_config(name),
+        settings,
+    )
 
 
-def _check_broker_id(name: str, context: RequestContext, alternative: str = "") -> None:
+def _check_broker_id(name: str, own_id: BrokerId, alternative: str = "") -> None:
     """Of a resource that only the broker itself knows."""
-    own_id = context.node.identity.node_id
     if not name.removeprefix("-").isdecimal():
         raise InvalidRequest(f"Broker id must be an integer, but it is: {name}")
     if int(name) != own_id:
         raise InvalidRequest(
             f"Unexpected broker id, expected {own_id}{alternative}, but received {name}"
         )
-
-
-def _settings(context: RequestContext) -> BrokerSettings:
-    node = context.node
-    return BrokerSettings.of(node.metadata.image, node.identity.node_id, node.config.settings)
 
 
 def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
@@ -34,11 +36,15 @@ _KNOWS_REQUESTERS: Final = 3
 
 
 def handle(
-    request: DescribeDelegationTokenRequest, context: RequestContext
+    request: DescribeDelegationTokenRequest,
+    context: RequestContext,
+    *,
+    config: DynamicConfig,
+    metadata: Metadata,
 ) -> DescribeDelegationTokenResponse:
     """Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled."""
     check_may_ask_for_tokens(context)
-    secret_key = context.node.config.delegation_token_secret_key
+    secret_key = config.current.delegation_token_secret_key
     if secret_key is None:
         raise DelegationTokenAuthDisabled
     owners = (
@@ -49,7 +55,7 @@ def handle(
     return DescribeDelegationTokenResponse(
         tokens=[
             _described(token, secret_key, context.version)
-            for token in context.node.metadata.image.delegation_tokens.values()
+            for token in metadata.image.delegation_tokens.values()
             if is_owner_or_renewer(token, context.connection.principal)
             and (owners is None or any(is_owner_or_renewer(token, owner) for owner in owners))
         ]

@@ -6,8 +6,7 @@ From version 3 on the operations a client may use can be asked for: without an a
 
 from __future__ import annotations
 
-from typing import Final
-
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -18,17 +17,18 @@ from millstream.protocol.generated.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from millstream.security.acl import GROUP_OPERATIONS
 
 API = ApiSpec(ApiKey.DESCRIBE_GROUPS, versions=range(7))
-_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS = 3, 6, 8, 10, 11
-GROUP_OPERATIONS: Final = sum(
-    1 << operation for operation in (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-)
-"""One bit for each ACL operation that means something for a group."""
 
 
-async def handle(request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
-    groups = [await _describe(group_id, context) for group_id in request.groups]
+async def handle(
+    request: DescribeGroupsRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> DescribeGroupsResponse:
+    groups = [
+        await _describe(group_id, context, group_coordinator=group_coordinator)
+        for group_id in request.groups
+    ]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
@@ -48,10 +48,12 @@ def failed(
     )
 
 
-async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+async def _describe(
+    group_id: str, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> DescribedGroup:
     request = DescribeGroupsRequest(groups=[group_id])
     try:
-        response = await context.node.group_coordinator.ask(
+        response = await group_coordinator.ask(
             group_id,
             GroupShard.handle,
             request,

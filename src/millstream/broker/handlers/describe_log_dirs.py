@@ -11,10 +11,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.errors import KafkaStorageError
+from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.model import TopicPartition
@@ -27,6 +29,7 @@ from millstream.protocol.generated.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from millstream.replication.partition import Partition
+from millstream.runtime import FileSystem
 
 API = ApiSpec(ApiKey.DESCRIBE_LOG_DIRS, versions=range(1, 6))
 
@@ -39,14 +42,18 @@ class _Found(NamedTuple):
 
 
 async def handle(
-    request: DescribeLogDirsRequest, context: RequestContext
+    request: DescribeLogDirsRequest,
+    _context: RequestContext,
+    *,
+    file_system: FileSystem,
+    log_directories: LogDirectories,
+    partitions: Partitions,
 ) -> DescribeLogDirsResponse:
     """Thousands of logs are described in turns with other requests, those that were there when it began."""
-    directories = context.node.log_directories
+    directories = log_directories
     wanted = _wanted(request)
-    file_system = context.node.file_system
     response = DescribeLogDirsResponse()
-    hosted = dict(context.node.partitions.all())
+    hosted = dict(partitions.all())
     found_logs = [(directory, _logs(directory)) for directory in directories.for_partitions]
     for directory, logs in found_logs:
         found = DescribeLogDirsResult(

@@ -5,6 +5,7 @@ Version 0. Answered by the leader, with an error for each partition.
 
 from __future__ import annotations
 
+from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError, UnknownTopicOrPartition
@@ -21,12 +22,21 @@ from millstream.protocol.generated.describe_producers import (
 API = ApiSpec(ApiKey.DESCRIBE_PRODUCERS, versions=range(1))
 
 
-def handle(request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
+def handle(
+    request: DescribeProducersRequest,
+    _context: RequestContext,
+    *,
+    metadata: Metadata,
+    partitions: Partitions,
+) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
                 topic.name,
-                [_describe(topic.name, number, context) for number in topic.partition_indexes],
+                [
+                    _describe(topic.name, number, metadata=metadata, partitions=partitions)
+                    for number in topic.partition_indexes
+                ],
             )
             for topic in request.topics
         ]
@@ -50,16 +60,18 @@ def failed(
     )
 
 
-def _describe(topic: str, number: int, context: RequestContext) -> PartitionResponse:
+def _describe(
+    topic: str, number: int, *, metadata: Metadata, partitions: Partitions
+) -> PartitionResponse:
     try:
         check_topic_name(topic)
     except InvalidTopic as error:
         return PartitionResponse(number, error.code, str(error))
-    if context.node.metadata.image.topic(topic) is None:
+    if metadata.image.topic(topic) is None:
         unknown = UnknownTopicOrPartition()
         return PartitionResponse(number, unknown.code, str(unknown))
     try:
-        partition = context.node.partitions.get(topic, number)
+        partition = partitions.get(topic, number)
         partition.check_leader()
     except KafkaError as error:
         return PartitionResponse(number, error.code)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.node.services import ControllerClient, Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnknownTopicOrPartition
@@ -35,20 +36,30 @@ _THE_QUORUM: Final = DescribeQuorumRequestTopicData(
 )
 
 
-def handle(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+def handle(
+    request: DescribeQuorumRequest,
+    context: RequestContext,
+    *,
+    controller: ControllerClient,
+    metadata: Metadata,
+) -> DescribeQuorumResponse:
     if request.topics != [_THE_QUORUM]:
         return DescribeQuorumResponse(topics=[_unknown(topic) for topic in request.topics])
-    partition = _described(context)
+    partition = _described(context, controller=controller)
     response = DescribeQuorumResponse(
         topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA_TOPIC, [partition])]
     )
     if context.version >= _KNOWS_DIRECTORIES:
-        response.nodes = _nodes(context, [voter.replica_id for voter in partition.current_voters])
+        response.nodes = _nodes(
+            [voter.replica_id for voter in partition.current_voters], metadata=metadata
+        )
     return response
 
 
-def _described(context: RequestContext) -> DescribeQuorumResponsePartitionData:
-    quorum = context.node.controller.quorum()
+def _described(
+    context: RequestContext, *, controller: ControllerClient
+) -> DescribeQuorumResponsePartitionData:
+    quorum = controller.quorum()
     now_ms = context.now.wall_ms if context.version >= _KNOWS_TIMES else -1
     known = context.version >= _KNOWS_DIRECTORIES
     return DescribeQuorumResponsePartitionData(
@@ -68,8 +79,8 @@ def _described(context: RequestContext) -> DescribeQuorumResponsePartitionData:
     )
 
 
-def _nodes(context: RequestContext, ids: list[int]) -> list[Node]:
-    controllers = context.node.metadata.image.controllers
+def _nodes(ids: list[int], *, metadata: Metadata) -> list[Node]:
+    controllers = metadata.image.controllers
     return [
         Node(
             node_id=controller.controller_id,

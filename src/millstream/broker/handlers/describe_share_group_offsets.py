@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ask_group
+from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.state import NO_COUNT, SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import NO_START_OFFSET
@@ -34,11 +36,27 @@ _NO_LAG: Final = -1
 
 
 async def handle(
-    request: DescribeShareGroupOffsetsRequest, context: RequestContext
+    request: DescribeShareGroupOffsetsRequest,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    partitions: Partitions,
+    share_groups: ShareGroups,
+    share_group_state: ShareGroupState,
 ) -> DescribeShareGroupOffsetsResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     return DescribeShareGroupOffsetsResponse(
-        groups=[await _describe(group, context) for group in request.groups]
+        groups=[
+            await _describe(
+                group,
+                context,
+                metadata=metadata,
+                partitions=partitions,
+                share_groups=share_groups,
+                share_group_state=share_group_state,
+            )
+            for group in request.groups
+        ]
     )
 
 
@@ -56,26 +74,50 @@ def failed(
 
 
 async def _describe(
-    group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext
+    group: DescribeShareGroupOffsetsRequestGroup,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    partitions: Partitions,
+    share_groups: ShareGroups,
+    share_group_state: ShareGroupState,
 ) -> DescribeShareGroupOffsetsResponseGroup:
     answer = DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id)
     try:
         topics = (
-            await _all_topics(group.group_id, context) if group.topics is None else group.topics
+            await _all_topics(
+                group.group_id, context, metadata=metadata, share_group_state=share_group_state
+            )
+            if group.topics is None
+            else group.topics
         )
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return answer
     for asked in topics:
-        answer.topics.append(await _topic(group.group_id, asked, context))
+        answer.topics.append(
+            await _topic(
+                group.group_id,
+                asked,
+                metadata=metadata,
+                partitions=partitions,
+                share_groups=share_groups,
+            )
+        )
     return answer
 
 
 async def _all_topics(
-    group_id: str, context: RequestContext
+    group_id: str,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_group_state: ShareGroupState,
 ) -> Iterable[DescribeShareGroupOffsetsRequestTopic]:
-    initialized = await ask_group(group_id, InitializedPartitions(group_id), dict, context)
-    topics = context.node.metadata.image.topics.by_id
+    initialized = await share_group_state.ask(
+        group_id, InitializedPartitions(group_id), dict, context.caller
+    )
+    topics = metadata.image.topics.by_id
     return [
         DescribeShareGroupOffsetsRequestTopic(topics[topic_id].name, sorted(partitions))
         for topic_id, partitions in initialized.items()
@@ -84,27 +126,45 @@ async def _all_topics(
 
 
 async def _topic(
-    group_id: str, asked: DescribeShareGroupOffsetsRequestTopic, context: RequestContext
+    group_id: str,
+    asked: DescribeShareGroupOffsetsRequestTopic,
+    *,
+    metadata: Metadata,
+    partitions: Partitions,
+    share_groups: ShareGroups,
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    topic = context.node.metadata.image.topic(asked.topic_name)
+    topic = metadata.image.topic(asked.topic_name)
     answer = DescribeShareGroupOffsetsResponseTopic(topic_name=asked.topic_name)
     if topic is not None:
         answer.topic_id = topic.topic_id
     for partition in asked.partitions:
-        answer.partitions.append(await _partition(group_id, topic, partition, context))
+        answer.partitions.append(
+            await _partition(
+                group_id,
+                topic,
+                partition,
+                partitions=partitions,
+                share_groups=share_groups,
+            )
+        )
     return answer
 
 
 async def _partition(
-    group_id: str, topic: TopicImage | None, partition: int, context: RequestContext
+    group_id: str,
+    topic: TopicImage | None,
+    partition: int,
+    *,
+    partitions: Partitions,
+    share_groups: ShareGroups,
 ) -> DescribeShareGroupOffsetsResponsePartition:
     answer = DescribeShareGroupOffsetsResponsePartition(partition, start_offset=NO_START_OFFSET)
     if topic is None or not 0 <= partition < len(topic.partitions):
         return answer
     try:
         key = SharePartitionKey(group_id, topic.topic_id, partition)
-        state = await context.node.share_groups.persister.read_summary(key)
-        answer.lag = _lag(state, topic.name, partition, context)
+        state = await share_groups.persister.read_summary(key)
+        answer.lag = _lag(state, topic.name, partition, partitions=partitions)
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return answer
@@ -112,11 +172,17 @@ async def _partition(
     return answer
 
 
-def _lag(state: ShareState, topic: str, partition: int, context: RequestContext) -> int:
+def _lag(
+    state: ShareState,
+    topic: str,
+    partition: int,
+    *,
+    partitions: Partitions,
+) -> int:
     """Raises what the leader of the partition refuses with."""
     if state.start_offset == NO_START_OFFSET or state.delivery_complete_count == NO_COUNT:
         return _NO_LAG
-    log = context.node.partitions.get(topic, partition)
+    log = partitions.get(topic, partition)
     log.check_leader()
     end_offset = log.latest_offset(is_read_committed=False).offset
     return end_offset - state.start_offset - state.delivery_complete_count

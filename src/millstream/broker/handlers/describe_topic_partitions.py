@@ -9,6 +9,8 @@ that exists no more is skipped. Unknown topics are UNKNOWN_TOPIC_OR_PARTITION.
 from __future__ import annotations
 
 from millstream.broker.cluster.cluster_view import advertised_brokers, partition_view
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
@@ -25,20 +27,25 @@ from millstream.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from millstream.security.acl import Resource, ResourceType
-from millstream.security.authorizer import Requester, authorized_operations
+from millstream.security.authorizer import Authorizer, Requester, authorized_operations
 
 API = ApiSpec(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=range(1))
 
 
 async def handle(
-    request: DescribeTopicPartitionsRequest, context: RequestContext
+    request: DescribeTopicPartitionsRequest,
+    context: RequestContext,
+    *,
+    authorizer: Authorizer,
+    config: DynamicConfig,
+    metadata: Metadata,
 ) -> DescribeTopicPartitionsResponse:
     """Raises InvalidRequest for a cursor that cannot be one."""
-    image = context.node.metadata.image
+    image = metadata.image
     start = request.cursor or Cursor()
     if request.cursor is not None:
         _check_cursor(request.cursor, request)
-    limit_max = context.node.config.max_request_partition_size_limit
+    limit_max = config.current.max_request_partition_size_limit
     room = max(1, min(request.response_partition_limit, limit_max))
     reachable = frozenset(b.id for b in advertised_brokers(image, context.listener_name))
     response = DescribeTopicPartitionsResponse()
@@ -49,7 +56,7 @@ async def handle(
             response.next_cursor = Cursor(topic_name=name, partition_index=first)
             break
         described = _refusal(name) if topic is None else _described(topic)
-        described.topic_authorized_operations = _operations(name, context)
+        described.topic_authorized_operations = _operations(name, context, authorizer=authorizer)
         response.topics.append(described)
         if topic is None:
             continue
@@ -123,8 +130,6 @@ def _partition(
     )
 
 
-def _operations(name: str, context: RequestContext) -> int:
+def _operations(name: str, context: RequestContext, *, authorizer: Authorizer) -> int:
     requester = Requester(context.connection.principal, context.client_host)
-    return authorized_operations(
-        context.node.authorizer, requester, Resource(ResourceType.TOPIC, name)
-    )
+    return authorized_operations(authorizer, requester, Resource(ResourceType.TOPIC, name))

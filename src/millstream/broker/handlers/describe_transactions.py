@@ -5,6 +5,7 @@ Version 0. Answered by the coordinator of each id, with an error for each (TRANS
 
 from __future__ import annotations
 
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
@@ -21,9 +22,15 @@ API = ApiSpec(ApiKey.DESCRIBE_TRANSACTIONS, versions=range(1))
 
 
 async def handle(
-    request: DescribeTransactionsRequest, context: RequestContext
+    request: DescribeTransactionsRequest,
+    context: RequestContext,
+    *,
+    transaction_coordinator: TransactionCoordination,
 ) -> DescribeTransactionsResponse:
-    described = [await _describe(each, context) for each in request.transactional_ids]
+    described = [
+        await _describe(each, context, transaction_coordinator=transaction_coordinator)
+        for each in request.transactional_ids
+    ]
     return DescribeTransactionsResponse(transaction_states=described)
 
 
@@ -38,11 +45,16 @@ def failed(
     )
 
 
-async def _describe(transactional_id: str, context: RequestContext) -> TransactionState:
+async def _describe(
+    transactional_id: str,
+    context: RequestContext,
+    *,
+    transaction_coordinator: TransactionCoordination,
+) -> TransactionState:
     try:
         if not transactional_id:
             raise InvalidRequest("a transactional id must not be empty")
-        return await context.node.transaction_coordinator.ask(
+        return await transaction_coordinator.ask(
             transactional_id,
             TransactionShard.handle,
             DescribeTransaction(transactional_id),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import DuplicateResource, KafkaError, ResourceNotFound
@@ -24,9 +25,9 @@ API = ApiSpec(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=range(1))
 
 
 def handle(
-    request: DescribeUserScramCredentialsRequest, context: RequestContext
+    request: DescribeUserScramCredentialsRequest, _context: RequestContext, *, metadata: Metadata
 ) -> DescribeUserScramCredentialsResponse:
-    credentials = _credentials(context.node.metadata.image)
+    credentials = _credentials(metadata.image)
     asked = Counter(user.name for user in request.users or ()) or Counter(credentials.keys())
     return DescribeUserScramCredentialsResponse(
         results=[

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -25,9 +26,9 @@ API = ApiSpec(ApiKey.ELECT_LEADERS, versions=range(3))
 
 
 def handle(
-    request: ElectLeadersRequest, context: RequestContext
+    request: ElectLeadersRequest, _context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[ElectLeadersResponse]:
-    return context.node.controller.submit(Controller.handle_elect_leaders, request)
+    return controller.submit(Controller.handle_elect_leaders, request)
 
 
 def failed(request: ElectLeadersRequest, version: int, error: KafkaError) -> ElectLeadersResponse:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
@@ -23,11 +24,16 @@ API = ApiSpec(ApiKey.END_TXN, versions=range(6))
 _KNOWS_FENCED_FROM: Final = 2
 
 
-async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
+async def handle(
+    request: EndTxnRequest,
+    context: RequestContext,
+    *,
+    transaction_coordinator: TransactionCoordination,
+) -> EndTxnResponse:
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
     try:
-        return await context.node.transaction_coordinator.ask(
+        return await transaction_coordinator.ask(
             request.transactional_id,
             TransactionShard.handle,
             request,

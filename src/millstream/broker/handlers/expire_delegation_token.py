@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
@@ -24,12 +25,12 @@ API = ApiSpec(ApiKey.EXPIRE_DELEGATION_TOKEN, versions=range(1, 3))
 
 
 def handle(
-    request: ExpireDelegationTokenRequest, context: RequestContext
+    request: ExpireDelegationTokenRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[ExpireDelegationTokenResponse]:
     """Raises DelegationTokenRequestNotAllowed."""
     check_may_ask_for_tokens(context)
     asked = RequestOf(context.connection.principal, request)
-    return context.node.controller.submit(Controller.handle_expire_delegation_token, asked)
+    return controller.submit(Controller.handle_expire_delegation_token, asked)
 
 
 def failed(

@@ -19,12 +19,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.fetch.fetch_session import Answer, FetchKey
-from millstream.broker.fetch.fetch_sessions import FetchContext
+from millstream.broker.fetch.fetch_sessions import FetchContext, FetchSessions
+from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
@@ -65,6 +69,16 @@ _NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
 """Told by Kafka before it looks at logs, where no list of aborted transactions is empty instead of null."""
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    config: DynamicConfig
+    fetch_sessions: FetchSessions
+    metadata: Metadata
+    metrics: NodeMetrics
+    partitions: Partitions
+    purgatory: Purgatory
+
+
 class _Limits(NamedTuple):
     max_wait_ms: int
     min_bytes: int
@@ -74,24 +88,26 @@ class _Limits(NamedTuple):
 
 
 def handle(
-    request: FetchRequest, context: RequestContext
+    request: FetchRequest, context: RequestContext, services: Services
 ) -> FetchResponse | Awaitable[FetchResponse]:
-    node = context.node
-    limits = _limits(request, node.config.fetch_max_bytes)
-    session = node.fetch_sessions.begin(
-        request, context.version, context.now, partial(_quiet, limits, context)
+    limits = _limits(request, services.config.current.fetch_max_bytes)
+    session = services.fetch_sessions.begin(
+        request,
+        context.version,
+        context.now,
+        partial(_quiet, limits=limits, context=context, services=services),
     )
     asked = session.partitions()
     if len(asked) > AT_ONCE:
-        return _handle_in_turns(asked, session, limits, context)
-    reading = _Reading(limits, context)
+        return _handle_in_turns(asked, session, limits, context, services)
+    reading = _Reading(limits, context, services)
     reading.add(asked)
     if session.is_empty or reading.is_enough:
-        return _answer(reading.answers, session, context)
-    waiting = _Waiting(node.purgatory, limits, context)
+        return _answer(reading.answers, session, context, services)
+    waiting = _Waiting(limits, context, services)
     session.when_stirred(waiting.stirred)
     waiting.add(asked)
-    return _wait_and_answer(waiting, session, limits, context)
+    return _wait_and_answer(waiting, session, limits, context, services)
 
 
 def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
@@ -116,12 +132,16 @@ def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
 
 
 async def _handle_in_turns(
-    asked: Sequence[Asked], session: FetchContext, limits: _Limits, context: RequestContext
+    asked: Sequence[Asked],
+    session: FetchContext,
+    limits: _Limits,
+    context: RequestContext,
+    services: Services,
 ) -> FetchResponse:
-    reading = await _read_in_turns(asked, limits, context)
+    reading = await _read_in_turns(asked, limits, context, services)
     if reading.is_enough:
-        return await _answer_in_turns(reading.answers, session, context)
-    waiting = _Waiting(context.node.purgatory, limits, context)
+        return await _answer_in_turns(reading.answers, session, context, services)
+    waiting = _Waiting(limits, context, services)
     session.when_stirred(waiting.stirred)
     try:
         for part in turns_of(session.partitions()):
@@ -133,11 +153,15 @@ async def _handle_in_turns(
         waiting.end()
         session.when_stirred(None)
         raise
-    return await _wait_and_answer(waiting, session, limits, context)
+    return await _wait_and_answer(waiting, session, limits, context, services)
 
 
 async def _wait_and_answer(
-    waiting: _Waiting, session: FetchContext, limits: _Limits, context: RequestContext
+    waiting: _Waiting,
+    session: FetchContext,
+    limits: _Limits,
+    context: RequestContext,
+    services: Services,
 ) -> FetchResponse:
     try:
         await waiting.wait()
@@ -145,11 +169,11 @@ async def _wait_and_answer(
         session.when_stirred(None)
     asked = session.partitions()
     if len(asked) > AT_ONCE:
-        reading = await _read_in_turns(asked, limits, context)
-        return await _answer_in_turns(reading.answers, session, context)
-    reading = _Reading(limits, context)
+        reading = await _read_in_turns(asked, limits, context, services)
+        return await _answer_in_turns(reading.answers, session, context, services)
+    reading = _Reading(limits, context, services)
     reading.add(asked)
-    return _answer(reading.answers, session, context)
+    return _answer(reading.answers, session, context, services)
 
 
 def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
@@ -169,9 +193,10 @@ def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
 class _Reading:
     """What is read for one answer, partition after partition."""
 
-    def __init__(self, limits: _Limits, context: RequestContext) -> None:
+    def __init__(self, limits: _Limits, context: RequestContext, services: Services) -> None:
         self._limits = limits
         self._context = context
+        self._services = services
         self._size_bytes = 0
         self._must_answer = False
         """A partition failed or diverged: waiting longer would not help the fetcher."""
@@ -187,16 +212,17 @@ class _Reading:
         )
 
     def add(self, asked: Sequence[Asked]) -> None:
-        limits, context, answers, size_bytes = (
+        limits, context, services, answers, size_bytes = (
             self._limits,
             self._context,
+            self._services,
             self.answers,
             self._size_bytes,
         )
         for key, partition in asked:
             remaining = max(0, limits.max_bytes - size_bytes)
             try:
-                found = _find_partition(key, context)
+                found = _find_partition(key, context, services)
                 if limits.is_replica:
                     raise NotLeaderOrFollower(
                         "the broker that fetches is no replica of the partition"
@@ -205,7 +231,7 @@ class _Reading:
                     _position(partition, limits, remaining), min_one_batch=size_bytes == 0
                 )
             except KafkaError as error:
-                answers.append((key, _refused(key, error, context)))
+                answers.append((key, _refused(key, error, context, services)))
                 self._must_answer = True
                 continue
             size_bytes += len(read.records)
@@ -216,40 +242,42 @@ class _Reading:
 
 
 async def _read_in_turns(
-    asked: Sequence[Asked], limits: _Limits, context: RequestContext
+    asked: Sequence[Asked], limits: _Limits, context: RequestContext, services: Services
 ) -> _Reading:
-    reading = _Reading(limits, context)
+    reading = _Reading(limits, context, services)
     for part in turns_of(asked):
         await asyncio.sleep(0)
         reading.add(part)
     return reading
 
 
-def _find_partition(key: FetchKey, context: RequestContext) -> Partition:
+def _find_partition(key: FetchKey, context: RequestContext, services: Services) -> Partition:
     if context.version < _TOPIC_ID_VERSION:
-        return context.node.partitions.get(key.topic, key.partition)
-    topic = context.node.metadata.image.topic_by_id(key.topic_id)
+        return services.partitions.get(key.topic, key.partition)
+    topic = services.metadata.image.topic_by_id(key.topic_id)
     if topic is None:
         raise UnknownTopicId
-    partition = context.node.partitions.get(topic.name, key.partition)
+    partition = services.partitions.get(topic.name, key.partition)
     if partition.topic_id != key.topic_id:
         raise InconsistentTopicId
     return partition
 
 
 def _quiet(
-    limits: _Limits,
-    context: RequestContext,
     key: FetchKey,
     asked: FetchPartition,
     told: PartitionData,
+    *,
+    limits: _Limits,
+    context: RequestContext,
+    services: Services,
 ) -> TopicPartition | None:
     """See `FindQuiet`."""
     end = told.last_stable_offset if limits.is_read_committed else told.high_watermark
     if asked.fetch_offset < end:
         return None  # others took all the room of the answer
     try:
-        partition = _find_partition(key, context)
+        partition = _find_partition(key, context, services)
         partition.check_leader(max(NO_EPOCH, asked.current_leader_epoch))
     except KafkaError:
         return None  # the next fetch tells which error
@@ -289,7 +317,9 @@ def _partition_data(index: int, read: FetchRead) -> PartitionData:
     return data
 
 
-def _refused(key: FetchKey, error: KafkaError, context: RequestContext) -> PartitionData:
+def _refused(
+    key: FetchKey, error: KafkaError, context: RequestContext, services: Services
+) -> PartitionData:
     data = PartitionData(
         partition_index=key.partition,
         error_code=error.code,
@@ -300,9 +330,9 @@ def _refused(key: FetchKey, error: KafkaError, context: RequestContext) -> Parti
     if context.version >= _LEADER_HINT_VERSION:
         topic = key.topic
         if key.topic_id != ZERO_UUID:
-            found = context.node.metadata.image.topic_by_id(key.topic_id)
+            found = services.metadata.image.topic_by_id(key.topic_id)
             topic = found.name if found is not None else ""
-        hint = leader_hint(error, topic, key.partition, context)
+        hint = leader_hint(error, topic, key.partition, services.metadata)
         if hint is not None:
             data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
     return data
@@ -314,10 +344,11 @@ def _refused(key: FetchKey, error: KafkaError, context: RequestContext) -> Parti
 class _Waiting:
     """Counts the bytes that have become readable, one partition at a time. Owns the operation that waits for them."""
 
-    def __init__(self, purgatory: Purgatory, limits: _Limits, context: RequestContext) -> None:
-        self._purgatory = purgatory
+    def __init__(self, limits: _Limits, context: RequestContext, services: Services) -> None:
+        self._purgatory = purgatory = services.purgatory
         self._limits = limits
         self._context = context
+        self._services = services
         self._readable: dict[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, tuple[Partition, FetchPosition]] = {}
         self._total = 0
@@ -344,7 +375,7 @@ class _Waiting:
 
     def _add(self, key: FetchKey, asked: FetchPartition, *, is_watched: bool) -> None:
         try:
-            partition = _find_partition(key, self._context)
+            partition = _find_partition(key, self._context, self._services)
             name = partition.topic_partition
             if is_watched:
                 self._purgatory.watch_also(self._operation, (name,))
@@ -369,17 +400,17 @@ class _Waiting:
 # --- answering
 
 
-def _count(key: FetchKey, data: PartitionData, context: RequestContext) -> None:
+def _count(key: FetchKey, data: PartitionData, services: Services) -> None:
     """Errors that clients bring about by what they ask for are not failures of the broker, as in Kafka."""
     if data.error_code and data.error_code not in _BROKERS_FAULT:
         return
     name = key.topic
     if key.topic_id != ZERO_UUID:
-        found = context.node.metadata.image.topic_by_id(key.topic_id)
+        found = services.metadata.image.topic_by_id(key.topic_id)
         if found is None:
             return  # it was deleted a moment ago
         name = found.name
-    metrics = context.node.metrics.topics.of(name)
+    metrics = services.metrics.topics.of(name)
     metrics.totalfetchrequests += 1
     metrics.failedfetchrequests += bool(data.error_code)
     metrics.bytesout += len(data.records or b"")
@@ -388,10 +419,11 @@ def _count(key: FetchKey, data: PartitionData, context: RequestContext) -> None:
 class _Answering:
     """A response that is made partition after partition."""
 
-    def __init__(self, session: FetchContext, context: RequestContext) -> None:
+    def __init__(self, session: FetchContext, context: RequestContext, services: Services) -> None:
         self.response = FetchResponse(session_id=session.begin_answer())
         self._session = session
         self._context = context
+        self._services = services
         self._topics: dict[tuple[str, bytes], FetchableTopicResponse] = {}
         self._leaders: dict[int, None] = {}
 
@@ -406,27 +438,30 @@ class _Answering:
                 self._topics[key[:2]] = topic
                 self.response.responses.append(topic)
             topic.partitions.append(data)
-            _count(key, data, self._context)
+            _count(key, data, self._services)
             if data.error_code and data.current_leader.leader_id >= 0:
                 self._leaders[data.current_leader.leader_id] = None
         if len(self._leaders) > known_leaders:
             self.response.node_endpoints = [
-                NodeEndpoint(*found) for found in leader_endpoints(self._leaders, self._context)
+                NodeEndpoint(*found)
+                for found in leader_endpoints(
+                    self._leaders, self._context.listener_name, self._services.metadata
+                )
             ]
 
 
 def _answer(
-    answers: Sequence[Answer], session: FetchContext, context: RequestContext
+    answers: Sequence[Answer], session: FetchContext, context: RequestContext, services: Services
 ) -> FetchResponse:
-    answering = _Answering(session, context)
+    answering = _Answering(session, context, services)
     answering.add(answers)
     return answering.response
 
 
 async def _answer_in_turns(
-    answers: Sequence[Answer], session: FetchContext, context: RequestContext
+    answers: Sequence[Answer], session: FetchContext, context: RequestContext, services: Services
 ) -> FetchResponse:
-    answering = _Answering(session, context)
+    answering = _Answering(session, context, services)
     for part in turns_of(answers):
         await asyncio.sleep(0)
         answering.add(part)

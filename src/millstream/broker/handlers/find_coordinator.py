@@ -7,15 +7,17 @@ internal topic of its coordinators. Key types: 0 group, 1 transactional id, 2 sh
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
+from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.coordination.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.placement import partition_for
@@ -49,14 +51,23 @@ _TOPICS: Final = MappingProxyType(
 
 
 async def handle(
-    request: FindCoordinatorRequest, context: RequestContext
+    request: FindCoordinatorRequest,
+    context: RequestContext,
+    *,
+    internal_topics: InternalTopics,
+    metadata: Metadata,
 ) -> FindCoordinatorResponse:
+    find = partial(
+        _find,
+        key_type=request.key_type,
+        context=context,
+        internal_topics=internal_topics,
+        metadata=metadata,
+    )
     if context.version >= _SEVERAL_KEYS_VERSION:
         keys = request.coordinator_keys
-        return FindCoordinatorResponse(
-            coordinators=[await _find(key, request.key_type, context) for key in keys]
-        )
-    found = await _find(request.key, request.key_type, context)
+        return FindCoordinatorResponse(coordinators=[await find(key) for key in keys])
+    found = await find(request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message if found.error_code else "NONE",
@@ -83,18 +94,26 @@ def failed(
     )
 
 
-async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
+async def _find(
+    key: str,
+    *,
+    key_type: int,
+    context: RequestContext,
+    internal_topics: InternalTopics,
+    metadata: Metadata,
+) -> Coordinator:
     try:
         topic = check_key_type(key_type, context.version)
         if key_type == CoordinatorType.SHARE:
             check_share_key(key)
-        node_id, endpoint = await _coordinator(topic, key, context)
+        leader = await _leader(topic, key, internal_topics)
+        endpoint = _endpoint(leader, context.listener_name, metadata)
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=-1, port=-1, error_code=error.code, error_message=str(error)
         )
     return Coordinator(
-        key=key, node_id=node_id, host=endpoint.host, port=endpoint.port, error_message=""
+        key=key, node_id=leader, host=endpoint.host, port=endpoint.port, error_message=""
     )
 
 
@@ -120,16 +139,17 @@ def check_share_key(key: str) -> None:
         raise InvalidRequest(f"{key} names no group")
 
 
-async def _coordinator(
-    topic_name: str, key: str, context: RequestContext
-) -> tuple[BrokerId, Endpoint]:
+async def _leader(topic_name: str, key: str, internal_topics: InternalTopics) -> BrokerId:
     try:
-        topic = await ensure_internal_topic(context.node, topic_name)
+        topic = await internal_topics.ensure(topic_name)
     except KafkaError as error:
         raise CoordinatorNotAvailable(f"{topic_name} cannot be created: {error}") from error
-    leader = topic.partitions[partition_for(key, len(topic.partitions))].leader
-    broker = context.node.metadata.image.brokers.get(leader)
-    endpoint = None if broker is None else broker.endpoint(context.listener_name)
+    return topic.partitions[partition_for(key, len(topic.partitions))].leader
+
+
+def _endpoint(leader: BrokerId, listener_name: str, metadata: Metadata) -> Endpoint:
+    broker = metadata.image.brokers.get(leader)
+    endpoint = None if broker is None else broker.endpoint(listener_name)
     if endpoint is None:
         raise CoordinatorNotAvailable
-    return leader, endpoint
+    return endpoint

@@ -8,10 +8,10 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 
 from __future__ import annotations
 
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.telemetry.client_telemetry import TelemetryClient
-from millstream.model import Uuid
+from millstream.broker.telemetry.client_telemetry import ClientTelemetry, TelemetryClient
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
@@ -25,11 +25,15 @@ _ACCEPTED = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 
 
 async def handle(
-    request: GetTelemetrySubscriptionsRequest, context: RequestContext
+    request: GetTelemetrySubscriptionsRequest,
+    context: RequestContext,
+    *,
+    client_telemetry: ClientTelemetry,
+    patterns: PatternMatching,
 ) -> GetTelemetrySubscriptionsResponse:
-    telemetry, client = context.node.client_telemetry, telemetry_client(context)
+    telemetry, client = client_telemetry, TelemetryClient.of(context.client_id, context.connection)
     instance_id = telemetry.identified(request.client_instance_id)
-    await match_client(instance_id, client, context)
+    await client_telemetry.match(instance_id, client, patterns, context.now.monotonic_ms)
     wanted = telemetry.subscribe(instance_id, context.now.monotonic_ms)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=wanted.instance_id,
@@ -40,19 +44,3 @@ async def handle(
         delta_temporality=True,
         requested_metrics=list(wanted.metrics),
     )
-
-
-def telemetry_client(context: RequestContext) -> TelemetryClient:
-    connection = context.connection
-    return TelemetryClient(
-        client_id=context.client_id,
-        software_name=connection.software_name,
-        software_version=connection.software_version,
-        source_address=connection.client_host,
-        source_port=connection.client_port,
-    )
-
-
-async def match_client(instance_id: Uuid, client: TelemetryClient, context: RequestContext) -> None:
-    node = context.node
-    await node.client_telemetry.match(instance_id, client, node.patterns, context.now.monotonic_ms)

@@ -6,6 +6,7 @@ welcome: whether the member is known cannot be told yet.
 
 from __future__ import annotations
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -16,9 +17,11 @@ from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatR
 API = ApiSpec(ApiKey.HEARTBEAT, versions=range(5))
 
 
-async def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse:
+async def handle(
+    request: HeartbeatRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> HeartbeatResponse:
     try:
-        return await context.node.group_coordinator.ask(
+        return await group_coordinator.ask(
             request.group_id,
             GroupShard.handle,
             request,

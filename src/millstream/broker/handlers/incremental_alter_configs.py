@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.broker.config.log_levels import check_log_level, set_log_level
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.configs.config_changes import AlterOperation, check_names_and_values
@@ -31,15 +33,24 @@ API = ApiSpec(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=range(2))
 
 
 async def handle(
-    request: IncrementalAlterConfigsRequest, context: RequestContext
+    request: IncrementalAlterConfigsRequest,
+    _context: RequestContext,
+    *,
+    controller: ControllerClient,
+    identity: NodeIdentity,
 ) -> IncrementalAlterConfigsResponse:
     loggers = [each for each in request.resources if _is_logger(each)]
     stored = [each for each in request.resources if not _is_logger(each)]
     here = [
-        _alter_logger(each, context, twice=_count(loggers, each) > 1, dry=request.validate_only)
+        _alter_logger(
+            each,
+            twice=_count(loggers, each) > 1,
+            dry=request.validate_only,
+            identity=identity,
+        )
         for each in loggers
     ]
-    there = await context.node.controller.submit(
+    there = await controller.submit(
         Controller.handle_incremental_alter_configs, replace(request, resources=stored)
     )
     answers = {True: iter(here), False: iter(there.responses)}
@@ -72,7 +83,11 @@ def _count(resources: list[AlterConfigsResource], wanted: AlterConfigsResource) 
 
 
 def _alter_logger(
-    resource: AlterConfigsResource, context: RequestContext, *, twice: bool, dry: bool
+    resource: AlterConfigsResource,
+    *,
+    twice: bool,
+    dry: bool,
+    identity: NodeIdentity,
 ) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(
         error_message=None,
@@ -82,7 +97,7 @@ def _alter_logger(
     try:
         if twice:
             raise InvalidRequest("Each resource must appear at most once.")
-        _check_node(resource.resource_name, context.node.identity.node_id)
+        _check_node(resource.resource_name, identity.node_id)
         check_names_and_values(resource.configs)
         levels = {config.name: _level(config) for config in resource.configs}
         for logger, level in levels.items():

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
+from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.model import NO_PRODUCER_ID
@@ -28,18 +30,24 @@ _KNOWS_FENCED_FROM: Final = 4
 _NO_EPOCH: Final = -1
 
 
-async def handle(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
+async def handle(
+    request: InitProducerIdRequest,
+    context: RequestContext,
+    *,
+    producer_ids: ProducerIds,
+    transaction_coordinator: TransactionCoordination,
+) -> InitProducerIdResponse:
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == _NO_EPOCH):
         raise InvalidRequest("a producer names both its id and its epoch, or neither")
     if request.transactional_id is None:
-        producer_id = await context.node.producer_ids.next()
+        producer_id = await producer_ids.next()
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if not request.transactional_id:
         raise InvalidRequest(
             "a transactional id must not be empty; leave it out for an idempotent producer"
         )
     try:
-        return await context.node.transaction_coordinator.ask(
+        return await transaction_coordinator.ask(
             request.transactional_id,
             TransactionShard.handle,
             request,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.shard import InitializeState, ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
@@ -23,14 +24,19 @@ API = ApiSpec(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions=range(1))
 
 
 async def handle(
-    request: InitializeShareGroupStateRequest, context: RequestContext
+    request: InitializeShareGroupStateRequest,
+    _context: RequestContext,
+    *,
+    share_groups: ShareGroups,
 ) -> InitializeShareGroupStateResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     response = InitializeShareGroupStateResponse()
     for topic in request.topics if request.group_id else ():
         results = [
             await _initialize(
-                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition),
+                each,
+                share_groups=share_groups,
             )
             for each in topic.partitions
         ]
@@ -58,13 +64,14 @@ def failed(
 
 
 async def _initialize(
-    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+    key: SharePartitionKey,
+    asked: PartitionData,
+    *,
+    share_groups: ShareGroups,
 ) -> PartitionResult:
     state = InitializeState(key, asked.state_epoch, asked.start_offset)
     try:
-        await context.node.share_groups.state.ask(
-            key, ShareShard.handle_initialize, state, type(None)
-        )
+        await share_groups.state.ask(key, ShareShard.handle_initialize, state, type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

@@ -7,6 +7,7 @@ leader is told to skip the assignment (KIP-814). Version 0 has no rebalance time
 
 from __future__ import annotations
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -18,11 +19,13 @@ API = ApiSpec(ApiKey.JOIN_GROUP, versions=range(10))
 _NULL_PROTOCOL_VERSION = 7
 
 
-async def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse:
+async def handle(
+    request: JoinGroupRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> JoinGroupResponse:
     if context.version == 0:
         request.rebalance_timeout_ms = request.session_timeout_ms
     try:
-        response = await context.node.group_coordinator.ask(
+        response = await group_coordinator.ask(
             request.group_id,
             GroupShard.handle,
             request,

@@ -6,6 +6,7 @@ From version 3 on a static member can be removed by its instance id alone. The r
 
 from __future__ import annotations
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -20,11 +21,13 @@ API = ApiSpec(ApiKey.LEAVE_GROUP, versions=range(6))
 _SEVERAL_MEMBERS_VERSION = 3
 
 
-async def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
+async def handle(
+    request: LeaveGroupRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> LeaveGroupResponse:
     has_list = context.version >= _SEVERAL_MEMBERS_VERSION
     if not has_list:
         request.members = [MemberIdentity(member_id=request.member_id)]
-    response = await context.node.group_coordinator.ask(
+    response = await group_coordinator.ask(
         request.group_id, GroupShard.handle, request, LeaveGroupResponse, context.caller
     )
     if not has_list:

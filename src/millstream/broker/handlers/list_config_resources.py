@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnsupportedVersion
@@ -33,7 +34,7 @@ _LISTED: Final = (
 
 
 def handle(
-    request: ListConfigResourcesRequest, context: RequestContext
+    request: ListConfigResourcesRequest, context: RequestContext, *, metadata: Metadata
 ) -> ListConfigResourcesResponse:
     if context.version == 0:
         wanted = {int(ConfigResourceType.CLIENT_METRICS)}
@@ -41,7 +42,7 @@ def handle(
         wanted = set(request.resource_types) or {int(kind) for kind in _LISTED}
     if not wanted <= {int(kind) for kind in _LISTED}:
         return ListConfigResourcesResponse(error_code=UnsupportedVersion.code)
-    image = context.node.metadata.image
+    image = metadata.image
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=kind)

@@ -6,6 +6,7 @@ partition of `__consumer_offsets` loads, the answer holds the other groups and C
 
 from __future__ import annotations
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -15,8 +16,10 @@ from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGro
 API = ApiSpec(ApiKey.LIST_GROUPS, versions=range(6))
 
 
-async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
-    answers, failure = await context.node.group_coordinator.ask_all(
+async def handle(
+    request: ListGroupsRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> ListGroupsResponse:
+    answers, failure = await group_coordinator.ask_all(
         GroupShard.handle, request, ListGroupsResponse, context.caller
     )
     return ListGroupsResponse(

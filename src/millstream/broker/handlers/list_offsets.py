@@ -15,8 +15,10 @@ import asyncio
 from typing import Final
 
 from millstream.broker.fetch.time_search import first_found
+from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.protocol.api import ApiKey
@@ -50,25 +52,33 @@ _ANSWERS_A_TURN: Final = 64
 """Then others have theirs."""
 
 
-async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+async def handle(
+    request: ListOffsetsRequest,
+    context: RequestContext,
+    *,
+    disk_pool: DiskPool,
+    partitions: Partitions,
+) -> ListOffsetsResponse:
     answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     count = 0
     for topic in request.topics:
-        partitions = answered.setdefault(topic.name, {})
+        of_topic = answered.setdefault(topic.name, {})
         for asked in topic.partitions:
             index = asked.partition_index
             count += 1
             if count % _ANSWERS_A_TURN == 0:
                 await asyncio.sleep(0)
-            partitions[index] = (
+            of_topic[index] = (
                 ListOffsetsPartitionResponse(index, InvalidRequest.code)
-                if index in partitions
-                else await _answer(topic.name, asked, request, context)
+                if index in of_topic
+                else await _answer(
+                    topic.name, asked, request, context, disk_pool=disk_pool, partitions=partitions
+                )
             )
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(name=name, partitions=list(partitions.values()))
-            for name, partitions in answered.items()
+            ListOffsetsTopicResponse(name=name, partitions=list(of_topic.values()))
+            for name, of_topic in answered.items()
         ]
     )
 
@@ -95,6 +105,9 @@ async def _answer(
     asked: ListOffsetsPartition,
     request: ListOffsetsRequest,
     context: RequestContext,
+    *,
+    disk_pool: DiskPool,
+    partitions: Partitions,
 ) -> ListOffsetsPartitionResponse:
     try:
         if (
@@ -104,7 +117,7 @@ async def _answer(
             raise UnsupportedVersion(
                 f"timestamp {asked.timestamp} has no meaning in version {context.version} of ListOffsets"
             )
-        partition = context.node.partitions.get(topic, asked.partition_index)
+        partition = partitions.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
         is_read_committed = request.isolation_level == _READ_COMMITTED
         found = _named_position(partition, asked.timestamp, is_read_committed=is_read_committed)
@@ -114,7 +127,7 @@ async def _answer(
                 if asked.timestamp == MAX_TIMESTAMP
                 else partition.log.timestamp_searches(asked.timestamp)
             )
-            found = await first_found(searches, context.node.disk_pool) or _NOTHING_FOUND
+            found = await first_found(searches, disk_pool) or _NOTHING_FOUND
             if not partition.is_visible(found, is_read_committed=is_read_committed):
                 found = _NOTHING_FOUND
     except KafkaError as error:

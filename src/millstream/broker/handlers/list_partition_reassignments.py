@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.partitions.reassignments import is_reassigning
@@ -23,9 +24,9 @@ API = ApiSpec(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=range(1))
 
 
 def handle(
-    request: ListPartitionReassignmentsRequest, context: RequestContext
+    request: ListPartitionReassignmentsRequest, _context: RequestContext, *, metadata: Metadata
 ) -> ListPartitionReassignmentsResponse:
-    image = context.node.metadata.image
+    image = metadata.image
     response = ListPartitionReassignmentsResponse(error_message=None)
     for name, partitions in _asked(request, image):
         moving = [_described(p) for p in partitions if is_reassigning(p)]

@@ -7,6 +7,8 @@ named in the answer and match nothing. While a partition of `__transaction_state
 
 from __future__ import annotations
 
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -21,12 +23,16 @@ API = ApiSpec(ApiKey.LIST_TRANSACTIONS, versions=range(3))
 
 
 async def handle(
-    request: ListTransactionsRequest, context: RequestContext
+    request: ListTransactionsRequest,
+    context: RequestContext,
+    *,
+    transaction_coordinator: TransactionCoordination,
+    patterns: PatternMatching,
 ) -> ListTransactionsResponse:
-    pattern, node = request.transactional_id_pattern, context.node
+    pattern = request.transactional_id_pattern
     if pattern:
-        await node.patterns.matching(pattern, (), context.client_host)  # refused whatever there is
-    answers, failure = await node.transaction_coordinator.shards.ask_all(
+        await patterns.matching(pattern, (), context.client_host)  # refused whatever there is
+    answers, failure = await transaction_coordinator.shards.ask_all(
         TransactionShard.handle, request, ListTransactionsResponse, context.caller
     )
     if failure is not None:
@@ -34,7 +40,7 @@ async def handle(
     states = [state for answer in answers for state in answer.transaction_states]
     if pattern and states:
         ids = [state.transactional_id for state in states]
-        wanted = await node.patterns.matching(pattern, ids, context.client_host)
+        wanted = await patterns.matching(pattern, ids, context.client_host)
         states = [state for state in states if state.transactional_id in wanted]
     return ListTransactionsResponse(
         unknown_state_filters=[

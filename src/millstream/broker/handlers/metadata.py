@@ -9,16 +9,19 @@ leader lacks the listener (6+). 5+ lists offline replicas; version 0 leaves them
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
-from millstream.broker.cluster.auto_creation import create_missing_topics
+from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.cluster.cluster_view import (
     PartitionView,
     advertised_brokers,
     any_broker_for_controller,
     partition_view,
 )
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
@@ -44,7 +47,7 @@ from millstream.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
-from millstream.security.authorizer import Requester, authorized_operations
+from millstream.security.authorizer import Authorizer, Requester, authorized_operations
 
 API = ApiSpec(ApiKey.METADATA, versions=range(14))
 
@@ -53,15 +56,26 @@ _FINDS_TOPICS_BY_ID: Final = 12
 
 
 def handle(
-    request: MetadataRequest, context: RequestContext
+    request: MetadataRequest,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    identity: NodeIdentity,
+    authorizer: Authorizer,
+    auto_topic_creation: AutoTopicCreation,
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
     """At once, unless a topic has to be created. Raises InvalidRequest for an entry without name and usable id."""
     for topic in request.topics or ():
         _check_entry(topic, context.version)
-    missing = _to_create(request, context)
-    return (
-        _answer_after_creation(request, missing, context) if missing else _answer(request, context)
+    answer = partial(
+        _answer, request, context, metadata=metadata, identity=identity, authorizer=authorizer
     )
+    if not (request.allow_auto_topic_creation and auto_topic_creation.is_enabled):
+        return answer()
+    missing = _unknown(request, metadata.image)
+    if not missing:
+        return answer()
+    return _answer_after(auto_topic_creation.create(missing, context.client_id), answer)
 
 
 def failed(request: MetadataRequest, version: int, error: KafkaError) -> MetadataResponse:
@@ -78,11 +92,11 @@ def failed(request: MetadataRequest, version: int, error: KafkaError) -> Metadat
     )
 
 
-async def _answer_after_creation(
-    request: MetadataRequest, missing: Sequence[str], context: RequestContext
+async def _answer_after(
+    creation: Awaitable[None], answer: Callable[[], MetadataResponse]
 ) -> MetadataResponse:
-    await create_missing_topics(context.node, missing, context.client_id)
-    return _answer(request, context)
+    await creation
+    return answer()
 
 
 def _check_entry(topic: MetadataRequestTopic, version: int) -> None:
@@ -92,25 +106,27 @@ def _check_entry(topic: MetadataRequestTopic, version: int) -> None:
         raise InvalidRequest("A topic needs a name or an id")
 
 
-def _to_create(request: MetadataRequest, context: RequestContext) -> list[str]:
-    if not (request.topics and request.allow_auto_topic_creation):
-        return []
-    if not context.node.config.auto_create_topics_enable:
-        return []
-    image = context.node.metadata.image
-    names = [topic.name for topic in request.topics if topic.topic_id == ZERO_UUID]
+def _unknown(request: MetadataRequest, image: MetadataImage) -> list[str]:
+    """The names among those asked for that a topic could have and none has."""
+    names = [topic.name for topic in request.topics or () if topic.topic_id == ZERO_UUID]
     return [
         name for name in names if name is not None and name not in image.topics and _is_legal(name)
     ]
 
 
-def _answer(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
-    node = context.node
-    image = node.metadata.image
+def _answer(
+    request: MetadataRequest,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    identity: NodeIdentity,
+    authorizer: Authorizer,
+) -> MetadataResponse:
+    image = metadata.image
     brokers = advertised_brokers(image, context.listener_name)
     response = MetadataResponse(
-        cluster_id=node.identity.cluster_id,
-        controller_id=any_broker_for_controller(image, node.identity.node_id),
+        cluster_id=identity.cluster_id,
+        controller_id=any_broker_for_controller(image, identity.node_id),
         brokers=[
             MetadataResponseBroker(node_id=b.id, host=b.host, port=b.port, rack=b.rack)
             for b in brokers
@@ -121,14 +137,14 @@ def _answer(request: MetadataRequest, context: RequestContext) -> MetadataRespon
     if request.include_cluster_authorized_operations:
         cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
         response.cluster_authorized_operations = authorized_operations(
-            node.authorizer, requester, cluster
+            authorizer, requester, cluster
         )
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             if topic.error_code == 0:
                 resource = Resource(ResourceType.TOPIC, topic.name or "")
                 topic.topic_authorized_operations = authorized_operations(
-                    node.authorizer, requester, resource
+                    authorizer, requester, resource
                 )
     return response
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -34,8 +36,14 @@ ErrorCodes = dict[int, int]
 """By partition."""
 
 
-async def handle(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommitResponse:
-    image = context.node.metadata.image
+async def handle(
+    request: OffsetCommitRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    metadata: Metadata,
+) -> OffsetCommitResponse:
+    image = metadata.image
     topics = [_resolve(image, topic, context.version) for topic in request.topics]
     known = [
         _known_part(asked, topic)
@@ -43,7 +51,13 @@ async def handle(request: OffsetCommitRequest, context: RequestContext) -> Offse
         if topic is not None
     ]
     storable = [part for part in known if part.partitions]
-    committed = await _commit(replace(request, topics=storable), context) if storable else {}
+    committed = (
+        await _commit(
+            replace(request, topics=storable), context, group_coordinator=group_coordinator
+        )
+        if storable
+        else {}
+    )
     unknown_topic = (
         UnknownTopicId if context.version >= _TOPIC_ID_VERSION else UnknownTopicOrPartition
     )
@@ -94,10 +108,12 @@ def _known_part(asked: OffsetCommitRequestTopic, topic: TopicImage) -> OffsetCom
     )
 
 
-async def _commit(request: OffsetCommitRequest, context: RequestContext) -> dict[str, ErrorCodes]:
+async def _commit(
+    request: OffsetCommitRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> dict[str, ErrorCodes]:
     """Error codes by topic and partition. An error of the whole request is every partition's error."""
     try:
-        response = await context.node.group_coordinator.ask(
+        response = await group_coordinator.ask(
             request.group_id,
             GroupShard.handle,
             request,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -26,10 +28,16 @@ from millstream.protocol.generated.offset_delete import (
 API = ApiSpec(ApiKey.OFFSET_DELETE, versions=range(1))
 
 
-async def handle(request: OffsetDeleteRequest, context: RequestContext) -> OffsetDeleteResponse:
-    image = context.node.metadata.image
+async def handle(
+    request: OffsetDeleteRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    metadata: Metadata,
+) -> OffsetDeleteResponse:
+    image = metadata.image
     known = [_known_part(topic, image) for topic in request.topics]
-    response = await context.node.group_coordinator.ask(
+    response = await group_coordinator.ask(
         request.group_id,
         GroupShard.handle,
         replace(request, topics=[topic for topic in known if topic.partitions]),

@@ -9,12 +9,15 @@ epoch is not its own (STALE_MEMBER_EPOCH).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.result import Caller
 from millstream.errors import KafkaError, UnknownTopicId
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
@@ -35,15 +38,24 @@ _ERROR_VERSION = 2
 _SEVERAL_GROUPS_VERSION = 8
 _TOPIC_ID_VERSION = 10
 
+_FetchGroup = Callable[[OffsetFetchRequestGroup], Awaitable[OffsetFetchResponseGroup]]
 
-async def handle(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
-    if context.version < _SEVERAL_GROUPS_VERSION:
-        return await _handle_one_group(request, context)
-    uses_ids = context.version >= _TOPIC_ID_VERSION
-    fetch = _fetch_by_id if uses_ids else _fetch
-    return OffsetFetchResponse(
-        groups=[await fetch(group, context, request.require_stable) for group in request.groups]
+
+async def handle(
+    request: OffsetFetchRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    metadata: Metadata,
+) -> OffsetFetchResponse:
+    fetch: _FetchGroup = partial(
+        _fetch, request.require_stable, context.caller, group_coordinator=group_coordinator
     )
+    if context.version < _SEVERAL_GROUPS_VERSION:
+        return await _handle_one_group(request, context.version, fetch)
+    if context.version >= _TOPIC_ID_VERSION:
+        fetch = partial(_fetch_by_id, fetch, metadata.image)
+    return OffsetFetchResponse(groups=[await fetch(group) for group in request.groups])
 
 
 def failed(request: OffsetFetchRequest, version: int, error: KafkaError) -> OffsetFetchResponse:
@@ -76,7 +88,7 @@ def failed(request: OffsetFetchRequest, version: int, error: KafkaError) -> Offs
 
 
 async def _handle_one_group(
-    request: OffsetFetchRequest, context: RequestContext
+    request: OffsetFetchRequest, version: int, fetch: _FetchGroup
 ) -> OffsetFetchResponse:
     asked = None
     if request.topics is not None:
@@ -85,8 +97,8 @@ async def _handle_one_group(
             for t in request.topics
         ]
     group = OffsetFetchRequestGroup(request.group_id, topics=asked)
-    answer = await _fetch(group, context, request.require_stable)
-    if answer.error_code and context.version >= _ERROR_VERSION:
+    answer = await fetch(group)
+    if answer.error_code and version >= _ERROR_VERSION:
         return OffsetFetchResponse(error_code=answer.error_code)
     if answer.error_code:
         answer.topics = _failed(asked or [], answer.error_code)
@@ -94,16 +106,21 @@ async def _handle_one_group(
 
 
 async def _fetch(
-    group: OffsetFetchRequestGroup, context: RequestContext, require_stable: bool
+    require_stable: bool,
+    caller: Caller,
+    group: OffsetFetchRequestGroup,
+    *,
+    group_coordinator: GroupCoordination,
 ) -> OffsetFetchResponseGroup:
     """An error of the whole group stands in the group, without topics."""
     request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
-    groups, caller = context.node.group_coordinator, context.caller
     try:
-        if group.topics is None:
-            caller = replace(caller, is_long=groups.has_many_offsets(group.group_id))
-        response = await groups.ask(
-            group.group_id, GroupShard.handle, request, OffsetFetchResponse, caller
+        response = await group_coordinator.ask(
+            group.group_id,
+            GroupShard.handle,
+            request,
+            OffsetFetchResponse,
+            caller,
         )
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
@@ -111,12 +128,11 @@ async def _fetch(
 
 
 async def _fetch_by_id(
-    group: OffsetFetchRequestGroup, context: RequestContext, require_stable: bool
+    fetch: _FetchGroup, image: MetadataImage, group: OffsetFetchRequestGroup
 ) -> OffsetFetchResponseGroup:
     """Topics that do not exist are answered here; those of a group that asks for all of them are left out."""
-    image = context.node.metadata.image
     if group.topics is None:
-        answer = await _fetch(group, context, require_stable)
+        answer = await fetch(group)
         answer.topics = _with_ids(answer.topics, image)
         return answer
     known, unknown = [], []
@@ -128,10 +144,8 @@ async def _fetch_by_id(
             known.append(
                 OffsetFetchRequestTopics(topic.name, asked.topic_id, asked.partition_indexes)
             )
-    answer = await _fetch(
-        OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, known),
-        context,
-        require_stable,
+    answer = await fetch(
+        OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, known)
     )
     if not answer.error_code:
         answer.topics += _failed(unknown, UnknownTopicId.code)

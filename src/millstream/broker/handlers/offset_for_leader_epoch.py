@@ -8,6 +8,7 @@ Not supported: asking as a replica; everybody is answered as a consumer.
 
 from __future__ import annotations
 
+from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
@@ -24,13 +25,15 @@ API = ApiSpec(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=range(2, 5))
 
 
 def handle(
-    request: OffsetForLeaderEpochRequest, context: RequestContext
+    request: OffsetForLeaderEpochRequest, _context: RequestContext, *, partitions: Partitions
 ) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=[_answer(topic.topic, asked, context) for asked in topic.partitions],
+                partitions=[
+                    _answer(topic.topic, asked, partitions=partitions) for asked in topic.partitions
+                ],
             )
             for topic in request.topics
         ]
@@ -54,9 +57,11 @@ def failed(
     )
 
 
-def _answer(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
+def _answer(
+    topic: str, asked: OffsetForLeaderPartition, *, partitions: Partitions
+) -> EpochEndOffset:
     try:
-        partition = context.node.partitions.get(topic, asked.partition)
+        partition = partitions.get(topic, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
         end = partition.epoch_end(asked.leader_epoch)
     except KafkaError as error:

@@ -26,10 +26,16 @@ from functools import partial
 from typing import Final, Self
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
-from millstream.broker.node.node import Node
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.services import LogFlusher, Metadata, Partitions
+from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.flush_policy import must_sync
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
@@ -79,7 +85,7 @@ from millstream.protocol.generated.produce import (
 from millstream.records.batch import BATCH_HEADER_BYTES, BatchHeader, read_header
 from millstream.records.compression import Codec
 from millstream.replication.partition import ACKS_ALL, Partition
-from millstream.runtime import Instant
+from millstream.runtime import Clock, Instant
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -98,6 +104,20 @@ _TELLS_LOG_START: Final = (
     InvalidProducerEpoch,
 )
 """Refusals that a producer may answer by looking at what the log still holds (KIP-360); so they say where it starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    clock: Clock
+    config: DynamicConfig
+    disk_pool: DiskPool
+    log_flusher: LogFlusher
+    metadata: Metadata
+    metrics: NodeMetrics
+    ordered_appends: OrderedAppends
+    partitions: Partitions
+    purgatory: Purgatory
+    transaction_coordinator: TransactionCoordination
 
 
 @dataclass(slots=True)
@@ -131,6 +151,7 @@ class _Appending:
 
     request: ProduceRequest
     context: RequestContext
+    services: Services
     now: Instant
     response: ProduceResponse
     later: Iterator[_Part]
@@ -139,16 +160,20 @@ class _Appending:
     waiting: list[_Written] = field(default_factory=list)
 
     @classmethod
-    def of(cls, request: ProduceRequest, context: RequestContext) -> Self:
+    def of(cls, request: ProduceRequest, context: RequestContext, services: Services) -> Self:
         topics = request.topic_data
         if len(topics) == 1 and len(topics[0].partition_data) == 1:  # mostly, and faster so
             topic, told = topics[0], list[PartitionProduceResponse]()
             response = ProduceResponse([TopicProduceResponse(topic.name, topic.topic_id, told)])
-            part = _Part(_topic_name(topic, context), topic.partition_data[0], told)
-            return cls(request, context, context.now, response, iter(()), part)
+            part = _Part(
+                _topic_name(topic, context.version, services.metadata),
+                topic.partition_data[0],
+                told,
+            )
+            return cls(request, context, services, context.now, response, iter(()), part)
         response = ProduceResponse()
-        parts = _parts(_without_repetition(topics), context, response.responses)
-        return cls(request, context, context.now, response, parts, next(parts, None))
+        parts = _parts(_without_repetition(topics), context, services, response.responses)
+        return cls(request, context, services, context.now, response, parts, next(parts, None))
 
     def answered(self, response: PartitionProduceResponse) -> None:
         """`part` has its answer."""
@@ -160,11 +185,12 @@ class _Appending:
 def _parts(
     topics: Sequence[TopicProduceData],
     context: RequestContext,
+    services: Services,
     responses: list[TopicProduceResponse],
 ) -> Iterator[_Part]:
     """What is asked, with its place in `responses`."""
     for topic in topics:
-        name = _topic_name(topic, context)
+        name = _topic_name(topic, context.version, services.metadata)
         told: list[PartitionProduceResponse] = []
         responses.append(TopicProduceResponse(topic.name, topic.topic_id, told))
         for data in topic.partition_data:
@@ -172,18 +198,18 @@ def _parts(
 
 
 def handle(
-    request: ProduceRequest, context: RequestContext
+    request: ProduceRequest, context: RequestContext, services: Services
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    appending = _Appending.of(request, context)
-    appends = context.node.ordered_appends
-    transactional = TransactionalProduce.of(request, context)
+    appending = _Appending.of(request, context, services)
+    appends = services.ordered_appends
+    transactional = TransactionalProduce.of(request, context.version, services.metadata.image)
     if transactional is None:
         sender = ("connection", context.connection_id)
         if not appends.is_waiting(sender) and _append_at_once(appending):
             return _answer(appending)
         return _answer_later(appending, appends.run(sender, partial(_append_in_steps, appending)))
     sender = ("producer", transactional.claim.producer_id)
-    appending.verdict = transactional.verdict_of_logs(context.node)
+    appending.verdict = transactional.verdict_of_logs(services.partitions, services.config.current)
     is_known = not (appending.verdict.begins or appends.is_waiting(sender))
     if is_known and _append_at_once(appending):
         return _answer(appending)
@@ -246,6 +272,7 @@ async def _append_in_steps(appending: _Appending) -> None:
 
 async def _append_transactional(appending: _Appending, transactional: TransactionalProduce) -> None:
     """All is checked before the coordinator is asked: between its verdict and the append nothing may happen."""
+    services = appending.services
     parts = [] if appending.part is None else [appending.part, *appending.later]
     appending.later = iter(parts[1:])
     outcomes: list[CheckedBatches | KafkaError] = []
@@ -257,7 +284,12 @@ async def _append_transactional(appending: _Appending, transactional: Transactio
             outcome = await _checked_elsewhere(part, appending)
             allowance = Allowance()
         outcomes.append(_with_log(part, outcome))
-    appending.verdict = await verdict_of_coordinator(transactional, appending.context.node)
+    appending.verdict = await verdict_of_coordinator(
+        transactional,
+        services.partitions,
+        services.config.current,
+        services.transaction_coordinator,
+    )
     for part, outcome in zip(parts, outcomes, strict=True):
         appending.answered(_append(part, outcome, appending))
 
@@ -277,16 +309,16 @@ def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatch
 async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
     """The check that was too much work, where it keeps nobody waiting; and others have their turn in any case."""
     await asyncio.sleep(0)
-    node = appending.context.node
-    appending.now = node.clock.now()
+    services = appending.services
+    appending.now = services.clock.now()
     try:
         partition, header, batch = _addressed(part, appending)
         check = partial(checked_batch, header, batch, partition.log.config, appending.now)
-        return await node.disk_pool.unpack(check)
+        return await services.disk_pool.unpack(check)
     except KafkaError as error:
         return error
     finally:
-        appending.now = node.clock.now()
+        appending.now = services.clock.now()
 
 
 def _without_repetition(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
@@ -310,16 +342,16 @@ def _answer(appending: _Appending) -> ProduceResponse | Awaitable[ProduceRespons
         _check_all_written(response)
         return None
     if context.version >= _LEADER_HINT_VERSION:
-        _add_endpoints(response, context)
+        _add_endpoints(response, context.listener_name, appending.services.metadata)
     if appending.waiting:
-        return _acknowledge(response, appending.waiting, request.timeout_ms, context.node)
+        return _acknowledge(response, appending.waiting, request.timeout_ms, appending.services)
     return response
 
 
-def _topic_name(topic: TopicProduceData, context: RequestContext) -> str | None:
-    if context.version < _TOPIC_ID_VERSION:
+def _topic_name(topic: TopicProduceData, version: int, metadata: Metadata) -> str | None:
+    if version < _TOPIC_ID_VERSION:
         return topic.name
-    found = context.node.metadata.image.topic_by_id(topic.topic_id)
+    found = metadata.image.topic_by_id(topic.topic_id)
     return found.name if found is not None else None
 
 
@@ -328,7 +360,7 @@ def _addressed(part: _Part, appending: _Appending) -> tuple[Partition, BatchHead
     request, context = appending.request, appending.context
     if part.topic is None:
         raise UnknownTopicId
-    partition = context.node.partitions.get(part.topic, part.data.index)
+    partition = appending.services.partitions.get(part.topic, part.data.index)
     header, records = _checked_records(part.topic, part.data, request, context)
     partition.check_leader()
     part.partition = partition
@@ -350,39 +382,38 @@ def _check(part: _Part, appending: _Appending, allowance: Allowance) -> CheckedB
 def _append(
     part: _Part, checked: CheckedBatches | KafkaError, appending: _Appending
 ) -> PartitionProduceResponse:
-    request, context, topic, partition = (
-        appending.request,
-        appending.context,
-        part.topic,
-        part.partition,
-    )
+    request, services = appending.request, appending.services
+    topic, partition = part.topic, part.partition
     if isinstance(checked, KafkaError):
-        return _refused(part, checked, context)
+        return _refused(part, checked, appending)
     assert topic is not None, "what was checked has a topic"
     assert partition is not None, "what was checked has a partition"
     try:
         appending.verdict.check(partition, checked.headers[0])
     except KafkaError as error:
         part.partition = None  # it does not come from the log, and says nothing of it
-        return _refused(part, error, context)
+        return _refused(part, error, appending)
     try:
         appended = partition.append_checked(checked, appending.now, acks=request.acks)
     except KafkaError as error:
         if isinstance(error, KafkaStorageError):
-            _LOGGER.warning("records of client %r are refused: %s", context.client_id, error)
-        return _refused(part, error, context)
+            _LOGGER.warning(
+                "records of client %r are refused: %s", appending.context.client_id, error
+            )
+        return _refused(part, error, appending)
     messages = appended.last_offset - appended.first_offset + 1
-    context.node.metrics.topics.of(topic).appended(messages, checked.size_bytes)
+    services.metrics.topics.of(topic).appended(messages, checked.size_bytes)
     response = PartitionProduceResponse(
         index=part.data.index,
         base_offset=appended.first_offset,
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=partition.log_start_offset,
     )
-    end_offset, policy = appended.last_offset + 1, context.node.config.millstream_flush_on_ack
+    end_offset = appended.last_offset + 1
+    policy = services.config.current.millstream_flush_on_ack
     waits_for_disk = must_sync(policy, partition, request.acks, end_offset)
     if waits_for_disk and request.acks == _NO_ACKS:
-        context.node.log_flusher.start_flush(partition.log)
+        services.log_flusher.start_flush(partition.log)
     if waits_for_disk or request.acks == ACKS_ALL:
         written = _Written(partition, end_offset, response, waits_for_disk)
         if not written.is_safe:
@@ -429,12 +460,13 @@ def _check_all_written(response: ProduceResponse) -> None:
                 )
 
 
-def _refused(part: _Part, error: KafkaError, context: RequestContext) -> PartitionProduceResponse:
+def _refused(part: _Part, error: KafkaError, appending: _Appending) -> PartitionProduceResponse:
+    services = appending.services
     response = PartitionProduceResponse(index=part.data.index)
     _refuse(response, error)
     topic, index = part.topic or "", part.data.index
-    if topic in context.node.metadata.image.topics:
-        context.node.metrics.topics.of(topic).refused(error, len(part.data.records or b""))
+    if topic in services.metadata.image.topics:
+        services.metrics.topics.of(topic).refused(error, len(part.data.records or b""))
     if isinstance(error, RefusedRecords | RefusedTimestamps):
         response.record_errors = [
             BatchIndexAndErrorMessage(e.index, e.message) for e in error.record_errors
@@ -442,8 +474,8 @@ def _refused(part: _Part, error: KafkaError, context: RequestContext) -> Partiti
     if part.partition is not None and isinstance(error, _TELLS_LOG_START):
         response.log_start_offset = part.partition.log_start_offset
     hint = (
-        leader_hint(error, topic, index, context)
-        if context.version >= _LEADER_HINT_VERSION
+        leader_hint(error, topic, index, services.metadata)
+        if appending.context.version >= _LEADER_HINT_VERSION
         else None
     )
     if hint is not None:
@@ -459,7 +491,7 @@ def _refuse(response: PartitionProduceResponse, error: KafkaError) -> None:
     response.log_start_offset = -1
 
 
-def _add_endpoints(response: ProduceResponse, context: RequestContext) -> None:
+def _add_endpoints(response: ProduceResponse, listener_name: str, metadata: Metadata) -> None:
     leaders = [
         partition.current_leader.leader_id
         for topic in response.responses
@@ -468,7 +500,7 @@ def _add_endpoints(response: ProduceResponse, context: RequestContext) -> None:
     ]
     if leaders:
         response.node_endpoints = [
-            NodeEndpoint(*found) for found in leader_endpoints(leaders, context)
+            NodeEndpoint(*found) for found in leader_endpoints(leaders, listener_name, metadata)
         ]
 
 
@@ -476,41 +508,41 @@ def _add_endpoints(response: ProduceResponse, context: RequestContext) -> None:
 
 
 async def _acknowledge(
-    response: ProduceResponse, waiting: Sequence[_Written], timeout_ms: int, node: Node
+    response: ProduceResponse, waiting: Sequence[_Written], timeout_ms: int, services: Services
 ) -> ProduceResponse:
     """Answers when every partition is safe or has failed.
 
     The producer's time limit is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow.
     """
     if len(waiting) == 1:
-        await _until_safe(waiting[0], timeout_ms, node)
+        await _until_safe(waiting[0], timeout_ms, services)
     else:
         async with asyncio.TaskGroup() as group:
             for written in waiting:
-                group.create_task(_until_safe(written, timeout_ms, node))
+                group.create_task(_until_safe(written, timeout_ms, services))
     return response
 
 
-async def _until_safe(written: _Written, timeout_ms: int, node: Node) -> None:
+async def _until_safe(written: _Written, timeout_ms: int, services: Services) -> None:
     partition = written.partition
     try:
         if written.must_sync:
-            await node.log_flusher.flush_to(partition.log, written.end_offset)
+            await services.log_flusher.flush_to(partition.log, written.end_offset)
         if partition.high_watermark < written.end_offset:
-            await _until_committed(partition, written.end_offset, timeout_ms, node)
+            await _until_committed(partition, written.end_offset, timeout_ms, services)
     except KafkaError as error:
         _refuse(written.response, error)
 
 
 async def _until_committed(
-    partition: Partition, end_offset: int, timeout_ms: int, node: Node
+    partition: Partition, end_offset: int, timeout_ms: int, services: Services
 ) -> None:
     """Raises NotLeaderOrFollower, NotEnoughReplicasAfterAppend, RequestTimedOut."""
 
     def has_ended(_partition: TopicPartition) -> bool:
         return partition.high_watermark >= end_offset or not partition.is_leader
 
-    operation = node.purgatory.watch([partition.topic_partition], timeout_ms, has_ended)
+    operation = services.purgatory.watch([partition.topic_partition], timeout_ms, has_ended)
     await operation.wait()
     partition.check_leader()
     if partition.high_watermark < end_offset:

@@ -14,13 +14,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from millstream.broker.handlers.get_telemetry_subscriptions import (
-    match_client,
-    telemetry_client,
-)
+from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.telemetry.client_telemetry import ClientTelemetry, Push
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.telemetry.client_telemetry import ClientTelemetry, Push, TelemetryClient
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.push_telemetry import (
@@ -33,7 +31,14 @@ _UNPACKED_AT_ONCE_BYTES: Final = 1_024
 """A compressed kilobyte may hold a megabyte, and that is looked at byte by byte."""
 
 
-async def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
+async def handle(
+    request: PushTelemetryRequest,
+    context: RequestContext,
+    *,
+    client_telemetry: ClientTelemetry,
+    disk_pool: DiskPool,
+    patterns: PatternMatching,
+) -> PushTelemetryResponse:
     push = Push(
         request.client_instance_id,
         request.subscription_id,
@@ -41,11 +46,11 @@ async def handle(request: PushTelemetryRequest, context: RequestContext) -> Push
         request.compression_type,
         bytes(request.metrics),
     )
-    now, client = context.now, telemetry_client(context)
-    telemetry, unpack = context.node.client_telemetry, None
+    now, client = context.now, TelemetryClient.of(context.client_id, context.connection)
+    telemetry, unpack = client_telemetry, None
     if _UNPACKED_AT_ONCE_BYTES < len(push.metrics) <= telemetry.bytes_max:
-        unpack = await context.node.disk_pool.convert(partial(_outcome, telemetry, push))
-    await match_client(push.instance_id, client, context)
+        unpack = await disk_pool.convert(partial(_outcome, telemetry, push))
+    await telemetry.match(push.instance_id, client, patterns, now.monotonic_ms)
     telemetry.push(push, client, now.monotonic_ms, now.wall_ms, unpack)
     return PushTelemetryResponse()
 

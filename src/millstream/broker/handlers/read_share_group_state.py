@@ -9,6 +9,8 @@ from functools import partial
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.share_groups import ShareGroups
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.shard import RANGES_AT_ONCE, ReadState, ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
@@ -26,14 +28,21 @@ API = ApiSpec(ApiKey.READ_SHARE_GROUP_STATE, versions=range(1))
 
 
 async def handle(
-    request: ReadShareGroupStateRequest, context: RequestContext
+    request: ReadShareGroupStateRequest,
+    _context: RequestContext,
+    *,
+    disk_pool: DiskPool,
+    share_groups: ShareGroups,
 ) -> ReadShareGroupStateResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     response = ReadShareGroupStateResponse()
     for topic in request.topics if request.group_id else ():
         results = [
             await _read(
-                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition),
+                each,
+                disk_pool=disk_pool,
+                share_groups=share_groups,
             )
             for each in topic.partitions
         ]
@@ -61,17 +70,19 @@ def failed(
 
 
 async def _read(
-    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+    key: SharePartitionKey,
+    asked: PartitionData,
+    *,
+    disk_pool: DiskPool,
+    share_groups: ShareGroups,
 ) -> PartitionResult:
     request = ReadState(key, asked.leader_epoch)
     try:
-        state = await context.node.share_groups.state.ask(
-            key, ShareShard.handle_read, request, ShareState
-        )
+        state = await share_groups.state.ask(key, ShareShard.handle_read, request, ShareState)
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     if len(state.batches) > RANGES_AT_ONCE:
-        return await context.node.disk_pool.plan(partial(_told, key, state))
+        return await disk_pool.plan(partial(_told, key, state))
     return _told(key, state)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.shard import ReadState, ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
@@ -24,14 +25,19 @@ API = ApiSpec(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=range(2))
 
 
 async def handle(
-    request: ReadShareGroupStateSummaryRequest, context: RequestContext
+    request: ReadShareGroupStateSummaryRequest,
+    _context: RequestContext,
+    *,
+    share_groups: ShareGroups,
 ) -> ReadShareGroupStateSummaryResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     response = ReadShareGroupStateSummaryResponse()
     for topic in request.topics if request.group_id else ():
         results = [
             await _read(
-                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition),
+                each,
+                share_groups=share_groups,
             )
             for each in topic.partitions
         ]
@@ -59,11 +65,14 @@ def failed(
 
 
 async def _read(
-    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+    key: SharePartitionKey,
+    asked: PartitionData,
+    *,
+    share_groups: ShareGroups,
 ) -> PartitionResult:
     request = ReadState(key, asked.leader_epoch)
     try:
-        state = await context.node.share_groups.state.ask(
+        state = await share_groups.state.ask(
             key, ShareShard.handle_read_summary, request, ShareState
         )
     except KafkaError as error:

@@ -6,6 +6,8 @@ INVALID_REQUEST.
 
 from __future__ import annotations
 
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InconsistentClusterId, InvalidRequest, VoterNotFound
@@ -19,15 +21,21 @@ from millstream.protocol.generated.remove_raft_voter import (
 API = ApiSpec(ApiKey.REMOVE_RAFT_VOTER, versions=range(1))
 
 
-def handle(request: RemoveRaftVoterRequest, context: RequestContext) -> RemoveRaftVoterResponse:
+def handle(
+    request: RemoveRaftVoterRequest,
+    _context: RequestContext,
+    *,
+    controller: ControllerClient,
+    identity: NodeIdentity,
+) -> RemoveRaftVoterResponse:
     """Raises InconsistentClusterId, VoterNotFound, InvalidRequest."""
-    own = context.node.identity.cluster_id
+    own = identity.cluster_id
     if request.cluster_id not in {None, own}:
         raise InconsistentClusterId(
             f'The given id "{request.cluster_id}" doesn\'t match the cluster id "{own}"'
         )
     asked = (request.voter_id, Uuid(request.voter_directory_id))
-    voters = context.node.controller.quorum().voters
+    voters = controller.quorum().voters
     if not any((voter.id, voter.directory_id) == asked for voter in voters):
         raise VoterNotFound(f"Nobody with id {request.voter_id} and this directory id votes")
     raise InvalidRequest("The last voter of a quorum cannot be removed")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
@@ -22,6 +23,7 @@ from millstream.broker.share.sessions import (
     check_group_id,
     check_member_id,
 )
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.errors import InvalidShareSessionEpoch, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_acknowledge import (
@@ -38,9 +40,13 @@ _LOCK_DURATION_VERSION: Final = 2
 
 
 async def handle(
-    request: ShareAcknowledgeRequest, context: RequestContext
+    request: ShareAcknowledgeRequest,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_groups: ShareGroups,
 ) -> ShareAcknowledgeResponse:
-    share = context.node.share_groups
+    share = share_groups
     share.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
     if request.share_session_epoch == INITIAL_EPOCH:
@@ -51,22 +57,27 @@ async def handle(
         share.sessions.proceed(key, request.share_session_epoch)
     outcomes = await acknowledge(
         share,
-        context.node.metadata.image,
+        metadata.image,
         key,
         await acknowledgements_of(request.topics),
         may_renew=request.is_renew_ack,
     )
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
-    return await _response(key, outcomes, context)
+    return await _response(key, outcomes, context, metadata=metadata, share_groups=share_groups)
 
 
 async def _response(
-    key: SessionKey, outcomes: Outcomes, context: RequestContext
+    key: SessionKey,
+    outcomes: Outcomes,
+    context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_groups: ShareGroups,
 ) -> ShareAcknowledgeResponse:
     response = ShareAcknowledgeResponse()
     if context.version >= _LOCK_DURATION_VERSION:
-        limits = context.node.share_groups.settings.of(key.group_id).limits
+        limits = share_groups.settings.of(key.group_id).limits
         response.acquisition_lock_timeout_ms = limits.lock_duration_ms
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     leaders: list[int] = []
@@ -75,22 +86,24 @@ async def _response(
         if topic is None:
             topic = topics[place.topic_id] = ShareAcknowledgeTopicResponse(place.topic_id)
             response.responses.append(topic)
-        data = _partition_data(place, refused, context)
+        data = _partition_data(place, refused, metadata=metadata)
         if data.current_leader.leader_id >= 0:
             leaders.append(data.current_leader.leader_id)
         topic.partitions.append(data)
-    response.node_endpoints = [NodeEndpoint(*found) for found in leader_endpoints(leaders, context)]
+    response.node_endpoints = [
+        NodeEndpoint(*found) for found in leader_endpoints(leaders, context.listener_name, metadata)
+    ]
     return response
 
 
 def _partition_data(
-    place: SharedPlace, refused: KafkaError | None, context: RequestContext
+    place: SharedPlace, refused: KafkaError | None, *, metadata: Metadata
 ) -> PartitionData:
     data = PartitionData(partition_index=place.partition)
     if refused is not None:
         data.error_code, data.error_message = refused.code, refused.detail
-        known = context.node.metadata.image.topic_by_id(place.topic_id)
-        hint = leader_hint(refused, "" if known is None else known.name, place.partition, context)
+        known = metadata.image.topic_by_id(place.topic_id)
+        hint = leader_hint(refused, "" if known is None else known.name, place.partition, metadata)
         if hint is not None:
             data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
     return data

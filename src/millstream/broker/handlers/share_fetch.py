@@ -15,7 +15,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
 from millstream.broker.share.acknowledging import (
@@ -54,36 +57,59 @@ from millstream.protocol.generated.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
+from millstream.runtime import Clock
 
 API = ApiSpec(ApiKey.SHARE_FETCH, versions=range(1, 3))
 _BATCH_OPTIMIZED: Final = 0
 _RECORD_LIMIT: Final = 1
 
 
-async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
-    share = context.node.share_groups
+async def handle(
+    request: ShareFetchRequest,
+    context: RequestContext,
+    *,
+    clock: Clock,
+    config: DynamicConfig,
+    metadata: Metadata,
+    purgatory: Purgatory,
+    share_groups: ShareGroups,
+) -> ShareFetchResponse:
+    share = share_groups
     share.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
     acknowledgements = await acknowledgements_of(request.topics)
     check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
-    places = await _begin(request, key, acknowledgements, context)
+    places = await _begin(
+        request, key, acknowledgements, context, metadata=metadata, share_groups=share_groups
+    )
     outcomes = await acknowledge(
         share,
-        context.node.metadata.image,
+        metadata.image,
         key,
         acknowledgements,
         may_renew=request.is_renew_ack,
     )
     answers: dict[SharedPlace, Answer | None] = {}
     if not request.is_renew_ack and request.max_bytes > 0:
-        answers = await _fetch(request, key, places, context)
+        answers = await _fetch(
+            request,
+            key,
+            places,
+            clock=clock,
+            config=config,
+            metadata=metadata,
+            purgatory=purgatory,
+            share_groups=share_groups,
+        )
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
         answers = {place: answer for place, answer in answers.items() if answer is not None}
-    return await _response(key, answers, outcomes, context)
+    return await _response(
+        key, answers, outcomes, context, metadata=metadata, share_groups=share_groups
+    )
 
 
 def check_mode(request: ShareFetchRequest) -> None:
@@ -113,15 +139,20 @@ async def _begin(
     key: SessionKey,
     acknowledgements: Acknowledgements,
     context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_groups: ShareGroups,
 ) -> Places:
     """What to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
-    sessions = context.node.share_groups.sessions
+    sessions = share_groups.sessions
     if request.share_session_epoch == FINAL_EPOCH:
         sessions.find(key)
         return []
-    asked = [each async for each in in_turns(_asked(request, context))]
+    asked = [each async for each in in_turns(_asked(request, metadata=metadata))]
     if request.share_session_epoch == INITIAL_EPOCH:
-        return (await _open(request, key, asked, acknowledgements, context)).rotated(0)
+        return (
+            await _open(request, key, asked, acknowledgements, context, share_groups=share_groups)
+        ).rotated(0)
     session = sessions.proceed(key, request.share_session_epoch)
     sessions.update(session, asked, _forgotten(request))
     return session.rotated(request.share_session_epoch)
@@ -133,9 +164,11 @@ async def _open(
     asked: Places,
     acknowledgements: Acknowledgements,
     context: RequestContext,
+    *,
+    share_groups: ShareGroups,
 ) -> ShareSession:
     try:
-        return context.node.share_groups.sessions.open(
+        return share_groups.sessions.open(
             key, context.connection_id, asked, has_acknowledgements=bool(acknowledgements)
         )
     except ShareSessionLimitReached:
@@ -144,9 +177,9 @@ async def _open(
 
 
 def _asked(
-    request: ShareFetchRequest, context: RequestContext
+    request: ShareFetchRequest, *, metadata: Metadata
 ) -> Iterable[tuple[SharedPlace, str | None]]:
-    image = context.node.metadata.image
+    image = metadata.image
     for topic in request.topics:
         known = image.topic_by_id(topic.topic_id)
         name = None if known is None else known.name
@@ -166,32 +199,46 @@ def _forgotten(request: ShareFetchRequest) -> Iterable[SharedPlace]:
 
 
 async def _fetch(
-    request: ShareFetchRequest, key: SessionKey, places: Places, context: RequestContext
+    request: ShareFetchRequest,
+    key: SessionKey,
+    places: Places,
+    *,
+    clock: Clock,
+    config: DynamicConfig,
+    metadata: Metadata,
+    purgatory: Purgatory,
+    share_groups: ShareGroups,
 ) -> dict[SharedPlace, Answer | None]:
     """Every partition that was asked for; None where there is nothing for this member."""
     answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
     loaded: dict[LoadedSharePartition, SharedPlace] = {}
     async for place, topic in in_turns(places):
         try:
-            loaded[await _load(key, place, topic, context)] = place
+            loaded[await _load(key, place, topic, metadata=metadata, share_groups=share_groups)] = (
+                place
+            )
         except KafkaError as error:
             answers[place] = error
     if loaded:
-        fetch = _share_fetch(request, key, list(loaded), context.node.share_groups, context)
-        node = context.node
-        for each, answer in (await fetch.run(node.purgatory, node.clock)).items():
+        fetch = _share_fetch(request, key, list(loaded), share_groups, config=config)
+        for each, answer in (await fetch.run(purgatory, clock)).items():
             answers[loaded[each]] = answer
     return answers
 
 
 async def _load(
-    key: SessionKey, place: SharedPlace, topic: str | None, context: RequestContext
+    key: SessionKey,
+    place: SharedPlace,
+    topic: str | None,
+    *,
+    metadata: Metadata,
+    share_groups: ShareGroups,
 ) -> LoadedSharePartition:
     if topic is None:
         raise UnknownTopicId
-    if context.node.metadata.image.partition(topic, place.partition) is None:
+    if metadata.image.partition(topic, place.partition) is None:
         raise UnknownTopicOrPartition
-    return await context.node.share_groups.partitions.load(share_key(key, place), topic)
+    return await share_groups.partitions.load(share_key(key, place), topic)
 
 
 def _share_fetch(
@@ -199,9 +246,10 @@ def _share_fetch(
     key: SessionKey,
     loaded: list[LoadedSharePartition],
     share: ShareGroups,
-    context: RequestContext,
+    *,
+    config: DynamicConfig,
 ) -> ShareFetch:
-    max_bytes = min(request.max_bytes, context.node.config.fetch_max_bytes)
+    max_bytes = min(request.max_bytes, config.current.fetch_max_bytes)
     limits = ShareFetchLimits(
         max_wait_ms=request.max_wait_ms,
         min_bytes=min(request.min_bytes, max_bytes),
@@ -222,8 +270,11 @@ async def _response(
     answers: dict[SharedPlace, Answer | None],
     outcomes: Outcomes,
     context: RequestContext,
+    *,
+    metadata: Metadata,
+    share_groups: ShareGroups,
 ) -> ShareFetchResponse:
-    lock_ms = context.node.share_groups.settings.of(key.group_id).limits.lock_duration_ms
+    lock_ms = share_groups.settings.of(key.group_id).limits.lock_duration_ms
     response = ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     leaders: list[int] = []
@@ -233,7 +284,7 @@ async def _response(
         if topic is None:
             topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)
             response.responses.append(topic)
-        data = _partition_data(place, answers.get(place), context)
+        data = _partition_data(place, answers.get(place), metadata=metadata)
         refused = outcomes.get(place)
         if refused is not None:
             data.acknowledge_error_code = refused.code
@@ -241,18 +292,20 @@ async def _response(
         if data.current_leader.leader_id >= 0:
             leaders.append(data.current_leader.leader_id)
         topic.partitions.append(data)
-    response.node_endpoints = [NodeEndpoint(*found) for found in leader_endpoints(leaders, context)]
+    response.node_endpoints = [
+        NodeEndpoint(*found) for found in leader_endpoints(leaders, context.listener_name, metadata)
+    ]
     return response
 
 
 def _partition_data(
-    place: SharedPlace, answer: Answer | None, context: RequestContext
+    place: SharedPlace, answer: Answer | None, *, metadata: Metadata
 ) -> PartitionData:
     data = PartitionData(partition_index=place.partition, records=b"")
     if isinstance(answer, KafkaError):
         data.error_code, data.error_message = answer.code, answer.detail
-        known = context.node.metadata.image.topic_by_id(place.topic_id)
-        hint = leader_hint(answer, "" if known is None else known.name, place.partition, context)
+        known = metadata.image.topic_by_id(place.topic_id)
+        hint = leader_hint(answer, "" if known is None else known.name, place.partition, metadata)
         if hint is not None:
             data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
     elif answer is not None:

@@ -5,10 +5,10 @@ Version 1. Each group has its own error; one that does not exist is GROUP_ID_NOT
 
 from __future__ import annotations
 
-from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ask_group
+from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_group_describe import (
@@ -16,15 +16,23 @@ from millstream.protocol.generated.share_group_describe import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
+from millstream.security.acl import GROUP_OPERATIONS
 
 API = ApiSpec(ApiKey.SHARE_GROUP_DESCRIBE, versions=range(1, 2))
 
 
 async def handle(
-    request: ShareGroupDescribeRequest, context: RequestContext
+    request: ShareGroupDescribeRequest,
+    context: RequestContext,
+    *,
+    share_groups: ShareGroups,
+    share_group_state: ShareGroupState,
 ) -> ShareGroupDescribeResponse:
-    context.node.share_groups.check_served()
-    groups = [await _describe(group_id, context) for group_id in request.group_ids]
+    share_groups.check_served()
+    groups = [
+        await _describe(group_id, context, share_group_state=share_group_state)
+        for group_id in request.group_ids
+    ]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
@@ -43,12 +51,16 @@ def failed(
     )
 
 
-async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+async def _describe(
+    group_id: str, context: RequestContext, *, share_group_state: ShareGroupState
+) -> DescribedGroup:
     try:
         if not group_id:
             raise InvalidGroupId
         one = ShareGroupDescribeRequest(group_ids=[group_id])
-        answer = await ask_group(group_id, one, ShareGroupDescribeResponse, context)
+        answer = await share_group_state.ask(
+            group_id, one, ShareGroupDescribeResponse, context.caller
+        )
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.detail)
     return answer.groups[0]

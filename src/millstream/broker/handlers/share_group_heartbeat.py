@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ask_group, initialize
+from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.request_check import check_heartbeat
 from millstream.errors import error_for
@@ -23,13 +24,19 @@ API = ApiSpec(ApiKey.SHARE_GROUP_HEARTBEAT, versions=range(1, 2))
 
 
 async def handle(
-    request: ShareGroupHeartbeatRequest, context: RequestContext
+    request: ShareGroupHeartbeatRequest,
+    context: RequestContext,
+    *,
+    share_groups: ShareGroups,
+    share_group_state: ShareGroupState,
 ) -> ShareGroupHeartbeatResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     check_heartbeat(request)
-    outcome = await ask_group(request.group_id, request, HeartbeatOutcome, context)
+    outcome = await share_group_state.ask(
+        request.group_id, request, HeartbeatOutcome, context.caller
+    )
     if outcome.to_initialize is not None:
-        errors = await initialize(outcome.to_initialize, context)
+        errors = await share_group_state.initialize(outcome.to_initialize, context.caller)
         if errors:
             first = next(iter(errors.values()))
             raise error_for(first.code, str(first))

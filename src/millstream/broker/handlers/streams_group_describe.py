@@ -6,8 +6,10 @@ numbers of partitions once it can run. The operations a client may use can be as
 
 from __future__ import annotations
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
-from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -18,14 +20,24 @@ from millstream.protocol.generated.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
+from millstream.security.acl import GROUP_OPERATIONS
 
 API = ApiSpec(ApiKey.STREAMS_GROUP_DESCRIBE, versions=range(1))
 
 
 async def handle(
-    request: StreamsGroupDescribeRequest, context: RequestContext
+    request: StreamsGroupDescribeRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    config: DynamicConfig,
+    metadata: Metadata,
 ) -> StreamsGroupDescribeResponse:
-    groups = [await _describe(group_id, context) for group_id in request.group_ids]
+    check_streams_protocol(config, metadata)
+    groups = [
+        await _describe(group_id, context, group_coordinator=group_coordinator)
+        for group_id in request.group_ids
+    ]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
@@ -43,13 +55,14 @@ def failed(
     )
 
 
-async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+async def _describe(
+    group_id: str, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> DescribedGroup:
     request = StreamsGroupDescribeRequest(group_ids=[group_id])
     try:
-        check_streams_protocol(context.node)
         if not group_id:
             raise InvalidGroupId
-        response = await context.node.group_coordinator.ask(
+        response = await group_coordinator.ask(
             group_id,
             GroupShard.handle,
             request,

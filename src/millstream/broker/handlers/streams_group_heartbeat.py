@@ -12,10 +12,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
-from millstream.broker.node.node import Node
+from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.coordinator.group.streams.request_check import check_heartbeat
@@ -33,16 +37,22 @@ _HEARTBEATS_BETWEEN_ATTEMPTS: Final = 2
 
 
 async def handle(
-    request: StreamsGroupHeartbeatRequest, context: RequestContext
+    request: StreamsGroupHeartbeatRequest,
+    context: RequestContext,
+    *,
+    group_coordinator: GroupCoordination,
+    config: DynamicConfig,
+    metadata: Metadata,
+    disk_pool: DiskPool,
+    streams_internal_topics: StreamsInternalTopics,
 ) -> StreamsGroupHeartbeatResponse:
-    node = context.node
     try:
-        check_streams_protocol(node)
+        check_streams_protocol(config, metadata)
         if context.is_long:
-            await node.disk_pool.plan(partial(check_heartbeat, request))
+            await disk_pool.plan(partial(check_heartbeat, request))
         else:
             check_heartbeat(request)
-        beat = await node.group_coordinator.ask(
+        beat = await group_coordinator.ask(
             request.group_id,
             GroupShard.handle,
             request,
@@ -52,13 +62,13 @@ async def handle(
     except KafkaError as error:
         return StreamsGroupHeartbeatResponse(error_code=error.code, error_message=str(error))
     if beat.missing_topics:
-        _create_missing_topics(beat, node)
+        _create_missing_topics(beat, streams_internal_topics)
     return beat.response
 
 
-def _create_missing_topics(beat: StreamsHeartbeat, node: Node) -> None:
+def _create_missing_topics(beat: StreamsHeartbeat, topics: StreamsInternalTopics) -> None:
     """Not awaited: the next heartbeats tell how it went."""
-    response, topics = beat.response, node.streams_internal_topics
+    response = beat.response
     topics.create(
         beat.missing_topics, response.heartbeat_interval_ms * _HEARTBEATS_BETWEEN_ATTEMPTS
     )

@@ -6,6 +6,7 @@ protocol it is about; it is refused with INCONSISTENT_GROUP_PROTOCOL when it doe
 
 from __future__ import annotations
 
+from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
@@ -17,10 +18,12 @@ API = ApiSpec(ApiKey.SYNC_GROUP, versions=range(6))
 _PROTOCOL_VERSION = 5
 
 
-async def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGroupResponse:
+async def handle(
+    request: SyncGroupRequest, context: RequestContext, *, group_coordinator: GroupCoordination
+) -> SyncGroupResponse:
     says_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.version >= _PROTOCOL_VERSION and not says_protocol:
         raise InconsistentGroupProtocol
-    return await context.node.group_coordinator.ask(
+    return await group_coordinator.ask(
         request.group_id, GroupShard.handle, request, SyncGroupResponse, context.caller
     )

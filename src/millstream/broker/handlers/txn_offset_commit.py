@@ -11,7 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.coordinator_topic import ask_shard
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
@@ -46,11 +50,27 @@ ErrorCodes = dict[tuple[str, int], int]
 
 
 async def handle(
-    request: TxnOffsetCommitRequest, context: RequestContext
+    request: TxnOffsetCommitRequest,
+    context: RequestContext,
+    *,
+    config: DynamicConfig,
+    group_coordinator: GroupCoordination,
+    metadata: Metadata,
+    transaction_coordinator: TransactionCoordination,
 ) -> TxnOffsetCommitResponse:
-    image = context.node.metadata.image
+    image = metadata.image
     known = [part for topic in request.topics if (part := _known_part(topic, image)).partitions]
-    codes = await _commit(replace(request, topics=known), context) if known else {}
+    codes = (
+        await _commit(
+            replace(request, topics=known),
+            context,
+            config=config,
+            group_coordinator=group_coordinator,
+            transaction_coordinator=transaction_coordinator,
+        )
+        if known
+        else {}
+    )
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
@@ -92,10 +112,23 @@ def _known_part(
     return TxnOffsetCommitRequestTopic(topic.name, exists)
 
 
-async def _commit(request: TxnOffsetCommitRequest, context: RequestContext) -> ErrorCodes:
+async def _commit(
+    request: TxnOffsetCommitRequest,
+    context: RequestContext,
+    *,
+    config: DynamicConfig,
+    group_coordinator: GroupCoordination,
+    transaction_coordinator: TransactionCoordination,
+) -> ErrorCodes:
     """An error of the whole request is every partition's error."""
     try:
-        response = await _commit_in_transaction(request, context)
+        response = await _commit_in_transaction(
+            request,
+            context,
+            config=config,
+            group_coordinator=group_coordinator,
+            transaction_coordinator=transaction_coordinator,
+        )
     except KafkaError as error:
         code = _told(error, context.version).code
         return {(t.name, p.partition_index): code for t in request.topics for p in t.partitions}
@@ -107,13 +140,20 @@ async def _commit(request: TxnOffsetCommitRequest, context: RequestContext) -> E
 
 
 async def _commit_in_transaction(
-    request: TxnOffsetCommitRequest, context: RequestContext
+    request: TxnOffsetCommitRequest,
+    context: RequestContext,
+    *,
+    config: DynamicConfig,
+    group_coordinator: GroupCoordination,
+    transaction_coordinator: TransactionCoordination,
 ) -> TxnOffsetCommitResponse:
     if not request.group_id:
         raise InvalidGroupId("a group id must not be empty")
-    coordinator = context.node.group_coordinator.shards.shard_of(request.group_id)
+    coordinator = group_coordinator.shards.shard_of(request.group_id)
     partition = coordinator.partition
-    marker_offset = await _join_transaction(request, partition, context)
+    marker_offset = await _join_transaction(
+        request, partition, context, config=config, transaction_coordinator=transaction_coordinator
+    )
 
     def commit(
         shard: GroupShard, asked: TxnOffsetCommitRequest, caller: Caller, now: Instant
@@ -129,23 +169,24 @@ async def _commit_in_transaction(
 
 
 async def _join_transaction(
-    request: TxnOffsetCommitRequest, partition: Partition, context: RequestContext
+    request: TxnOffsetCommitRequest,
+    partition: Partition,
+    context: RequestContext,
+    *,
+    config: DynamicConfig,
+    transaction_coordinator: TransactionCoordination,
 ) -> int:
     """Sees to it that the transaction knows of `partition`; the last marker offset of the producer there. Raises why not."""
     producers = partition.log.producers
     producers.check_epoch(request.producer_id, request.producer_epoch)
     marker_offset = producers.last_marker_offset(request.producer_id)
     kind = _kind(context.version)
-    must_ask = (
-        kind is ClaimKind.ADDS or context.node.config.transaction_partition_verification_enable
-    )
+    must_ask = kind is ClaimKind.ADDS or config.current.transaction_partition_verification_enable
     if must_ask and not producers.has_open_transaction(request.producer_id, request.producer_epoch):
         claim = TransactionClaim(
             request.transactional_id, request.producer_id, request.producer_epoch, kind
         )
-        errors = await claim_partitions(
-            context.node.transaction_coordinator, claim, [partition.topic_partition]
-        )
+        errors = await claim_partitions(transaction_coordinator, claim, [partition.topic_partition])
         for error in errors.values():
             raise error
     return marker_offset

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
@@ -21,6 +22,6 @@ API = ApiSpec(ApiKey.UNREGISTER_BROKER, versions=range(1))
 
 
 def handle(
-    request: UnregisterBrokerRequest, context: RequestContext
+    request: UnregisterBrokerRequest, _context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[UnregisterBrokerResponse]:
-    return context.node.controller.submit(Controller.handle_unregister_broker, request)
+    return controller.submit(Controller.handle_unregister_broker, request)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.brokers.features import UpgradeType
@@ -23,9 +24,11 @@ API = ApiSpec(ApiKey.UPDATE_FEATURES, versions=range(3))
 _KNOWS_UPGRADE_TYPES: Final = 1
 
 
-async def handle(request: UpdateFeaturesRequest, context: RequestContext) -> UpdateFeaturesResponse:
+async def handle(
+    request: UpdateFeaturesRequest, context: RequestContext, *, controller: ControllerClient
+) -> UpdateFeaturesResponse:
     if context.version < _KNOWS_UPGRADE_TYPES:
         for update in request.feature_updates:
             if update.allow_downgrade:
                 update.upgrade_type = UpgradeType.SAFE_DOWNGRADE
-    return await context.node.controller.submit(Controller.handle_update_features, request)
+    return await controller.submit(Controller.handle_update_features, request)

@@ -10,6 +10,8 @@ from functools import partial
 
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.share_groups import ShareGroups
+from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.shard import RANGES_AT_ONCE, ShareShard, WriteState
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
@@ -27,14 +29,21 @@ API = ApiSpec(ApiKey.WRITE_SHARE_GROUP_STATE, versions=range(2))
 
 
 async def handle(
-    request: WriteShareGroupStateRequest, context: RequestContext
+    request: WriteShareGroupStateRequest,
+    _context: RequestContext,
+    *,
+    share_groups: ShareGroups,
+    disk_pool: DiskPool,
 ) -> WriteShareGroupStateResponse:
-    context.node.share_groups.check_served()
+    share_groups.check_served()
     response = WriteShareGroupStateResponse()
     for topic in request.topics if request.group_id else ():
         results = [
             await _write(
-                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition),
+                each,
+                share_groups=share_groups,
+                disk_pool=disk_pool,
             )
             for each in topic.partitions
         ]
@@ -62,16 +71,19 @@ def failed(
 
 
 async def _write(
-    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+    key: SharePartitionKey,
+    asked: PartitionData,
+    *,
+    share_groups: ShareGroups,
+    disk_pool: DiskPool,
 ) -> PartitionResult:
-    node = context.node
     if len(asked.state_batches) > RANGES_AT_ONCE:
-        change = await node.disk_pool.plan(partial(_change, asked))
+        change = await disk_pool.plan(partial(_change, asked))
     else:
         change = _change(asked)
     request = WriteState(key, asked.state_epoch, change)
     try:
-        await node.share_groups.state.ask(key, ShareShard.handle_write, request, type(None))
+        await share_groups.state.ask(key, ShareShard.handle_write, request, type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

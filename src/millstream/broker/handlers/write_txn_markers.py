@@ -27,9 +27,12 @@ API = ApiSpec(ApiKey.WRITE_TXN_MARKERS, versions=range(1, 3))
 
 
 async def handle(
-    request: WriteTxnMarkersRequest, context: RequestContext
+    request: WriteTxnMarkersRequest,
+    _context: RequestContext,
+    *,
+    transaction_markers: TransactionMarkers,
 ) -> WriteTxnMarkersResponse:
-    results = [await _write(each, context.node.transaction_markers) for each in request.markers]
+    results = [await _write(each, transaction_markers) for each in request.markers]
     return WriteTxnMarkersResponse(markers=results)
 
 

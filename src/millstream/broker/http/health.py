@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.broker_state import BrokerState
-from millstream.broker.node.node import Node
 from millstream.metadata.image import NO_LEADER
 
 
@@ -34,12 +34,12 @@ class ClusterHealth:
         )
 
 
-def reasons_not_ready(node: Node) -> list[str]:
+def reasons_not_ready(node: NodeView) -> list[str]:
     """Empty when clients may be sent here. A node that starts or goes down is not ready, however healthy it is."""
     if node.life.state is not BrokerState.RUNNING:
         return [f"the broker is {node.life.state.name}"]
     reasons = []
-    registration = node.metadata.image.brokers.get(node.identity.node_id)
+    registration = node.metadata.image.brokers.get(node.node_id)
     if registration is None:
         reasons.append("the broker is not registered with the controller")
     elif registration.fenced:
@@ -50,7 +50,7 @@ def reasons_not_ready(node: Node) -> list[str]:
     return reasons
 
 
-def cluster_health(node: Node) -> ClusterHealth:
+def cluster_health(node: NodeView) -> ClusterHealth:
     image = node.metadata.image
     partitions = [partition for topic in image.topics for partition in topic.partitions]
     led = [partition for _, partition in node.partitions.all() if partition.is_leader]

@@ -21,20 +21,21 @@ from millstream.broker.http.server import (
 from millstream.broker.metrics.catalogue import families
 from millstream.broker.metrics.exposition import CONTENT_TYPE, render
 from millstream.broker.metrics.loop_lag import watch_loop_lag
-from millstream.broker.node.node import Node
+from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.node.services import Tasks
 
 _LOGGER = logging.getLogger(__name__)
 _SAMPLES_BETWEEN_BREATHS: Final = 500
 
 
-def start_http(server: HttpServer, node: Node) -> None:
+def start_http(server: HttpServer, node: NodeView, tasks: Tasks) -> None:
     """From the first moment of the start to the last of the shutdown, so that probes see both."""
-    node.tasks.start(server.serve(responder(node)), "http")
-    node.tasks.start(watch_loop_lag(node.metrics), "event loop lag")
+    tasks.start(server.serve(responder(node)), "http")
+    tasks.start(watch_loop_lag(node.metrics), "event loop lag")
     _LOGGER.info("metrics and health at %s", server.url)
 
 
-def responder(node: Node) -> Responder:
+def responder(node: NodeView) -> Responder:
     pages: dict[str, Callable[[], HttpResponse]] = {
         "/metrics": lambda: HttpResponse(HTTPStatus.OK, CONTENT_TYPE, _metrics(node)),
         "/livez": lambda: _json(HTTPStatus.OK, {"status": "alive"}),
@@ -51,7 +52,7 @@ def responder(node: Node) -> Responder:
     return respond
 
 
-async def _metrics(node: Node) -> AsyncIterator[bytes]:
+async def _metrics(node: NodeView) -> AsyncIterator[bytes]:
     """Requests of clients go between the pieces, however many partitions there are."""
     for family in families(node):
         for piece in render(family, _SAMPLES_BETWEEN_BREATHS):
@@ -59,7 +60,7 @@ async def _metrics(node: Node) -> AsyncIterator[bytes]:
             await asyncio.sleep(0)
 
 
-def _ready(node: Node) -> HttpResponse:
+def _ready(node: NodeView) -> HttpResponse:
     reasons = reasons_not_ready(node)
     if reasons:
         told = {"status": "not ready", "state": node.life.state.name, "reasons": reasons}
@@ -67,7 +68,7 @@ def _ready(node: Node) -> HttpResponse:
     return _json(HTTPStatus.OK, {"status": "ready"})
 
 
-def _health(node: Node) -> HttpResponse:
+def _health(node: NodeView) -> HttpResponse:
     """Always 200: what is wrong with the cluster is no reason to restart this node or to send clients elsewhere."""
     health = cluster_health(node)
     status = "healthy" if health.is_healthy else "unhealthy"

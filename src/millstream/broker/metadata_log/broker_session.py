@@ -14,7 +14,7 @@ from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
-from millstream.broker.node.node import NodeIdentity
+from millstream.broker.node.identity import NodeIdentity
 from millstream.controller.bootstrap import ControllerStart
 from millstream.controller.controller import Controller
 from millstream.errors import RequestTimedOut, RetriableError

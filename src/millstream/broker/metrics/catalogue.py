@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from millstream.broker.metrics.exposition import MetricFamily
 from millstream.broker.metrics.group_families import group_families
+from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.metrics.process_families import process_families
 from millstream.broker.metrics.replica_families import (
     controller_families,
@@ -13,10 +14,9 @@ from millstream.broker.metrics.replica_families import (
     replica_families,
 )
 from millstream.broker.metrics.request_families import request_families, topic_families
-from millstream.broker.node.node import Node
 
 
-def families(node: Node) -> Iterator[MetricFamily]:
+def families(node: NodeView) -> Iterator[MetricFamily]:
     """Each is read off the node when it is asked for: between two of them the node may go on."""
     yield from process_families(node)
     yield from request_families(node.metrics.requests)

@@ -11,8 +11,8 @@ from typing import Final
 
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
 from millstream.broker.metrics.group_metrics import GroupMetrics
+from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.metrics.replica_families import gauge
-from millstream.broker.node.node import Node
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.group import Group, GroupKind
@@ -31,7 +31,7 @@ _REBALANCE_COUNTS: Final = {
 }
 
 
-def group_families(node: Node) -> Iterator[MetricFamily]:
+def group_families(node: NodeView) -> Iterator[MetricFamily]:
     """Of shards that do not work in a thread at the moment."""
     shards = [each.shard for each in node.group_coordinator.shards if not each.is_lent]
     groups = [group for shard in shards for group in shard.groups]
@@ -95,7 +95,7 @@ def _counter(name: str, doc: str, value: int) -> MetricFamily:
     return MetricFamily(f"{_COORDINATOR}_{name}", MetricKind.COUNTER, doc, [Sample(value)])
 
 
-def _lags(node: Node, stores: list[OffsetStore]) -> Iterator[MetricFamily]:
+def _lags(node: NodeView, stores: list[OffsetStore]) -> Iterator[MetricFamily]:
     ends = {place: p.high_watermark for place, p in node.partitions.all() if p.is_leader}
     by_partition: list[Sample] = []
     by_topic: Counter[tuple[str, str]] = Counter()

@@ -10,17 +10,17 @@ from typing import Final
 
 from millstream import __version__
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
+from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.metrics.replica_families import gauge
 from millstream.broker.metrics.request_families import summary_ms
 from millstream.broker.metrics.time_distribution import TimeDistribution
-from millstream.broker.node.node import Node
 
 _FSYNC_LIMITS_US: Final = tuple(base * 10**power for power in (2, 3, 4, 5, 6) for base in (1, 2, 5))
 """From a tenth of a millisecond to five seconds."""
 _KIBIBYTE: Final = 1024
 
 
-def process_families(node: Node) -> Iterator[MetricFamily]:
+def process_families(node: NodeView) -> Iterator[MetricFamily]:
     yield MetricFamily(
         "millstream_build_info",
         MetricKind.GAUGE,
@@ -74,7 +74,7 @@ def _garbage() -> Iterator[MetricFamily]:
         )
 
 
-def _waiting(node: Node) -> Iterator[MetricFamily]:
+def _waiting(node: NodeView) -> Iterator[MetricFamily]:
     yield gauge(
         "kafka_server_socket_server_metrics_connection_count",
         "Open connections.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
-from millstream.broker.node.node import Node
+from millstream.broker.metrics.node_view import NodeView
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.image import PartitionImage
 from millstream.replication.partition import Partition
@@ -17,7 +17,7 @@ _LOG: Final = "kafka_log_log"
 _RAFT: Final = "kafka_server_raft_metrics"
 
 
-def replica_families(node: Node) -> Iterator[MetricFamily]:
+def replica_families(node: NodeView) -> Iterator[MetricFamily]:
     """Counts over the replicas of this node; those that it leads are judged by it."""
     partitions = [partition for _, partition in node.partitions.all()]
     led = [partition for partition in partitions if partition.is_leader]
@@ -60,7 +60,7 @@ def _has_just_enough(partition: Partition) -> bool:
     return len(partition.isr) == enough
 
 
-def log_families(node: Node) -> Iterator[MetricFamily]:
+def log_families(node: NodeView) -> Iterator[MetricFamily]:
     """Of each replica: large clusters have many of these."""
     replicas = [partition for _, partition in node.partitions.all()]
     for name, doc, read in _LOG_GAUGES:
@@ -83,11 +83,11 @@ def _sample(partition: Partition, read: Callable[[PartitionLog], int]) -> Sample
     return Sample(read(partition.log), labels)
 
 
-def controller_families(node: Node) -> Iterator[MetricFamily]:
+def controller_families(node: NodeView) -> Iterator[MetricFamily]:
     """The cluster as the metadata has it. A broker that does not lead the quorum shows what it knows."""
     image, quorum = node.metadata.image, node.controller.quorum()
     partitions = [partition for topic in image.topics for partition in topic.partitions]
-    active = quorum.leader_id == node.identity.node_id
+    active = quorum.leader_id == node.node_id
     brokers = list(image.brokers.values())
     yield gauge(f"{_CONTROLLER}_activecontrollercount", "1 where the active controller is.", active)
     yield gauge(f"{_CONTROLLER}_globaltopiccount", "Topics of the cluster.", len(image.topics))

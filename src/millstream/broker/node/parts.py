@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
@@ -19,7 +20,7 @@ from millstream.broker.config.other_keys import stranger_update_mode
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.coordination.internal_topic_creation import ensure_internal_topic
+from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.coordination.transaction_coordination import (
@@ -31,14 +32,17 @@ from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.metadata_log.quorum import MetadataQuorum
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
-from millstream.broker.node.node import Node, NodeIdentity
+from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.requests.token_requests import remove_expired_tokens
+from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.clean_shutdown import close_directories
@@ -73,11 +77,10 @@ from millstream.records.compression import Codec
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 from millstream.security.authorizer import ALLOW_ALL
-from millstream.security.quotas import UNLIMITED
 
 
 class NodeParts:
-    """Owns what it builds; `node` is the view of it that handlers get."""
+    """Owns what it builds; handlers get `services`, metrics and health pages `view`."""
 
     def __init__(
         self,
@@ -118,15 +121,7 @@ class NodeParts:
         self._assignments = DirectoryAssignments(
             self._controller, self._session, self._identity.node_id
         )
-        self._partitions = HostedPartitions(
-            directories,
-            node_id=self._identity.node_id,
-            static_settings=config.settings,
-            clock=clock,
-            on_progress=self._purgatory.wake,
-            on_placed=self._assignments.placed,
-            new_logs=self.new_logs,
-        )
+        self._partitions = self._new_partitions()
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
         self._moves = self._new_moves()
@@ -134,9 +129,13 @@ class NodeParts:
         self._cleaner = LogCleaner(
             self._partitions, directories.of, pool, clock, self._cleaner_settings
         )
-        self.node = self._new_node()
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
+        self._internal_topics = InternalTopics(
+            self._controller, self._controller, self.dynamic_config
+        )
+        self.services = self._new_handler_services()
+        self.view = self._new_view()
 
     async def start(self, advertised: Sequence[Listener]) -> None:
         """Returns when this broker leads its partitions and requests may be answered."""
@@ -146,7 +145,7 @@ class NodeParts:
         self._driver.flush()
         self._life.enter(BrokerState.RECOVERY)
         self.dynamic_config.apply(self._controller.image)
-        self.node.client_telemetry.follow(self._controller.image)
+        self.services.client_telemetry.follow(self._controller.image)
         self._partitions.load(self._controller.image)
         self._controller.subscribe(self._apply)
         self._controller.subscribe(self._snapshots.note)
@@ -158,7 +157,7 @@ class NodeParts:
             self._directories.metadata.previous_broker_epoch,
             [directory.meta.directory_id for directory in self._directories],
         )
-        self.node.producer_ids.registered(self._session.broker_epoch)
+        self.services.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
         self._tasks.start(self._session.fence_expired(), "broker sessions")
         if self._config.delegation_token_secret_key is not None:
@@ -170,7 +169,7 @@ class NodeParts:
         self._tasks.start(self.new_logs.run(), "new logs")
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
-        self.node.share_groups.start()
+        self.services.share_groups.start()
         if self._setting("log.cleaner.enable"):
             self._tasks.start(self._cleaner.run(), "log cleaner")
 
@@ -180,9 +179,9 @@ class NodeParts:
 
     def release_waiting(self) -> None:
         """Whoever waits for this node is told to look elsewhere."""
-        self.node.group_coordinator.close()
-        self.node.transaction_coordinator.close()
-        self.node.share_groups.close()
+        self.services.group_coordinator.close()
+        self.services.transaction_coordinator.close()
+        self.services.share_groups.close()
         self._purgatory.close()
 
     async def close(self) -> None:
@@ -222,19 +221,29 @@ class NodeParts:
         if any(
             r.type is ConfigResourceType.CLIENT_METRICS for r in published.delta.changed_configs
         ):
-            self.node.client_telemetry.follow(published.image)
+            self.services.client_telemetry.follow(published.image)
         self._partitions.apply(published)
         if published.delta.topics.deleted():
             self._metrics.topics.forget_others(published.image.topics.by_name)
-        self.node.group_coordinator.apply(published.image)
-        self.node.transaction_coordinator.apply(published.image)
-        self.node.share_groups.apply(published.image)
+        self.services.group_coordinator.apply(published.image)
+        self.services.transaction_coordinator.apply(published.image)
+        self.services.share_groups.apply(published.image)
 
     def _use(self, config: BrokerConfig) -> None:
         """Settings were changed while the node runs."""
-        self.node.config = config
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
-        self.node.group_coordinator.change_config(config)
+        self.services.group_coordinator.change_config(config)
+
+    def _new_partitions(self) -> HostedPartitions:
+        return HostedPartitions(
+            self._directories,
+            node_id=self._identity.node_id,
+            static_settings=self._config.settings,
+            clock=self._clock,
+            on_progress=self._purgatory.wake,
+            on_placed=self._assignments.placed,
+            new_logs=self.new_logs,
+        )
 
     def _new_moves(self) -> ReplicaMoves:
         return ReplicaMoves(
@@ -276,49 +285,63 @@ class NodeParts:
             pool=self._pool,
         )
 
-    def _new_node(self) -> Node:
+    def _new_handler_services(self) -> HandlerServices:
         config, services = self._config, self._new_services()
         groups = self._new_groups(services)
+        share_groups = self._new_share_groups(services)
         producer_ids = ProducerIds(self._controller, self._identity.node_id)
         markers = TransactionMarkers(self._partitions, groups, services)
-        return Node(
+        return HandlerServices(
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
-            identity=self._identity,
-            life=self._life,
+            authorizer=ALLOW_ALL,
+            auto_topic_creation=AutoTopicCreation(self._controller, self.dynamic_config),
             client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
-            config=config,
             clock=self._clock,
-            random=self._environment.random,
-            file_system=self._environment.file_system,
-            tasks=self._tasks,
-            partitions=self._partitions,
-            log_directories=self._directories,
-            replica_moves=self._moves,
-            disk_pool=self._pool,
-            patterns=self._patterns,
-            metadata=self._controller,
+            config=self.dynamic_config,
             controller=self._controller,
-            log_flusher=self._flusher,
-            producer_ids=producer_ids,
-            group_coordinator=groups,
-            share_groups=self._new_share_groups(services),
-            transaction_coordinator=self._new_transaction_coordination(
-                producer_ids, markers, services
-            ),
-            transaction_markers=markers,
-            ordered_appends=OrderedAppends(self._tasks),
-            purgatory=self._purgatory,
+            disk_pool=self._pool,
             fetch_sessions=FetchSessions(
                 self._environment.random,
                 self._purgatory,
                 config.max_incremental_fetch_session_cache_slots,
             ),
+            file_system=self._environment.file_system,
+            group_coordinator=groups,
+            identity=self._identity,
+            internal_topics=self._internal_topics,
+            log_directories=self._directories,
+            log_flusher=self._flusher,
+            metadata=self._controller,
+            metrics=self._metrics,
+            ordered_appends=OrderedAppends(self._tasks),
+            partitions=self._partitions,
+            patterns=self._patterns,
+            producer_ids=producer_ids,
+            purgatory=self._purgatory,
+            replica_moves=self._moves,
+            share_group_state=ShareGroupState(groups, share_groups),
+            share_groups=share_groups,
             streams_internal_topics=StreamsInternalTopics(
                 self._controller, self._tasks, self._clock, config.request_timeout_ms
             ),
+            transaction_coordinator=self._new_transaction_coordination(
+                producer_ids, markers, services
+            ),
+            transaction_markers=markers,
+        )
+
+    def _new_view(self) -> NodeView:
+        return NodeView(
+            node_id=self._identity.node_id,
+            life=self._life,
             metrics=self._metrics,
-            authorizer=ALLOW_ALL,
-            quotas=UNLIMITED,
+            metadata=self._controller,
+            controller=self._controller,
+            partitions=self._partitions,
+            log_directories=self._directories,
+            group_coordinator=self.services.group_coordinator,
+            purgatory=self._purgatory,
+            fetch_sessions=self.services.fetch_sessions,
         )
 
     def _new_services(self) -> CoordinatorServices:
@@ -350,7 +373,7 @@ class NodeParts:
             self._identity.node_id,
             self._controller,
             self._setting,
-            lambda: ensure_internal_topic(self.node, SHARE_GROUP_STATE),
+            lambda: self._internal_topics.ensure(SHARE_GROUP_STATE),
             partitions=self._partitions,
             tasks=self._tasks,
             pool=self._pool,

@@ -155,14 +155,14 @@ class NodeProcess:
                 life=self.life,
             )
             parts.dynamic_config.subscribe(self._use)
-            parts.node.metrics.connection_count = lambda: self._server.connection_count
+            parts.view.metrics.connection_count = lambda: self._server.connection_count
             if self._http is not None:
-                start_http(self._http, parts.node)
+                start_http(self._http, parts.view, tasks)
             await self._start(parts, advertised)
             tasks.start(
                 self._server.serve(
-                    Dispatcher(parts.node, BROKER_HANDLERS),
-                    parts.node.share_groups.connection_closed,
+                    Dispatcher(parts.services, BROKER_HANDLERS),
+                    parts.services.share_groups.connection_closed,
                 ),
                 "connections",
             )

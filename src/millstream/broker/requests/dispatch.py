@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
-from millstream.broker.metrics.request_metrics import ApiMetrics, RequestMetrics
-from millstream.broker.node.node import Node
+from millstream.broker.metrics.request_metrics import ApiMetrics
 from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.handler_services import HandlerServices, bound
 from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
@@ -57,13 +57,15 @@ class _Route:
         "tells_all",
     )
 
-    def __init__(self, handler: Handler, metrics: RequestMetrics) -> None:
+    def __init__(self, handler: Handler, services: HandlerServices) -> None:
         self.key = handler.api.key
-        self.metrics: ApiMetrics = metrics.api(handler.api.key, handler.api.versions)
+        self.metrics: ApiMetrics = services.metrics.requests.api(
+            handler.api.key, handler.api.versions
+        )
         self.lowest = handler.api.lowest
         self.highest = handler.api.highest
         self.handle: Callable[[Message, RequestContext], Message | Awaitable[Message] | None] = (
-            handler.handle
+            bound(handler.handle, services)
         )
         self.failed = handler.failed
         self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
@@ -80,13 +82,11 @@ class _Route:
 class Dispatcher:
     """The node as the network edge sees it (`net.server.request_handler.RequestHandler`)."""
 
-    def __init__(self, node: Node, handlers: Mapping[ApiKey, Handler]) -> None:
-        self._node = node
-        self._clock = node.clock
-        self._now_ns = node.metrics.now_ns
-        self._routes = {
-            int(key): _Route(handler, node.metrics.requests) for key, handler in handlers.items()
-        }
+    def __init__(self, services: HandlerServices, handlers: Mapping[ApiKey, Handler]) -> None:
+        self._pool = services.disk_pool
+        self._clock = services.clock
+        self._now_ns = services.metrics.now_ns
+        self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
 
     def may_overlap(self, frame: memoryview) -> bool:
         """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement. Unless it is long."""
@@ -117,7 +117,7 @@ class Dispatcher:
         ):
             return self._handle_long(route, header, frame[at:], connection, begin_ns)
         message, _ = route.decode(frame, at, version)
-        context = RequestContext(self._node, header, connection, self._clock.now())
+        context = RequestContext(header, connection, self._clock.now())
         try:
             result = route.handle(message, context)
             if result is None:
@@ -150,13 +150,13 @@ class Dispatcher:
         in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
         decode = partial(route.decode, body, 0, header.request_api_version)
         message, _ = await self._in_thread(decode) if in_thread else decode()
-        context = RequestContext(self._node, header, connection, self._clock.now(), in_thread)
+        context = RequestContext(header, connection, self._clock.now(), in_thread)
         waits_for = _answer_in_parts(route, message, context)
         times = (begin_ns, self._now_ns())
         return await self._finish(route, header, message, waits_for, times, in_thread=in_thread)
 
     async def _in_thread(self, work: Callable[[], ResultT]) -> ResultT:
-        return await self._node.disk_pool.convert(work)
+        return await self._pool.convert(work)
 
     async def _finish(
         self,

@@ -14,12 +14,12 @@ from typing import Final
 
 from millstream.broker import handlers
 from millstream.broker.requests.api_spec import ApiSpec
-from millstream.broker.requests.failure import Failed, Request, error_at_the_top
-from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.requests.failure import Failed, error_at_the_top
 from millstream.errors import KafkaError
 from millstream.protocol.api import BROKER_APIS, CONTROLLER_APIS, ApiKey, Message
 
-HandleFunction = Callable[[Request, RequestContext], "Message | Awaitable[Message] | None"]
+HandleFunction = Callable[..., "Message | Awaitable[Message] | None"]
+"""From a request, its RequestContext and the services that it names (`handler_services`)."""
 
 
 @dataclass(frozen=True, slots=True)

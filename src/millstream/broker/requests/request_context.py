@@ -1,24 +1,19 @@
-"""What a handler may know of one request besides its body: who sent it, over what, when, and the node that serves it."""
+"""What a handler may know of one request besides its body: who sent it, over what, and when."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.runtime import Instant
 
-if TYPE_CHECKING:  # the node imports the handlers, which import this
-    from millstream.broker.node.node import Node
-
 
 @dataclass(slots=True)
 class RequestContext:
     """Handed to `handle` beside the request. Mutable only for speed of construction: nobody changes it."""
 
-    node: Node
     header: RequestHeader
     connection: ClientConnection
     now: Instant

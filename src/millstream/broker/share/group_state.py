@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
-from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.initialization import Initialization
@@ -19,6 +20,7 @@ from millstream.coordinator.group.share.requests import (
     PartitionsInitialized,
     PartitionsNotInitialized,
 )
+from millstream.coordinator.result import Caller
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.model import Uuid
@@ -28,62 +30,63 @@ _NO_START_OFFSET: Final = -1
 AnswerT = TypeVar("AnswerT")
 
 
-async def ask_group(
-    group_id: str, request: object, expected: type[AnswerT], context: RequestContext
-) -> AnswerT:
-    """Raises what the group coordinator refuses with."""
-    return await context.node.group_coordinator.ask(
-        group_id, GroupShard.handle, request, expected, context.caller
-    )
+class ShareGroupState:
+    """Changes of a share group that concern both coordinators."""
 
+    def __init__(self, group_coordinator: GroupCoordination, share_groups: ShareGroups) -> None:
+        self._group_coordinator = group_coordinator
+        self._share_groups = share_groups
 
-async def initialize(
-    initialization: Initialization, context: RequestContext
-) -> dict[SharePartitionKey, KafkaError]:
-    """The partitions whose state could not be initialised; the others can be assigned now."""
-    persister = context.node.share_groups.persister
-    keys = list(_keys(initialization.group_id, initialization.partitions))
-    errors = await _for_each(
-        keys,
-        lambda key: persister.initialize(
-            key,
-            initialization.state_epoch,
-            initialization.start_offsets.get((key.topic_id, key.partition), _NO_START_OFFSET),
-        ),
-    )
-    _forget(keys, context)
-    done = _partitions(key for key in keys if key not in errors)
-    failed = _partitions(errors)
-    group_id = initialization.group_id
-    if done:
-        await ask_group(group_id, PartitionsInitialized(group_id, done), type(None), context)
-    if failed:
-        await ask_group(group_id, PartitionsNotInitialized(group_id, failed), type(None), context)
-    return errors
+    async def ask(
+        self, group_id: str, request: object, expected: type[AnswerT], caller: Caller
+    ) -> AnswerT:
+        """Raises what the group coordinator refuses with."""
+        return await self._group_coordinator.ask(
+            group_id, GroupShard.handle, request, expected, caller
+        )
 
+    async def initialize(
+        self, initialization: Initialization, caller: Caller
+    ) -> dict[SharePartitionKey, KafkaError]:
+        """The partitions whose state could not be initialised; the others can be assigned now."""
+        persister = self._share_groups.persister
+        group_id = initialization.group_id
+        keys = list(_keys(group_id, initialization.partitions))
+        errors = await _for_each(
+            keys,
+            lambda key: persister.initialize(
+                key,
+                initialization.state_epoch,
+                initialization.start_offsets.get((key.topic_id, key.partition), _NO_START_OFFSET),
+            ),
+        )
+        self._forget(keys)
+        done = _partitions(key for key in keys if key not in errors)
+        failed = _partitions(errors)
+        if done:
+            await self.ask(group_id, PartitionsInitialized(group_id, done), type(None), caller)
+        if failed:
+            await self.ask(group_id, PartitionsNotInitialized(group_id, failed), type(None), caller)
+        return errors
 
-async def delete_state(
-    deletion: Deletion, context: RequestContext
-) -> dict[SharePartitionKey, KafkaError]:
-    """The partitions whose state could not be deleted."""
-    keys = list(_keys(deletion.group_id, deletion.partitions))
-    errors = await _for_each(keys, context.node.share_groups.persister.delete)
-    _forget(keys, context)
-    return errors
+    async def delete(self, deletion: Deletion) -> dict[SharePartitionKey, KafkaError]:
+        """The partitions whose state could not be deleted."""
+        keys = list(_keys(deletion.group_id, deletion.partitions))
+        errors = await _for_each(keys, self._share_groups.persister.delete)
+        self._forget(keys)
+        return errors
 
+    async def delete_group(self, group_id: str, caller: Caller) -> None:
+        """Before a group is deleted: if it is a share group, all its state is. Raises what the group may not be deleted for."""
+        deletion = await self.ask(group_id, DeleteGroupState(group_id), Deletion, caller)
+        errors = await self.delete(deletion)
+        for error in errors.values():
+            raise error
 
-async def delete_group_state(group_id: str, context: RequestContext) -> None:
-    """Before a group is deleted: if it is a share group, all its state is. Raises what the group may not be deleted for."""
-    deletion = await ask_group(group_id, DeleteGroupState(group_id), Deletion, context)
-    errors = await delete_state(deletion, context)
-    for error in errors.values():
-        raise error
-
-
-def _forget(keys: Iterable[SharePartitionKey], context: RequestContext) -> None:
-    """Here at least nobody goes on with what the state was before."""
-    for key in keys:
-        context.node.share_groups.partitions.forget(key)
+    def _forget(self, keys: Iterable[SharePartitionKey]) -> None:
+        """Here at least nobody goes on with what the state was before."""
+        for key in keys:
+            self._share_groups.partitions.forget(key)
 
 
 def _keys(group_id: str, partitions: Partitions) -> Iterable[SharePartitionKey]:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from crc32c import crc32c
 
@@ -39,6 +39,7 @@ from millstream.metadata.client_metrics_config import (
 from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, Uuid, uuid_text
+from millstream.net.server.client_connection import ClientConnection
 from millstream.records.compression import Codec, decompress
 from millstream.runtime import Random
 
@@ -62,6 +63,16 @@ class TelemetryClient:
     software_version: str
     source_address: str
     source_port: int
+
+    @classmethod
+    def of(cls, client_id: str, connection: ClientConnection) -> Self:
+        return cls(
+            client_id=client_id,
+            software_name=connection.software_name,
+            software_version=connection.software_version,
+            source_address=connection.client_host,
+            source_port=connection.client_port,
+        )
 
     def selectors(self, instance_id: Uuid) -> Mapping[str, str]:
         """What subscriptions may match."""

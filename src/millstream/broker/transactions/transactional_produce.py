@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
-from millstream.broker.node.node import Node
-from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.services import Partitions
 from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
 from millstream.errors import (
     ConcurrentTransactions,
@@ -27,6 +28,7 @@ from millstream.errors import (
     TransactionalIdAuthorizationFailed,
     error_for,
 )
+from millstream.metadata.image import MetadataImage
 from millstream.model import TopicPartition
 from millstream.protocol.generated.produce import ProduceRequest, TopicProduceData
 from millstream.records.batch import (
@@ -80,12 +82,12 @@ class TransactionalProduce:
     """Where the batches go; without those of unknown topics."""
 
     @classmethod
-    def of(cls, request: ProduceRequest, context: RequestContext) -> Self | None:
+    def of(cls, request: ProduceRequest, version: int, image: MetadataImage) -> Self | None:
         """None when no batch is transactional.
 
         Raises TransactionalIdAuthorizationFailed, InvalidProducerIdMapping: for all partitions alike.
         """
-        batches = list(_transactional_batches(request, context))
+        batches = list(_transactional_batches(request, version, image))
         if not batches:
             return None
         if request.transactional_id is None:
@@ -96,23 +98,23 @@ class TransactionalProduce:
         if len(producers) > 1:
             raise InvalidProducerIdMapping("the batches name more than one producer id")
         ((producer_id, producer_epoch),) = producers
-        kind = _kind(context.version)
+        kind = _kind(version)
         claim = TransactionClaim(request.transactional_id, producer_id, producer_epoch, kind)
         return cls(claim, tuple(partition for partition, _ in batches))
 
-    def verdict_of_logs(self, node: Node) -> Verdict:
+    def verdict_of_logs(self, partitions: Partitions, config: BrokerConfig) -> Verdict:
         """What the logs know: whose epoch has passed, and where this is the first batch of the transaction."""
         claim = self.claim
         if (
             claim.kind is not ClaimKind.ADDS
-            and not node.config.transaction_partition_verification_enable
+            and not config.transaction_partition_verification_enable
         ):
             return NOTHING_TO_VERIFY
         refused: dict[TopicPartition, KafkaError] = {}
         begins: dict[TopicPartition, int] = {}
         for topic_partition in self.partitions:
             try:
-                partition = node.partitions.get(*topic_partition)
+                partition = partitions.get(*topic_partition)
                 partition.check_leader()
                 producers = partition.log.producers
                 producers.check_epoch(claim.producer_id, claim.producer_epoch)
@@ -126,15 +128,20 @@ class TransactionalProduce:
         return Verdict(refused, begins, sequence_from_0=claim.kind is ClaimKind.ADDS)
 
 
-async def verdict_of_coordinator(produce: TransactionalProduce, node: Node) -> Verdict:
+async def verdict_of_coordinator(
+    produce: TransactionalProduce,
+    partitions: Partitions,
+    config: BrokerConfig,
+    transaction_coordinator: TransactionCoordination,
+) -> Verdict:
     """Adds or verifies where a transaction begins. One that is just being completed is waited for a moment."""
-    claim, config = produce.claim, node.config
-    verdict = produce.verdict_of_logs(node)
+    claim = produce.claim
+    verdict = produce.verdict_of_logs(partitions, config)
     if not verdict.begins:
         return verdict
     remaining_ms = config.add_partitions_to_txn_retry_backoff_max_ms
     while True:
-        errors = await claim_partitions(node.transaction_coordinator, claim, verdict.begins.keys())
+        errors = await claim_partitions(transaction_coordinator, claim, verdict.begins.keys())
         is_early = any(isinstance(error, ConcurrentTransactions) for error in errors.values())
         if not is_early or claim.kind is not ClaimKind.ADDS or remaining_ms <= 0:
             break
@@ -168,7 +175,7 @@ def _kind(version: int) -> ClaimKind:
 
 
 def _transactional_batches(
-    request: ProduceRequest, context: RequestContext
+    request: ProduceRequest, version: int, image: MetadataImage
 ) -> Iterator[tuple[TopicPartition, BatchHeader]]:
     """What is no batch at all is refused elsewhere."""
     for topic in request.topic_data:
@@ -177,13 +184,13 @@ def _transactional_batches(
             if not isinstance(records, memoryview) or len(records) < BATCH_HEADER_BYTES:
                 continue
             if records[_MAGIC_AT] == MAGIC and records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT:
-                name = _topic_name(topic, context)
+                name = _topic_name(topic, version, image)
                 yield TopicPartition(name, data.index), read_header(records)
 
 
-def _topic_name(topic: TopicProduceData, context: RequestContext) -> str:
+def _topic_name(topic: TopicProduceData, version: int, image: MetadataImage) -> str:
     """Empty for an unknown topic id: no partition has that name."""
-    if context.version < _TOPIC_ID_VERSION:
+    if version < _TOPIC_ID_VERSION:
         return topic.name
-    found = context.node.metadata.image.topic_by_id(topic.topic_id)
+    found = image.topic_by_id(topic.topic_id)
     return "" if found is None else found.name

@@ -87,7 +87,7 @@ class GroupShard:
         return context.result
 
     def takes_long(self, asked: object) -> bool:
-        return self._sizes.takes_long(asked, self._groups, self._image.topics)
+        return self._sizes.takes_long(asked, self._groups, self._offsets, self._image.topics)
 
     def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
         return self._context(NODE_ITSELF, now).undo(failed)

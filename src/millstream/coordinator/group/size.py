@@ -10,20 +10,29 @@ from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.group import Group
 from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.offsets.store import OffsetStore
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.timers import GroupTimer
 from millstream.metadata.image import TopicsImage
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from millstream.protocol.generated.delete_groups import DeleteGroupsRequest
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.leave_group import LeaveGroupRequest
+from millstream.protocol.generated.offset_fetch import OffsetFetchRequest
 from millstream.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from millstream.protocol.generated.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 
 AT_ONCE: Final = 1_000
 """Planned in some milliseconds."""
+OFFSETS_AT_ONCE: Final = 500
+"""Looked at, and deleted, in some milliseconds."""
 _REMEMBERED_MAX: Final = 10_000
+
+
+def has_many_offsets(offsets: OffsetStore, group_id: str) -> bool:
+    return offsets.count_of_group(group_id) > OFFSETS_AT_ONCE
 
 
 def size_of_topics(names: Iterable[str], topics: TopicsImage) -> int:
@@ -49,8 +58,12 @@ class GroupSizes:
     def __init__(self) -> None:
         self._measured: dict[str, _Measured] = {}
 
-    def takes_long(self, asked: object, groups: Groups, topics: TopicsImage) -> bool:
-        """Of a group with very many names, partitions or protocols, everything that its members ask for, and its timers."""
+    def takes_long(
+        self, asked: object, groups: Groups, offsets: OffsetStore, topics: TopicsImage
+    ) -> bool:
+        """Of a group with very many names, partitions or protocols, everything that its members ask for, and its timers; what is done with
+        all of very many offsets.
+        """
         named = 0
         match asked:
             case GroupTimer():
@@ -62,6 +75,13 @@ class GroupSizes:
                 group_id = asked.group_id
                 subtopologies = () if asked.topology is None else asked.topology.subtopologies
                 named = sum(size_of_topics(sub.source_topics, topics) for sub in subtopologies)
+            case DeleteGroupsRequest():
+                return any(has_many_offsets(offsets, group_id) for group_id in asked.groups_names)
+            case OffsetFetchRequest():
+                return any(
+                    group.topics is None and has_many_offsets(offsets, group.group_id)
+                    for group in asked.groups
+                )
             case JoinGroupRequest() | SyncGroupRequest() | LeaveGroupRequest():
                 group_id = asked.group_id
             case _:

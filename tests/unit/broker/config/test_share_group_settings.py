@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import cast
-
 from millstream.broker.config.share_group_settings import ShareGroupSettings
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.broker.node.services import Metadata
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.image import MetadataImage, frozen_mapping
+from tests.support.handler_services import GivenMetadata
 
 
 def default(name: str) -> ConfigValue:
@@ -20,8 +17,8 @@ def default(name: str) -> ConfigValue:
 
 class World:
     def __init__(self) -> None:
-        self.metadata = SimpleNamespace(image=MetadataImage())
-        self.settings = ShareGroupSettings(cast("Metadata", self.metadata), default)
+        self.metadata = GivenMetadata(MetadataImage())
+        self.settings = ShareGroupSettings(self.metadata, default)
 
     def configure(self, group_id: str, **configs: str) -> None:
         resource = ConfigResource(ConfigResourceType.GROUP, group_id)

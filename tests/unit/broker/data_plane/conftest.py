@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
@@ -25,11 +29,11 @@ from millstream.metadata.image import (
 )
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, Uuid
-from millstream.protocol.generated.headers import RequestHeader
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from millstream.replication import Partition
 from millstream.runtime import Instant
+from tests.support.handler_services import GivenMetadata, handler_services, request_context
 from tests.support.simulated_disk import SimFileSystem
 
 TOPIC_ID = Uuid(b"t" * 16)
@@ -110,10 +114,11 @@ class DataPlane:
         image = MetadataImage(
             topics=TopicsImage(frozen_mapping({"t": topic}), frozen_mapping({TOPIC_ID: topic}))
         )
-        self.node = SimpleNamespace(
+        self.config = DynamicConfig(broker_config({"fetch.max.bytes": str(1 << 30)}))
+        self.services = handler_services(
             partitions=self,
-            metadata=SimpleNamespace(image=image),
-            config=SimpleNamespace(millstream_flush_on_ack="auto", fetch_max_bytes=1 << 30),
+            metadata=GivenMetadata(image),
+            config=self.config,
             clock=self.clock,
             log_flusher=self.flusher,
             disk_pool=InlinePool(),
@@ -145,12 +150,18 @@ class DataPlane:
             raise UnknownTopicOrPartition
         return self.hosted[topic, number]
 
-    def context(self, version: int, client_id: str = "c") -> RequestContext:
-        header = RequestHeader(request_api_version=version, client_id=client_id)
-        connection = SimpleNamespace(
-            connection_id=1, client_host="127.0.0.1", listener_name="PLAINTEXT"
-        )
-        return RequestContext(self.node, header, connection, self.clock.now())
+    def give(self, **services: Any) -> None:
+        self.services = replace(self.services, **services)
+
+    def configure(self, **settings: Any) -> None:
+        self.config.current = replace(self.config.current, **settings)
+
+    def context(self, version: int, **who: Any) -> RequestContext:
+        return request_context(version, now=self.clock.now(), **who)
+
+    def ask(self, handler: ModuleType, request: object, version: int, **who: Any) -> Any:
+        """What `handler` answers, or what waits for it."""
+        return bound(handler.handle, self.services)(request, self.context(version, **who))
 
     def batch(self, *values: bytes, key: bytes | None = b"k", **options) -> memoryview:
         records = [

@@ -35,7 +35,7 @@ def request(
 
 
 def answered(plane, asked: FetchRequest, version=12):
-    response = fetch.handle(asked, plane.context(version))
+    response = plane.ask(fetch, asked, version)
     assert not asyncio.iscoroutine(response), "the answer should not have to wait"
     return [p for topic in response.responses for p in topic.partitions]
 
@@ -71,7 +71,7 @@ async def test_nothing_new_without_waiting_is_an_empty_answer(plane):
 
 
 async def test_a_fetch_waits_for_the_next_append(plane):
-    waiting = fetch.handle(request((0, 0), (1, 0), max_wait_ms=500), plane.context(12))
+    waiting = plane.ask(fetch, request((0, 0), (1, 0), max_wait_ms=500), 12)
     assert len(plane.purgatory) == 1
     plane.write(1, b"a")
     assert len(plane.purgatory) == 0
@@ -86,7 +86,7 @@ async def test_a_fetch_waits_for_min_bytes_over_all_partitions(plane):
     size = len(plane.batch(b"a"))
     asked = request((0, 0), (1, 0), max_wait_ms=500)
     asked.min_bytes = 3 * size
-    waiting = fetch.handle(asked, plane.context(12))
+    waiting = plane.ask(fetch, asked, 12)
     for number in (0, 1):
         plane.write(number, b"a")
         assert len(plane.purgatory) == 1
@@ -100,7 +100,7 @@ async def test_a_fetch_that_waited_long_enough_gets_what_there_is(plane):
     asked = request((0, 0), max_wait_ms=500)
     asked.min_bytes = 1_000_000
     plane.write(0, b"a")
-    waiting = fetch.handle(asked, plane.context(12))
+    waiting = plane.ask(fetch, asked, 12)
     plane.clock.advance(500)
     plane.purgatory.expire()
     response = await waiting
@@ -209,11 +209,11 @@ async def test_a_session_answers_only_what_changed(plane):
     plane.write(0, b"a")
     asked = request((0, 1), (1, 0), max_wait_ms=0)
     asked.session_epoch = 0
-    first = fetch.handle(asked, plane.context(12))
+    first = plane.ask(fetch, asked, 12)
     assert first.session_id > 0
     plane.write(1, b"b")
     again = FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=1)
-    response = fetch.handle(again, plane.context(12))
+    response = plane.ask(fetch, again, 12)
     assert [(p.partition_index, bases(p.records)) for p in response.responses[0].partitions] == [
         (1, [0])
     ]
@@ -223,9 +223,9 @@ async def test_a_session_answers_only_what_changed(plane):
 async def test_an_incremental_fetch_with_nothing_new_waits(plane):
     asked = request((0, 0), max_wait_ms=0)
     asked.session_epoch = 0
-    first = fetch.handle(asked, plane.context(12))
+    first = plane.ask(fetch, asked, 12)
     again = FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=1, max_wait_ms=500)
-    waiting = fetch.handle(again, plane.context(12))
+    waiting = plane.ask(fetch, again, 12)
     plane.clock.advance(500)
     plane.purgatory.expire()
     response = await waiting
@@ -235,11 +235,8 @@ async def test_an_incremental_fetch_with_nothing_new_waits(plane):
 async def test_a_waiting_session_hears_of_a_partition_that_was_quiet(plane):
     asked = request((0, 0), (1, 0), max_wait_ms=0)
     asked.session_epoch = 0
-    first = fetch.handle(asked, plane.context(12))
-    waiting = fetch.handle(
-        FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=100, max_bytes=1 << 20, max_wait_ms=60_000),
-        plane.context(12),
-    )  # fmt: skip
+    first = plane.ask(fetch, asked, 12)
+    waiting = plane.ask(fetch, FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=100, max_bytes=1 << 20, max_wait_ms=60_000), 12)  # fmt: skip
     task = asyncio.ensure_future(waiting)
     plane.write(1, b"a")
     await asyncio.sleep(0)
@@ -254,7 +251,7 @@ async def test_a_partition_for_which_there_was_no_room_is_told_by_the_next_fetch
         plane.write(number, b"a" * 500)
     asked = request((0, 0), (1, 0), max_wait_ms=500, max_bytes=100)
     asked.session_epoch = 0
-    first = fetch.handle(asked, plane.context(12))
+    first = plane.ask(fetch, asked, 12)
     assert [bases(p.records) for p in first.responses[0].partitions] == [[0], []]
     asked = request((0, 1), max_wait_ms=500, max_bytes=100)
     asked.session_id, asked.session_epoch = first.session_id, 1
@@ -265,12 +262,12 @@ async def test_a_partition_for_which_there_was_no_room_is_told_by_the_next_fetch
 async def test_a_session_that_ends_while_its_fetch_waits_follows_nothing_any_more(plane):
     asked = request((0, 0), max_wait_ms=0)
     asked.session_epoch = 0
-    first = fetch.handle(asked, plane.context(12))
+    first = plane.ask(fetch, asked, 12)
     asked = request((1, 0), max_wait_ms=500)
     asked.session_id, asked.session_epoch = first.session_id, 1
-    waiting = fetch.handle(asked, plane.context(12))
+    waiting = plane.ask(fetch, asked, 12)
     final = FetchRequest(session_id=first.session_id, session_epoch=-1, max_wait_ms=0)
-    fetch.handle(final, plane.context(12))
+    plane.ask(fetch, final, 12)
     plane.clock.advance(500)
     plane.purgatory.expire()
     await waiting

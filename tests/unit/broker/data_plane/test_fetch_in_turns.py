@@ -82,7 +82,7 @@ def told(response: FetchResponse) -> dict[int, list[int]]:
 
 
 async def test_others_have_their_turn_while_many_partitions_are_fetched(wide):
-    task = asyncio.ensure_future(fetch.handle(request(), wide.context(12)))
+    task = asyncio.ensure_future(wide.ask(fetch, request(), 12))
     turns = 0
     while not task.done():
         turns += 1
@@ -95,13 +95,13 @@ async def test_others_have_their_turn_while_many_partitions_are_fetched(wide):
 async def test_a_few_hundred_partitions_are_answered_in_one_go(wide):
     few = request()
     del few.topics[0].partitions[300:]
-    assert isinstance(fetch.handle(few, wide.context(12)), FetchResponse)
+    assert isinstance(wide.ask(fetch, few, 12), FetchResponse)
 
 
 @pytest.mark.parametrize("number", [FIRST, MIDDLE, LAST])
 @pytest.mark.parametrize("turns", range(18))
 async def test_what_is_appended_at_any_time_ends_the_wait(wide, turns, number):
-    waiting = fetch.handle(request(max_wait_ms=500), wide.context(12))
+    waiting = wide.ask(fetch, request(max_wait_ms=500), 12)
     task = await after_turns(waiting, turns, lambda: wide.write(number, b"a"))
     await all_turns(task)
     assert task.done(), "the clock stands still: only the record can have ended the wait"
@@ -117,13 +117,13 @@ async def test_what_is_appended_while_a_session_begins_is_told_now_or_by_its_nex
 ):
     first = await (
         await after_turns(
-            fetch.handle(request(epoch=FIRST_EPOCH), wide.context(12)),
+            wide.ask(fetch, request(epoch=FIRST_EPOCH), 12),
             turns,
             lambda: wide.write(number, b"a"),
         )
     )
     if not told(first):
-        waiting = fetch.handle(incremental(first.session_id, 1, max_wait_ms=500), wide.context(12))
+        waiting = wide.ask(fetch, incremental(first.session_id, 1, max_wait_ms=500), 12)
         assert isinstance(waiting, FetchResponse), "it should not have to wait for more"
         assert told(waiting) == {number: [0]}
 
@@ -131,19 +131,15 @@ async def test_what_is_appended_while_a_session_begins_is_told_now_or_by_its_nex
 @pytest.mark.parametrize("number", [FIRST, MIDDLE, LAST])
 @pytest.mark.parametrize("turns", range(0, 20, 2))
 async def test_a_session_in_which_everything_is_asked_for_again_misses_nothing(wide, turns, number):
-    first = await fetch.handle(request(epoch=FIRST_EPOCH), wide.context(12))
+    first = await wide.ask(fetch, request(epoch=FIRST_EPOCH), 12)
     again = request(epoch=1, session_id=first.session_id, max_wait_ms=500)
-    task = await after_turns(
-        fetch.handle(again, wide.context(12)), turns, lambda: wide.write(number, b"a")
-    )
+    task = await after_turns(wide.ask(fetch, again, 12), turns, lambda: wide.write(number, b"a"))
     await all_turns(task)
     assert told(task.result()) == {number: [0]}
 
 
 async def test_the_wait_of_many_partitions_ends_at_its_deadline(wide):
-    task = await after_turns(
-        fetch.handle(request(max_wait_ms=500), wide.context(12)), TURNS_MAX, lambda: None
-    )
+    task = await after_turns(wide.ask(fetch, request(max_wait_ms=500), 12), TURNS_MAX, lambda: None)
     assert not task.done()
     wide.clock.advance(500)
     wide.purgatory.expire()
@@ -156,18 +152,16 @@ async def test_a_deadline_that_passes_while_partitions_are_counted_ends_the_wait
         wide.clock.advance(500)
         wide.purgatory.expire()
 
-    task = await after_turns(
-        fetch.handle(request(max_wait_ms=500), wide.context(12)), 8, time_passes
-    )
+    task = await after_turns(wide.ask(fetch, request(max_wait_ms=500), 12), 8, time_passes)
     assert told(await task) == {}
     assert wide.purgatory._watchers == {}
 
 
 @pytest.mark.parametrize("turns", [1, 4, 8, 20])
 async def test_a_fetch_whose_client_goes_away_leaves_nothing_that_waits(wide, turns):
-    first = await fetch.handle(request(epoch=FIRST_EPOCH), wide.context(12))
+    first = await wide.ask(fetch, request(epoch=FIRST_EPOCH), 12)
     again = request(epoch=1, session_id=first.session_id, max_wait_ms=500)
-    waiting = fetch.handle(again, wide.context(12))
+    waiting = wide.ask(fetch, again, 12)
     task = await after_turns(waiting, turns, lambda: None)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -180,7 +174,7 @@ async def test_records_of_all_turns_together_keep_to_max_bytes(wide):
     size = len(wide.batch(b"a"))
     for number in range(PARTITIONS):
         wide.write(number, b"a")
-    response = await fetch.handle(request(max_bytes=150 * size), wide.context(12))
+    response = await wide.ask(fetch, request(max_bytes=150 * size), 12)
     assert told(response) == {number: [0] for number in range(150)}
 
 
@@ -189,19 +183,19 @@ async def test_a_session_gives_each_partition_its_turn_beyond_max_bytes(wide):
     for number in range(PARTITIONS):
         wide.write(number, b"a")
     limited = request(epoch=FIRST_EPOCH, max_bytes=250 * size)
-    first = await fetch.handle(limited, wide.context(12))
+    first = await wide.ask(fetch, limited, 12)
     assert list(told(first)) == list(range(250))
     second = incremental(first.session_id, 1)
     second.topics = request(1).topics
     del second.topics[0].partitions[250:]
-    assert list(told(await fetch.handle(second, wide.context(12)))) == list(range(250, PARTITIONS))
+    assert list(told(await wide.ask(fetch, second, 12))) == list(range(250, PARTITIONS))
 
 
 async def test_a_partition_that_is_deleted_between_two_turns_is_an_error_of_its_own(wide):
     def deleted() -> None:
         del wide.hosted["t", LAST]
 
-    task = await after_turns(fetch.handle(request(), wide.context(12)), 2, deleted)
+    task = await after_turns(wide.ask(fetch, request(), 12), 2, deleted)
     told_of = (await task).responses[0].partitions
     assert [each.error_code for each in told_of] == [
         *[0] * (PARTITIONS - 1),
@@ -219,21 +213,21 @@ async def test_a_new_leader_epoch_after_a_partition_was_read_is_told_by_the_next
         partition.leader_epoch = 4
         wide.purgatory.wake(partition.topic_partition)
 
-    first = await (await after_turns(fetch.handle(asked, wide.context(12)), 3, elected))
+    first = await (await after_turns(wide.ask(fetch, asked, 12), 3, elected))
     assert {each.error_code for each in first.responses[0].partitions} == {0}
-    second = fetch.handle(incremental(first.session_id, 1, 500), wide.context(12))
+    second = wide.ask(fetch, incremental(first.session_id, 1, 500), 12)
     (refused,) = second.responses[0].partitions
     assert (refused.partition_index, refused.error_code) == (FIRST, FencedLeaderEpoch.code)
 
 
 async def test_a_session_that_is_dropped_while_it_is_answered_follows_nothing(wide):
-    first = await fetch.handle(request(epoch=FIRST_EPOCH), wide.context(12))
+    first = await wide.ask(fetch, request(epoch=FIRST_EPOCH), 12)
     wide.purgatory.wake(wide.hosted["t", FIRST].topic_partition)
     again = request(epoch=1, session_id=first.session_id)
     final = incremental(first.session_id, -1)
 
     def dropped() -> None:
-        fetch.handle(final, wide.context(12))
+        wide.ask(fetch, final, 12)
 
-    await (await after_turns(fetch.handle(again, wide.context(12)), 7, dropped))
+    await (await after_turns(wide.ask(fetch, again, 12), 7, dropped))
     assert wide.purgatory._followers == {}

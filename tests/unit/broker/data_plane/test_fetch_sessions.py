@@ -61,7 +61,7 @@ def chosen(context, **changes: PartitionData) -> list[int]:
 
 @pytest.fixture
 def sessions(plane) -> FetchSessions:
-    return plane.node.fetch_sessions
+    return plane.services.fetch_sessions
 
 
 def begin_session(sessions: FetchSessions, *numbers: int, now=NOW) -> int:

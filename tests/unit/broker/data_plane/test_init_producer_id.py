@@ -56,22 +56,22 @@ async def test_a_controller_that_is_away_is_the_answer_and_the_next_try_works():
 
 
 async def test_an_idempotent_producer_gets_an_id_with_epoch_zero(plane):
-    plane.node.producer_ids = producer_ids(BlocksOfTwo())
+    plane.give(producer_ids=producer_ids(BlocksOfTwo()))
     request = InitProducerIdRequest(transactional_id=None, producer_id=99, producer_epoch=4)
-    response = await init_producer_id.handle(request, plane.context(5))
+    response = await plane.ask(init_producer_id, request, 5)
     assert (response.error_code, response.producer_id, response.producer_epoch) == (0, 2, 0)
 
 
 async def test_a_transactional_id_must_not_be_empty(plane):
     with pytest.raises(InvalidRequest, match="must not be empty"):
-        await init_producer_id.handle(InitProducerIdRequest(transactional_id=""), plane.context(5))
+        await plane.ask(init_producer_id, InitProducerIdRequest(transactional_id=""), 5)
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), [(7, -1), (-1, 0)])
 async def test_a_producer_names_its_id_and_its_epoch_or_neither(plane, producer_id, epoch):
     request = InitProducerIdRequest(None, producer_id=producer_id, producer_epoch=epoch)
     with pytest.raises(InvalidRequest, match="or neither"):
-        await init_producer_id.handle(request, plane.context(5))
+        await plane.ask(init_producer_id, request, 5)
 
 
 async def test_an_id_is_taken_without_waiting_once_a_block_is_there():

@@ -25,7 +25,7 @@ async def ask(plane, *asked: ListOffsetsPartition, version=11, **fields):
     request = ListOffsetsRequest(
         topics=[ListOffsetsTopic(name="t", partitions=list(asked))], **fields
     )
-    response = await list_offsets.handle(request, plane.context(version))
+    response = await plane.ask(list_offsets, request, version)
     return response.topics[0].partitions
 
 
@@ -141,14 +141,15 @@ class WatchedPool:
 @pytest.mark.parametrize(("codec", "handed_over"), [(Codec.NONE, 0), (Codec.ZSTD, 1)])
 async def test_what_a_packed_batch_unpacks_to_keeps_nobody_waiting(plane, codec, handed_over):
     """150,000 records in two kilobytes: their packed size says nothing."""
-    plane.node.disk_pool = WatchedPool()
+    pool = WatchedPool()
+    plane.give(disk_pool=pool)
     count = 1 if codec is Codec.NONE else 150_000
     records = [Record(timestamp=100 + i) for i in range(count)]
     batch = memoryview(build_batch(records, BatchOptions(codec=codec)))
     plane.hosted["t", 0].append(batch, plane.clock.now())
     (told,) = await ask(plane, at(99 + count))
     assert (told.offset, told.timestamp) == (count - 1, 99 + count)
-    assert plane.node.disk_pool.count == handed_over
+    assert pool.count == handed_over
 
 
 async def test_a_search_in_log_append_time_finds_the_first_record_of_the_batch(plane):

@@ -16,7 +16,7 @@ def ask(plane, leader_epoch: int, *, partition=0, current_leader_epoch=-1) -> tu
     """Error code, epoch, end offset."""
     asked = OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic("t", [asked])])
-    (told,) = offset_for_leader_epoch.handle(request, plane.context(4)).topics[0].partitions
+    (told,) = plane.ask(offset_for_leader_epoch, request, 4).topics[0].partitions
     return told.error_code, told.leader_epoch, told.end_offset
 
 

@@ -45,7 +45,7 @@ def request(
 
 
 async def answer(plane, asked: ProduceRequest, version=9, **context):
-    result = produce.handle(asked, plane.context(version, **context))
+    result = plane.ask(produce, asked, version, **context)
     response = await result if asyncio.iscoroutine(result) else result
     return [p for topic in response.responses for p in topic.partition_responses]
 
@@ -63,20 +63,20 @@ async def test_acks_all_is_answered_after_a_sync(plane):
 
 
 async def test_acks_one_is_answered_at_once_and_without_a_sync(plane):
-    result = produce.handle(request((0, plane.batch(b"a")), acks=1), plane.context(9))
+    result = plane.ask(produce, request((0, plane.batch(b"a")), acks=1), 9)
     assert result.responses[0].partition_responses[0].base_offset == 0
     assert plane.flusher.calls == 0
 
 
 async def test_acks_zero_gets_no_answer_but_is_written(plane):
-    assert produce.handle(request((0, plane.batch(b"a")), acks=0), plane.context(9)) is None
+    assert plane.ask(produce, request((0, plane.batch(b"a")), acks=0), 9) is None
     assert plane.hosted["t", 0].log_end_offset == 1
 
 
 async def test_acks_zero_that_fails_closes_the_connection_and_keeps_what_was_written(plane):
     asked = request((0, plane.batch(b"a")), (7, plane.batch(b"b")), acks=0)
     with pytest.raises(NoAnswer, match="partition 7 of t failed"):
-        produce.handle(asked, plane.context(9))
+        plane.ask(produce, asked, 9)
     assert plane.hosted["t", 0].log_end_offset == 1
 
 
@@ -85,7 +85,7 @@ async def test_acks_zero_that_fails_closes_the_connection_and_keeps_what_was_wri
     [("never", -1, 0), ("always", 1, 1), ("always", -1, 1), ("auto", -1, 1), ("auto", 1, 0)],
 )
 async def test_the_flush_policy_says_who_waits_for_the_disk(plane, policy, acks, calls):
-    plane.node.config.millstream_flush_on_ack = policy
+    plane.configure(millstream_flush_on_ack=policy)
     (told,) = await answer(plane, request((0, plane.batch(b"a")), acks=acks))
     assert (told.error_code, plane.flusher.calls) == (0, calls)
 
@@ -93,7 +93,7 @@ async def test_the_flush_policy_says_who_waits_for_the_disk(plane, policy, acks,
 async def test_with_two_in_sync_replicas_the_high_watermark_is_waited_for_instead(plane):
     two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
     plane.hosted["t", 0].apply(two)
-    waiting = produce.handle(request((0, plane.batch(b"a"))), plane.context(9))
+    waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(waiting)
         await asyncio.sleep(0)
@@ -106,7 +106,7 @@ async def test_with_two_in_sync_replicas_the_high_watermark_is_waited_for_instea
 async def test_a_leader_that_loses_its_place_while_acks_wait_says_so(plane):
     two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
     plane.hosted["t", 0].apply(two)
-    waiting = produce.handle(request((0, plane.batch(b"a"))), plane.context(9))
+    waiting = plane.ask(produce, request((0, plane.batch(b"a"))), 9)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(waiting)
         await asyncio.sleep(0)
@@ -151,7 +151,7 @@ async def test_the_time_limit_is_for_replicas_and_not_for_the_disk(plane, timeou
 async def test_records_that_reach_flush_messages_are_on_the_disk_before_acks_1_is_answered(
     plane, policy
 ):
-    plane.node.config.millstream_flush_on_ack = policy
+    plane.configure(millstream_flush_on_ack=policy)
     plane.host("t", 0, LogConfig(flush_messages=2))
     log = plane.hosted["t", 0].log
     await answer(plane, request((0, plane.batch(b"a")), acks=1))
@@ -163,7 +163,7 @@ async def test_records_that_reach_flush_messages_are_on_the_disk_before_acks_1_i
 
 async def test_acks_0_reaches_the_disk_by_flush_messages_too(plane):
     plane.host("t", 0, LogConfig(flush_messages=1))
-    assert produce.handle(request((0, plane.batch(b"a")), acks=0), plane.context(9)) is None
+    assert plane.ask(produce, request((0, plane.batch(b"a")), acks=0), 9) is None
     assert plane.hosted["t", 0].log.recovery_point == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 
@@ -44,12 +43,32 @@ class GatedPool:
         return work()
 
 
+class Coordinator:
+    """Of transactions: lets everybody in, and tells when it is asked."""
+
+    def __init__(self, when_asked: Callable[[], None]) -> None:
+        self._when_asked = when_asked
+
+    async def ask(self, *_arguments: object) -> AddPartitionsToTxnResult:
+        self._when_asked()
+        return AddPartitionsToTxnResult("x")
+
+
+TRANSACTIONAL = {
+    "millstream_flush_on_ack": "never",
+    "transaction_partition_verification_enable": True,
+    "add_partitions_to_txn_retry_backoff_ms": 1,
+    "add_partitions_to_txn_retry_backoff_max_ms": 3,
+}
+
+
 @pytest.fixture
 def pool(plane) -> GatedPool:
-    plane.node.disk_pool = GatedPool()
+    gated = GatedPool()
+    plane.give(disk_pool=gated)
     for partition in plane.hosted.values():
         partition.log.update_config(LogConfig(max_message_bytes=1 << 30))
-    return plane.node.disk_pool
+    return gated
 
 
 def large(plane, sequence: int = -1, **options: object) -> memoryview:
@@ -68,11 +87,8 @@ def small(plane, sequence: int = -1, **options: object) -> memoryview:
 def send(plane, *data: tuple[int, memoryview], connection: int = 1, acks: int = 1, **fields):
     partitions = [PartitionProduceData(index, records) for index, records in data]
     topic = TopicProduceData(name="t", topic_id=TOPIC_ID, partition_data=partitions)
-    context = plane.context(9)
-    context.connection = SimpleNamespace(connection_id=connection)
-    return produce.handle(
-        ProduceRequest(acks=acks, timeout_ms=1_000, topic_data=[topic], **fields), context
-    )
+    request = ProduceRequest(acks=acks, timeout_ms=1_000, topic_data=[topic], **fields)
+    return plane.ask(produce, request, 9, connection_id=connection)
 
 
 async def told(answer) -> list[tuple[int, int]]:
@@ -210,43 +226,27 @@ async def test_new_logs_have_their_files_before_the_coordinator_is_asked(plane, 
     partitions = [new_partition(plane, number) for number in NEW_LOGS]
     on_disk: list[bool] = []
 
-    async def ask(*_arguments: object) -> AddPartitionsToTxnResult:
-        on_disk.extend(each.log.is_on_disk for each in partitions)
-        return AddPartitionsToTxnResult("x")
-
-    plane.node.transaction_coordinator = SimpleNamespace(ask=ask)
-    plane.node.config = transactional_config()
+    coordinator = Coordinator(lambda: on_disk.extend(each.log.is_on_disk for each in partitions))
+    plane.give(transaction_coordinator=coordinator)
+    plane.configure(**TRANSACTIONAL)
     batches = {number: small(plane, 0, is_transactional=True) for number in NEW_LOGS}
     assert await told(transactional(plane, batches)) == [(0, 0)] * len(partitions)
     assert on_disk == [True] * len(partitions)
-
-
-def transactional_config() -> SimpleNamespace:
-    return SimpleNamespace(
-        millstream_flush_on_ack="never",
-        transaction_partition_verification_enable=True,
-        add_partitions_to_txn_retry_backoff_ms=1,
-        add_partitions_to_txn_retry_backoff_max_ms=3,
-    )
 
 
 def transactional(plane, batches: dict[int, memoryview]):
     """A request of the transaction of producer 7."""
     data = [PartitionProduceData(number, records) for number, records in batches.items()]
     topic = TopicProduceData("t", TOPIC_ID, data)
-    return produce.handle(ProduceRequest("x", 1, 1_000, [topic]), plane.context(12))
+    return plane.ask(produce, ProduceRequest("x", 1, 1_000, [topic]), 12)
 
 
 async def test_a_large_transactional_batch_is_checked_before_its_coordinator_is_asked(plane, pool):
     """What came in between the coordinator's word and the append could be the end of the transaction."""
     asked: list[bool] = []
 
-    async def ask(*_arguments: object) -> AddPartitionsToTxnResult:
-        asked.append(pool.gate.is_set())
-        return AddPartitionsToTxnResult("x")
-
-    plane.node.transaction_coordinator = SimpleNamespace(ask=ask)
-    plane.node.config = transactional_config()
+    plane.give(transaction_coordinator=Coordinator(lambda: asked.append(pool.gate.is_set())))
+    plane.configure(**TRANSACTIONAL)
     first = transactional(plane, {0: large(plane, 0, is_transactional=True)})
     second = transactional(plane, {0: small(plane, 1, is_transactional=True)})
     await asyncio.sleep(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from types import SimpleNamespace
 
 import pytest
 
@@ -64,9 +63,8 @@ class Coordinator:
 async def coordinator(plane) -> AsyncIterator[Coordinator]:
     found = Coordinator()
     async with asyncio.TaskGroup() as tasks:
-        plane.node.transaction_coordinator = found
-        plane.node.ordered_appends = OrderedAppends(NodeTasks(tasks))
-        plane.node.config = SimpleNamespace(
+        plane.give(transaction_coordinator=found, ordered_appends=OrderedAppends(NodeTasks(tasks)))
+        plane.configure(
             millstream_flush_on_ack="never",
             transaction_partition_verification_enable=True,
             add_partitions_to_txn_retry_backoff_ms=1,
@@ -90,7 +88,7 @@ def send(plane, sequence: int, *partitions: int, epoch: int = 0, version: int = 
         for number in partitions
     ]
     topic = TopicProduceData(name="t", topic_id=TOPIC_ID, partition_data=data)
-    return produce.handle(ProduceRequest("x", -1, 1_000, [topic]), plane.context(version))
+    return plane.ask(produce, ProduceRequest("x", -1, 1_000, [topic]), version)
 
 
 async def codes(answer) -> list[int]:
@@ -177,7 +175,7 @@ async def test_a_producer_that_raises_its_epoch_begins_with_sequence_0(plane, co
 
 
 async def test_verification_can_be_switched_off_for_older_clients(plane, coordinator):
-    plane.node.config.transaction_partition_verification_enable = False
+    plane.configure(transaction_partition_verification_enable=False)
     assert await codes(send(plane, 0, 0, version=VERIFIES)) == [0]
     assert coordinator.asked == []
     assert await codes(send(plane, 0, 1)) == [0]

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from types import SimpleNamespace
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.metadata_log.driver import QuorumDescription
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.requests.handler_services import bound
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext
 from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
 from millstream.metadata.image import MetadataImage
-from millstream.model import Uuid
+from millstream.model import ZERO_UUID, BrokerId, Uuid
 from millstream.net.server.client_connection import ANONYMOUS
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
@@ -32,11 +40,11 @@ from millstream.protocol.generated.metadata_records import FeatureLevelRecord
 from millstream.raft.voter_set import ReplicaKey
 from millstream.runtime import Instant
 from millstream.security.authorizer import ALLOW_ALL
-from millstream.security.quotas import UNLIMITED
+from tests.support.handler_services import handler_services, request_context
 
 
 class AdminNode:
-    """`context(version)` is what a handler gets; `answer` runs a handler to its end."""
+    """`answer` runs a handler to its end."""
 
     def __init__(self, **static: str) -> None:
         self.static = {name.replace("_", "."): value for name, value in static.items()}
@@ -51,32 +59,30 @@ class AdminNode:
         )
         self.live = Controller(MetadataImage(cluster_id="cluster"), settings, epoch=1)
         self.submitted: list[str] = []
-        self.config = SimpleNamespace(
-            auto_create_topics_enable=True,
-            authorizer_class_name="",
-            delegation_token_secret_key=secret_key,
-            max_request_partition_size_limit=2000,
+        self.config = DynamicConfig(
+            broker_config({k: v for k, v in self.static.items() if k in BROKER_CONFIGS})
+        )
+        self.configure(
             settings=self.static,
             offsets_topic_num_partitions=2,
             offsets_topic_replication_factor=1,
-            offsets_topic_segment_bytes=104857600,
             transaction_state_log_num_partitions=3,
             transaction_state_log_replication_factor=1,
             transaction_state_log_min_isr=1,
-            transaction_state_log_segment_bytes=104857600,
         )
-        self.identity = SimpleNamespace(node_id=1, cluster_id="cluster")
-        self.controller = self
-        self.authorizer = ALLOW_ALL
-        self.quotas = UNLIMITED
+        self.services = handler_services(
+            authorizer=ALLOW_ALL,
+            auto_topic_creation=AutoTopicCreation(self, self.config),
+            config=self.config,
+            controller=self,
+            identity=NodeIdentity(BrokerId(1), "cluster", ZERO_UUID, ZERO_UUID),
+            internal_topics=InternalTopics(self.live, self, self.config),
+            metadata=self.live,
+        )
         self._random = random.Random(5)
         self._offset = 0
         self.run(Controller.handle_activation, False)
         self.add_broker(1)
-
-    @property
-    def metadata(self) -> Controller:
-        return self.live
 
     async def submit(self, handle: Callable, request: object) -> object:
         self.submitted.append(handle.__name__)
@@ -126,19 +132,12 @@ class AdminNode:
         response = self.run(Controller.handle_create_topics, CreateTopicsRequest(topics=[topic]))
         assert response.topics[0].error_code == 0, response.topics[0].error_message
 
-    def context(self, version: int) -> SimpleNamespace:
-        return SimpleNamespace(
-            node=self,
-            version=version,
-            listener_name="PLAINTEXT",
-            client_id="someone",
-            client_host="127.0.0.1",
-            connection=SimpleNamespace(principal=self.principal),
-            now=Instant(0, 0),
-        )
+    def configure(self, **settings: Any) -> None:
+        self.config.current = replace(self.config.current, **settings)
 
     def answer(self, handle: Callable, request: object, version: int) -> object:
-        response = handle(request, self.context(version))
+        context = request_context(version, client_id="someone", principal=self.principal)
+        response = bound(handle, self.services)(request, context)
         return asyncio.run(response) if asyncio.iscoroutine(response) else response
 
 

@@ -176,7 +176,7 @@ def test_alter_configs_replaces_what_was_there(node: object) -> None:
     )
     answer = node.answer(alter_configs.handle, request, 2)
     assert [each.error_code for each in answer.responses] == [0, INVALID_REQUEST]
-    assert dict(node.metadata.image.topic_config("t")) == {"retention.ms": "5"}
+    assert dict(node.live.image.topic_config("t")) == {"retention.ms": "5"}
 
 
 def listed(node: object, version: int, *kinds: int) -> list[tuple[int, str]] | int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from millstream.broker.metrics.node_metrics import NodeMetrics
@@ -14,6 +12,7 @@ from millstream.net.server.client_connection import ClientConnection
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.frames import encode_request
 from millstream.runtime.system import SystemClock
+from tests.support.handler_services import handler_services
 
 CLIENT = ClientConnection(1, "127.0.0.1", 5000, "PLAINTEXT")
 
@@ -38,8 +37,8 @@ CLIENT = ClientConnection(1, "127.0.0.1", 5000, "PLAINTEXT")
 )
 def test_a_client_that_speaks_as_a_broker_is_cut_off(key: ApiKey) -> None:
     """An envelope would carry a request under somebody else's name."""
-    node = SimpleNamespace(clock=SystemClock(), metrics=NodeMetrics(lambda: 0))
-    dispatcher = Dispatcher(node, HANDLERS)
+    services = handler_services(clock=SystemClock(), metrics=NodeMetrics(lambda: 0))
+    dispatcher = Dispatcher(services, HANDLERS)
     version = request_class(key).LOWEST_VERSION
     pieces = encode_request(key, version, 7, "c", request_class(key)())
     frame = b"".join(bytes(piece) for piece in pieces)[4:]

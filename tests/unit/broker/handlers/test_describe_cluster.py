@@ -112,7 +112,7 @@ def test_a_page_holds_at_least_one_partition_and_at_most_what_the_broker_allows(
     three: object,
 ) -> None:
     assert pages(three, "c", limit=0) == ([("c", 0, [0])], ("c", 1))
-    three.config.max_request_partition_size_limit = 2
+    three.configure(max_request_partition_size_limit=2)
     assert pages(three, "c", limit=100) == ([("c", 0, [0, 1])], ("c", 2))
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.handlers import (
     delete_groups,
     describe_groups,
@@ -25,14 +28,17 @@ from millstream.broker.handlers import (
     sync_group,
 )
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
+from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import NO_TOKEN, NODE_ITSELF, Caller
+from millstream.coordinator.result import NO_TOKEN, Caller
+from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import (
     CoordinatorNotAvailable,
     InconsistentGroupProtocol,
@@ -79,17 +85,34 @@ from millstream.protocol.generated.sync_group import SyncGroupRequest
 from millstream.replication.partition import Partition
 from millstream.runtime.system import SystemClock
 from millstream.testing.sim_random import SimRandom
+from tests.support.handler_services import handler_services
 from tests.support.simulated_disk import SimFileSystem
 
 ME, OTHER = BrokerId(1), BrokerId(2)
 TOPIC_ID, STRANGE_ID = Uuid(b"t" * 16), Uuid(b"?" * 16)
 OFFSETS = "__consumer_offsets"
+SETTINGS = {
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.segment.bytes": "1024",
+}
 UNKNOWN_TOPIC, UNKNOWN_ID, UNKNOWN_MEMBER, NOT_COORDINATOR = 3, 100, 25, 16
 
 
 class NoFlusher:
     async def flush_to(self, log: PartitionLog, offset: int) -> None:
         raise NotImplementedError
+
+
+class NoShareGroups:
+    """No group here has share state."""
+
+    @property
+    def persister(self) -> NoShareGroups:
+        return self
+
+    async def delete(self, key: SharePartitionKey) -> None:
+        raise AssertionError(f"{key} has no state")
 
 
 class Patterns:
@@ -203,21 +226,21 @@ class World:
         """Through the handler, once everything that runs has loaded."""
         for _ in range(10):
             await asyncio.sleep(0)
-        node: Any = SimpleNamespace(  # Any: as much of a Node as these handlers use
+        return await self.answer(handler, request, version)
+
+    async def answer(self, handler: Any, request: object, version: int) -> Any:  # Any: see above
+        config = DynamicConfig(broker_config(SETTINGS))
+        share_groups: Any = NoShareGroups()  # Any: as much of ShareGroups as is used
+        services = handler_services(
             group_coordinator=self.coordination,
-            share_groups=SimpleNamespace(persister=SimpleNamespace(delete=None)),
+            share_group_state=ShareGroupState(self.coordination, share_groups),
             metadata=self,
-            controller=self,
-            config=SimpleNamespace(
-                offsets_topic_num_partitions=2,
-                offsets_topic_replication_factor=1,
-                offsets_topic_segment_bytes=1024,
-            ),
+            internal_topics=InternalTopics(self, self, config),
         )
         header = RequestHeader(handler.API.key, version, 1, "client")
         connection = ClientConnection(1, "10.0.0.9", 4711, "PLAINTEXT")
-        context = RequestContext(node, header, connection, self.clock.now())
-        return await handler.handle(request, context)
+        context = RequestContext(header, connection, self.clock.now())
+        return await bound(handler.handle, services)(request, context)
 
     async def reads_by_expression(self, epoch: int) -> ConsumerGroupHeartbeatResponse:
         """A heartbeat of the one member of a consumer group, and what comes of the notices that it gives."""
@@ -324,11 +347,7 @@ async def test_from_version_3_on_leave_has_several_members_each_with_its_error()
 async def test_a_heartbeat_is_welcome_while_the_coordinator_loads() -> None:
     async with serving() as world:
         world.publish((ME, ME), epoch=1)
-        context: Any = SimpleNamespace(  # Any: as much of a RequestContext as this handler uses
-            node=SimpleNamespace(group_coordinator=world.coordination),
-            caller=NODE_ITSELF,
-        )
-        response = await heartbeat.handle(HeartbeatRequest("g", 1, "m"), context)
+        response = await world.answer(heartbeat, HeartbeatRequest("g", 1, "m"), 4)
         assert response.error_code == 0
 
 

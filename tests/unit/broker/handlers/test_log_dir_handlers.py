@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.handlers import alter_replica_log_dirs, delete_records, describe_log_dirs
+from millstream.broker.requests.handler_services import bound
 from millstream.controller.controller import Controller
 from millstream.errors import (
     InvalidTopic,
@@ -39,26 +41,29 @@ from millstream.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from tests.patience import LONG_ENOUGH_S
+from tests.support.handler_services import request_context
 from tests.support.simulated_disk import SimFileSystem
 from tests.unit.broker.node.test_node_parts import Running, node
 
 TWO = broker_config({"log.dirs": "/a,/b"})
 
 
+def ask(running: Running, handler: ModuleType, request: object, version: int) -> Any:
+    return bound(handler.handle, running.services)(request, request_context(version))
+
+
 def delete(running: Running, topic: str, offset: int, number: int = 0) -> tuple[int, int]:
     """(error code, low watermark)."""
     partition = DeleteRecordsPartition(partition_index=number, offset=offset)
     request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[partition])])
-    response = delete_records.handle(request, SimpleNamespace(node=running.parts.node, version=2))
+    response = ask(running, delete_records, request, 2)
     answer = response.topics[0].partitions[0]
     return answer.error_code, answer.low_watermark
 
 
 async def describe(running: Running, topics: list[DescribableLogDirTopic] | None = None) -> dict:
     """Directory to error code and (topic, partition, size, lag, is future)."""
-    response = await describe_log_dirs.handle(
-        DescribeLogDirsRequest(topics=topics), SimpleNamespace(node=running.parts.node, version=5)
-    )
+    response = await ask(running, describe_log_dirs, DescribeLogDirsRequest(topics=topics), 5)
     assert response.error_code == 0
     return {
         found.log_dir: (
@@ -77,8 +82,7 @@ def move(running: Running, path: str, topic: str, number: int = 0) -> int:
     request = AlterReplicaLogDirsRequest(
         dirs=[AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(topic, [number])])]
     )
-    context = SimpleNamespace(node=running.parts.node, version=2)
-    return alter_replica_log_dirs.handle(request, context).results[0].partitions[0].error_code
+    return ask(running, alter_replica_log_dirs, request, 2).results[0].partitions[0].error_code
 
 
 async def moved(running: Running, path: str) -> None:
@@ -98,7 +102,7 @@ async def test_records_are_deleted_up_to_an_offset_and_up_to_the_high_watermark(
         assert delete(running, "t", 2) == (0, 2)
         assert delete(running, "t", 1) == (0, 2)
         assert delete(running, "t", -1) == (0, 3)
-        assert running.parts.node.partitions.get("t", 0).log_start_offset == 3
+        assert running.services.partitions.get("t", 0).log_start_offset == 3
 
 
 async def test_what_must_not_be_deleted_is_refused() -> None:
@@ -149,7 +153,7 @@ async def test_a_replica_moves_with_all_its_records_to_another_directory() -> No
         assert running.append("t", b"x") == 51
         placed = next(d for d in running.directories if d.path == target).meta.directory_id
         async with asyncio.timeout(LONG_ENOUGH_S):
-            while running.parts.node.metadata.image.topics.by_name["t"].partitions[  # noqa: ASYNC110 - the metadata do not call
+            while running.services.metadata.image.topics.by_name["t"].partitions[  # noqa: ASYNC110 - the metadata do not call
                 0
             ].directories != (placed,):
                 await asyncio.sleep(0)
@@ -174,10 +178,10 @@ async def test_moves_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch)
         assert move(running, "/a", "u") == UnknownTopicOrPartition.code
         lost = next(n for n in range(2) if disk.exists(f"/b/t-{n}"))
         disk.failing_syncs = lambda path: path.startswith("/b/")
-        hosted = running.parts.node.partitions.get("t", lost)
+        hosted = running.services.partitions.get("t", lost)
         running.append("t", b"x", partition=lost)
         with pytest.raises(KafkaStorageError):
-            await running.parts.node.log_flusher.flush_to(hosted.log, 1)
+            await running.services.log_flusher.flush_to(hosted.log, 1)
         await asyncio.sleep(0)
         assert move(running, "/b", "t", 1 - lost) == KafkaStorageError.code
         assert (await describe(running))["/b"] == (KafkaStorageError.code, [])
@@ -205,7 +209,7 @@ async def set_for_all_brokers(running: Running, key: str, value: str) -> None:
             )
         ]
     )
-    response = await running.parts.node.controller.submit(
+    response = await running.services.controller.submit(
         Controller.handle_incremental_alter_configs, request
     )
     assert response.responses[0].error_code == 0

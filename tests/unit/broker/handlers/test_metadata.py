@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from millstream.protocol.generated.metadata import (
     MetadataResponse,
 )
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
+from tests.support.handler_services import NotGiven
 
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, INVALID_TOPIC = 3, 5, 9, 17
 LISTENER_NOT_FOUND, UNKNOWN_TOPIC_ID = 72, 100
@@ -67,7 +69,7 @@ def test_a_partition_is_told_with_its_leader_and_replicas(node: object) -> None:
 
 def test_what_is_known_is_told_without_the_controller(node: object) -> None:
     node.create("a")
-    node.controller = None
+    node.services = replace(node.services, controller=NotGiven("controller"))
     response = ask(node, 13, "a", "nope")
     assert summary(response) == [("a", 0, 1), ("nope", UNKNOWN_TOPIC, 0)]
     assert response.topics[0].partitions[0].leader_id == 1
@@ -138,7 +140,7 @@ def test_what_many_names_created_is_told_in_two_lines(
 
 def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
     assert summary(ask(node, 13, "new")) == [("new", UNKNOWN_TOPIC, 0)]
-    node.config.auto_create_topics_enable = False
+    node.configure(auto_create_topics_enable=False)
     assert summary(ask(node, 13, "new", allow_auto_topic_creation=True)) == [
         ("new", UNKNOWN_TOPIC, 0)
     ]

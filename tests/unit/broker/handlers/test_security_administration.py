@@ -86,7 +86,7 @@ def test_without_an_authorizer_there_are_no_rules_to_speak_of(node: object) -> N
 
 
 def test_rules_are_told_by_resource(node: object) -> None:
-    node.config.authorizer_class_name = AUTHORIZER
+    node.configure(authorizer_class_name=AUTHORIZER)
     second = AclCreation(
         resource_type=2, resource_name="t", principal="User:b", host="*", operation=4, permission_type=2
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_rules_are_told_by_resource(node: object) -> None:
 
 
 def test_unknown_in_a_filter_finds_nothing(node: object) -> None:
-    node.config.authorizer_class_name = AUTHORIZER
+    node.configure(authorizer_class_name=AUTHORIZER)
     node.answer(create_acls.handle, CreateAclsRequest(creations=[RULE]), 3)
     asked = DescribeAclsRequest(**{**EVERY_RULE, "operation": 77})
     assert node.answer(describe_acls.handle, asked, 3).resources == []

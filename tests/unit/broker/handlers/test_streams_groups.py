@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import pytest
 
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.handlers import streams_group_describe, streams_group_heartbeat
+from millstream.broker.requests.handler_services import bound
 from millstream.coordinator.group.streams.configured_topology import InternalTopic
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
-from millstream.errors import NotCoordinator, UnsupportedVersion
+from millstream.errors import KafkaError, NotCoordinator, UnsupportedVersion
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated.streams_group_describe import (
     DescribedGroup,
@@ -24,6 +27,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from tests.support.handler_services import GivenMetadata, handler_services, request_context
 
 HEARTBEAT = StreamsGroupHeartbeatRequest(group_id="app", member_id="m", member_epoch=3)
 INTERVAL_MS = 5_000
@@ -38,11 +42,11 @@ class World:
         self.answer = answer
         self.created: list[tuple[list[str], int]] = []
         self.failed: Mapping[str, str] = {}
-        self.node = SimpleNamespace(
-            config=SimpleNamespace(group_coordinator_rebalance_protocols=protocols),
-            metadata=SimpleNamespace(
-                image=MetadataImage(features=MappingProxyType({"streams.version": level}))
-            ),
+        settings = {"group.coordinator.rebalance.protocols": ",".join(("classic", *protocols))}
+        image = MetadataImage(features=MappingProxyType({"streams.version": level}))
+        self.services = handler_services(
+            config=DynamicConfig(broker_config(settings)),
+            metadata=GivenMetadata(image),
             group_coordinator=self,
             streams_internal_topics=self,
         )
@@ -61,15 +65,19 @@ class World:
     def heartbeat(
         self, request: StreamsGroupHeartbeatRequest = HEARTBEAT
     ) -> StreamsGroupHeartbeatResponse:
-        context: Any = SimpleNamespace(node=self.node, caller=None, is_long=False)
-        return asyncio.run(streams_group_heartbeat.handle(request, context))
+        return self._answer(streams_group_heartbeat, request)
 
     def describe(self, *group_ids: str, operations: bool = False) -> list[DescribedGroup]:
-        context: Any = SimpleNamespace(node=self.node, caller=None)
         request = StreamsGroupDescribeRequest(
             group_ids=list(group_ids), include_authorized_operations=operations
         )
-        return asyncio.run(streams_group_describe.handle(request, context)).groups
+        try:
+            return self._answer(streams_group_describe, request).groups
+        except KafkaError as error:  # as dispatch answers it
+            return streams_group_describe.failed(request, 0, error).groups
+
+    def _answer(self, handler: ModuleType, request: object) -> Any:
+        return asyncio.run(bound(handler.handle, self.services)(request, request_context(0)))
 
 
 def beat(*missing: str) -> StreamsHeartbeat:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
 
 from millstream.broker.http.health import cluster_health, reasons_not_ready
+from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.metadata.broker_registration import BrokerRegistration
 from millstream.metadata.image import (
@@ -17,8 +17,19 @@ from millstream.metadata.image import (
     frozen_mapping,
 )
 from millstream.model import ZERO_UUID, BrokerId
+from tests.support.handler_services import GivenMetadata, GivenQuorum, node_view
 
 ME = BrokerId(1)
+
+
+@dataclass
+class Directories:
+    offline: dict[str, str]
+
+
+class NoPartitions:
+    def all(self) -> list[object]:
+        return []
 
 
 def node(
@@ -28,7 +39,7 @@ def node(
     leader: BrokerId = ME,
     offline: tuple[str, ...] = (),
     partition_leader: BrokerId = ME,
-) -> Any:
+) -> NodeView:
     life = BrokerLife()
     life.enter(state)
     broker = BrokerRegistration(
@@ -37,13 +48,13 @@ def node(
     partition = PartitionImage(partition=0, replicas=(ME,), isr=(ME,), leader=partition_leader)
     topics = TopicsImage(frozen_mapping({"t": TopicImage("t", ZERO_UUID, (partition,))}))
     image = MetadataImage(brokers=frozen_mapping({ME: broker}), topics=topics)
-    return SimpleNamespace(
+    return node_view(
+        node_id=ME,
         life=life,
-        identity=SimpleNamespace(node_id=ME),
-        metadata=SimpleNamespace(image=image),
-        controller=SimpleNamespace(quorum=lambda: SimpleNamespace(leader_id=leader)),
-        log_directories=SimpleNamespace(offline=dict.fromkeys(offline, "broken")),
-        partitions=SimpleNamespace(all=list),
+        metadata=GivenMetadata(image),
+        controller=GivenQuorum(leader_id=leader),
+        log_directories=Directories(dict.fromkeys(offline, "broken")),
+        partitions=NoPartitions(),
     )
 
 

@@ -72,7 +72,7 @@ async def node(disk: SimFileSystem, settings: dict[str, str]) -> AsyncIterator[N
 async def create(parts: NodeParts, name: str, partitions: int = 1) -> None:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     request = CreateTopicsRequest(topics=[topic])
-    response = await parts.node.controller.submit(Controller.handle_create_topics, request)
+    response = await parts.services.controller.submit(Controller.handle_create_topics, request)
     assert response.topics[0].error_code == 0
 
 
@@ -81,7 +81,7 @@ async def limit(parts: NodeParts, user: str) -> None:
         [EntityData("user", user)], [OpData("producer_byte_rate", 5.0)]
     )
     request = AlterClientQuotasRequest(entries=[entry])
-    await parts.node.controller.submit(Controller.handle_alter_client_quotas, request)
+    await parts.services.controller.submit(Controller.handle_alter_client_quotas, request)
 
 
 def snapshots(disk: SimFileSystem) -> list[str]:
@@ -116,18 +116,18 @@ async def test_what_a_snapshot_and_the_log_after_it_hold_is_there_again() -> Non
         await create(parts, "t", partitions=5)
         await limit(parts, "alice")
         await until(lambda: len(snapshots(disk)) > 0)
-        before = parts.node.metadata.image
+        before = parts.services.metadata.image
     disk.crash()
     async with node(disk, NEVER) as parts:
-        after = parts.node.metadata.image
+        after = parts.services.metadata.image
         assert after.topic("t").topic_id == before.topic("t").topic_id
         assert len(after.topic("t").partitions) == 5
         assert after.client_quotas == before.client_quotas
         await create(parts, "u")
-        assert parts.node.partitions.get("u", 0).is_leader
+        assert parts.services.partitions.get("u", 0).is_leader
     disk.crash()
     async with node(disk, NEVER) as parts:
-        assert sorted(parts.node.metadata.image.topics.by_name) == ["t", "u"]
+        assert sorted(parts.services.metadata.image.topics.by_name) == ["t", "u"]
 
 
 async def test_the_log_before_an_older_snapshot_goes_with_it() -> None:
@@ -143,7 +143,7 @@ async def test_the_log_before_an_older_snapshot_goes_with_it() -> None:
     assert int(first_log.removesuffix(".log")) > 0
     disk.crash()
     async with node(disk, NEVER) as parts:
-        assert len(parts.node.metadata.image.topics) == 40
+        assert len(parts.services.metadata.image.topics) == 40
 
 
 async def test_an_unfinished_snapshot_is_removed() -> None:
@@ -155,7 +155,7 @@ async def test_an_unfinished_snapshot_is_removed() -> None:
     for suffix in (".tmp", ".part"):  # ours, and Kafka's
         disk.write_atomically(name + suffix, b"half")
     async with node(disk, NEVER) as parts:
-        assert "t" in parts.node.metadata.image.topics
+        assert "t" in parts.services.metadata.image.topics
     assert not [each for each in disk.list(DIRECTORY) if each.endswith((".tmp", ".part"))]
 
 
@@ -192,4 +192,4 @@ async def test_a_disk_that_refuses_a_snapshot_does_not_stop_the_node() -> None:
         await create(parts, "t", partitions=5)
         await until(lambda: len(refused) > 0)
         await create(parts, "u")
-        assert sorted(parts.node.metadata.image.topics.by_name) == ["t", "u"]
+        assert sorted(parts.services.metadata.image.topics.by_name) == ["t", "u"]

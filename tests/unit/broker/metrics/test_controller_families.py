@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from millstream.broker.metrics.replica_families import controller_families
@@ -18,6 +15,7 @@ from millstream.metadata.image import (
     frozen_mapping,
 )
 from millstream.model import ZERO_UUID, BrokerId
+from tests.support.handler_services import GivenMetadata, GivenQuorum, node_view
 
 
 def partition(number: int, leader: int) -> PartitionImage:
@@ -46,12 +44,8 @@ def test_gauges_of_the_cluster_count_what_the_metadata_say_on_every_node(
     image = MetadataImage(
         brokers=frozen_mapping(brokers), topics=TopicsImage(frozen_mapping(topics))
     )
-    quorum = SimpleNamespace(leader_id=leader, leader_epoch=7, high_watermark=40)
-    node: Any = SimpleNamespace(
-        identity=SimpleNamespace(node_id=1),
-        metadata=SimpleNamespace(image=image),
-        controller=SimpleNamespace(quorum=lambda: quorum),
-    )
+    quorum = GivenQuorum(leader_id=leader, leader_epoch=7, high_watermark=40)
+    node = node_view(node_id=BrokerId(1), metadata=GivenMetadata(image), controller=quorum)
     controller = "kafka_controller_kafkacontroller"
     told = {family.name: family.samples[0].value for family in controller_families(node)}
     assert told == {

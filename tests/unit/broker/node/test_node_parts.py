@@ -19,6 +19,7 @@ from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
 from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.patterns.process import PatternProcess
+from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.controller.controller import Controller
@@ -61,6 +62,10 @@ class Running:
     parts: NodeParts
     directories: LogDirectories
 
+    @property
+    def services(self) -> HandlerServices:
+        return self.parts.services
+
     async def create(self, topic: str, partitions: int = 1, **configs: str) -> None:
         request = CreateTopicsRequest(
             topics=[
@@ -70,30 +75,30 @@ class Running:
                 )
             ]
         )  # fmt: skip
-        response = await self.parts.node.controller.submit(Controller.handle_create_topics, request)
+        response = await self.services.controller.submit(Controller.handle_create_topics, request)
         assert response.topics[0].error_code == 0
         while len(self.parts.new_logs):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
 
     async def delete(self, topic: str) -> None:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)])
-        response = await self.parts.node.controller.submit(Controller.handle_delete_topics, request)
+        response = await self.services.controller.submit(Controller.handle_delete_topics, request)
         assert response.responses[0].error_code == 0
 
     def append(self, topic: str, value: bytes, partition: int = 0) -> int:
-        hosted = self.parts.node.partitions.get(topic, partition)
+        hosted = self.services.partitions.get(topic, partition)
         batch = build_batch([Record(timestamp=1, value=value)])
         return hosted.append(memoryview(batch), SystemClock().now()).last_offset
 
     def leaders(self, topic: str) -> list[int]:
-        return [p.leader for p in self.parts.node.metadata.image.topics.by_name[topic].partitions]
+        return [p.leader for p in self.services.metadata.image.topics.by_name[topic].partitions]
 
     async def placed(self, topic: str) -> None:
         """Until the metadata say of every partition of `topic` in which directory it lives."""
         known = {each.meta.directory_id for each in self.directories}
         async with asyncio.timeout(LONG_ENOUGH_S):
             while True:
-                image = self.parts.node.metadata.image
+                image = self.services.metadata.image
                 if all(p.directories[0] in known for p in image.topics.by_name[topic].partitions):
                     return
                 await asyncio.sleep(0)
@@ -135,12 +140,12 @@ async def node(
 async def test_a_new_node_is_registered_unfenced_and_leads_its_topics() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t", partitions=2)
-        image = running.parts.node.metadata.image
+        image = running.services.metadata.image
         assert [(each.broker_id, each.fenced) for each in image.brokers.values()] == [(1, False)]
         assert (
             image.brokers[image.topics.by_name["t"].partitions[0].leader].endpoints[0].port == 9092
         )
-        hosted = running.parts.node.partitions
+        hosted = running.services.partitions
         assert sorted(name for name, _ in hosted.all()) == [
             TopicPartition("t", 0),
             TopicPartition("t", 1),
@@ -151,19 +156,19 @@ async def test_a_new_node_is_registered_unfenced_and_leads_its_topics() -> None:
 async def test_a_registration_tells_what_others_must_know_of_a_broker() -> None:
     config = broker_config({"log.dirs": "a,b", "broker.rack": "r"})
     async with node(SimFileSystem(), config) as running:
-        known = running.parts.node.metadata.image.brokers[BrokerId(1)]
+        known = running.services.metadata.image.brokers[BrokerId(1)]
         assert [(e.listener, e.host, e.port) for e in known.endpoints] == [
             ("PLAINTEXT", "127.0.0.1", 9092)
         ]
         assert (known.rack, known.incarnation_id) == (
             "r",
-            running.parts.node.identity.incarnation_id,
+            running.services.identity.incarnation_id,
         )
         assert set(known.log_directories) == {d.meta.directory_id for d in running.directories}
         assert dict(known.features) == SUPPORTED_FEATURES
         assert (
             known.broker_epoch
-            == running.parts.node.controller.image.brokers[BrokerId(1)].broker_epoch
+            == running.services.controller.image.brokers[BrokerId(1)].broker_epoch
             > 0
         )
 
@@ -179,14 +184,14 @@ async def test_metadata_survives_a_crash_and_a_clean_shutdown() -> None:
     disk = SimFileSystem()
     async with node(disk, clean=False) as running:
         await running.create("t")
-        cluster = running.parts.node.identity.cluster_id
-        topic_id = running.parts.node.metadata.image.topics.by_name["t"].topic_id
+        cluster = running.services.identity.cluster_id
+        topic_id = running.services.metadata.image.topics.by_name["t"].topic_id
     disk.crash()
     for clean in (True, True):
         async with node(disk, clean=clean) as running:
-            assert running.parts.node.identity.cluster_id == cluster
-            assert running.parts.node.metadata.image.topics.by_name["t"].topic_id == topic_id
-            assert running.parts.node.partitions.get("t", 0).is_leader
+            assert running.services.identity.cluster_id == cluster
+            assert running.services.metadata.image.topics.by_name["t"].topic_id == topic_id
+            assert running.services.partitions.get("t", 0).is_leader
 
 
 async def test_leader_epochs_grow_with_every_life() -> None:
@@ -195,7 +200,7 @@ async def test_leader_epochs_grow_with_every_life() -> None:
         async with node(disk) as running:
             if first:
                 await running.create("t")
-            epochs.append(running.parts.node.partitions.get("t", 0).leader_epoch)
+            epochs.append(running.services.partitions.get("t", 0).leader_epoch)
     assert epochs == sorted(set(epochs))
 
 
@@ -205,46 +210,46 @@ async def test_what_was_not_synced_is_lost_in_a_crash_and_nothing_else() -> None
         await running.create("t")
         for n in range(5):
             running.append("t", b"synced %d" % n)
-        partition = running.parts.node.partitions.get("t", 0)
-        await running.parts.node.log_flusher.flush_to(partition.log, 5)
+        partition = running.services.partitions.get("t", 0)
+        await running.services.log_flusher.flush_to(partition.log, 5)
         running.append("t", b"never synced")
     disk.crash()
     async with node(disk) as running:
-        assert running.parts.node.partitions.get("t", 0).log_end_offset == 5
+        assert running.services.partitions.get("t", 0).log_end_offset == 5
 
 
 async def test_deleted_topics_leave_and_their_names_are_free() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t")
-        former = running.parts.node.partitions.get("t", 0).topic_id
+        former = running.services.partitions.get("t", 0).topic_id
         running.append("t", b"old")
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
-        await running.parts.node.controller.submit(Controller.handle_delete_topics, request)
+        await running.services.controller.submit(Controller.handle_delete_topics, request)
         with pytest.raises(UnknownTopicOrPartition):
-            running.parts.node.partitions.get("t", 0)
+            running.services.partitions.get("t", 0)
         await running.create("t")
         assert running.append("t", b"new") == 0
-        assert running.parts.node.partitions.get("t", 0).topic_id != former
+        assert running.services.partitions.get("t", 0).topic_id != former
 
 
 async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t", **{"max.message.bytes": "1000"})
-        config = running.parts.node.partitions.get("t", 0).log.config
+        config = running.services.partitions.get("t", 0).log.config
         assert (config.max_message_bytes, config.retention_ms) == (1000, 7_200_000)
         change = AlterableConfig(name="max.message.bytes", config_operation=0, value="2000")
         request = IncrementalAlterConfigsRequest(
             resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[change])]
         )
-        await running.parts.node.controller.submit(
+        await running.services.controller.submit(
             Controller.handle_incremental_alter_configs, request
         )
-        assert running.parts.node.partitions.get("t", 0).log.config.max_message_bytes == 2000
+        assert running.services.partitions.get("t", 0).log.config.max_message_bytes == 2000
 
 
 async def test_a_topic_that_has_no_log_here_may_be_configured() -> None:
     async with node(SimFileSystem(), clean=False) as running:
-        controller = running.parts.node.controller
+        controller = running.services.controller
         await running.create("here")
         await add_second_broker(running)
         elsewhere = CreatableReplicaAssignment(partition_index=0, broker_ids=[2])
@@ -265,10 +270,10 @@ async def test_a_topic_that_has_no_log_here_may_be_configured() -> None:
             IncrementalAlterConfigsRequest(resources=resources),
         )
         assert [each.error_code for each in answer.responses] == [0, 0]
-        assert [name for name, _ in running.parts.node.partitions.all()] == [
+        assert [name for name, _ in running.services.partitions.all()] == [
             TopicPartition("here", 0)
         ]
-        assert running.parts.node.partitions.get("here", 0).log.config.max_message_bytes == 2000
+        assert running.services.partitions.get("here", 0).log.config.max_message_bytes == 2000
 
 
 async def add_second_broker(running: Running) -> None:
@@ -277,10 +282,10 @@ async def add_second_broker(running: Running) -> None:
         for name, r in SUPPORTED_FEATURES.items()
     ]
     request = BrokerRegistrationRequest(
-        broker_id=2, cluster_id=running.parts.node.identity.cluster_id, incarnation_id=Uuid(b"2" * 16),
+        broker_id=2, cluster_id=running.services.identity.cluster_id, incarnation_id=Uuid(b"2" * 16),
         listeners=[BrokerListener(name="PLAINTEXT", host="b", port=1)], features=features, log_dirs=[Uuid(b"d" * 16)],
     )  # fmt: skip
-    controller = running.parts.node.controller
+    controller = running.services.controller
     registered = await controller.submit(Controller.handle_broker_registration, request)
     alive = BrokerHeartbeatRequest(
         broker_id=2, broker_epoch=registered.broker_epoch, current_metadata_offset=registered.broker_epoch
@@ -298,14 +303,14 @@ async def test_what_is_changed_while_the_node_runs_counts_at_once() -> None:
         }.items():
             change = AlterableConfig(name=key, config_operation=0, value=value)
             resource = AlterConfigsResource(resource_type=4, resource_name="1", configs=[change])
-            answer = await running.parts.node.controller.submit(
+            answer = await running.services.controller.submit(
                 Controller.handle_incremental_alter_configs,
                 IncrementalAlterConfigsRequest(resources=[resource]),
             )
             assert answer.responses[0].error_code == 0, answer
-        config = running.parts.node.config
+        config = running.parts.dynamic_config.current
         assert (config.max_connections, config.producer_id_expiration_ms) == (77, 5_000)
-        assert running.parts.node.partitions.get("t", 0).log.config.retention_ms == 9_000
+        assert running.services.partitions.get("t", 0).log.config.retention_ms == 9_000
 
 
 async def test_a_default_that_contradicts_a_topic_does_not_stop_the_node() -> None:
@@ -316,13 +321,13 @@ async def test_a_default_that_contradicts_a_topic_does_not_stop_the_node() -> No
             name="log.cleaner.min.compaction.lag.ms", config_operation=0, value="20"
         )
         resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
-        answer = await running.parts.node.controller.submit(
+        answer = await running.services.controller.submit(
             Controller.handle_incremental_alter_configs,
             IncrementalAlterConfigsRequest(resources=[resource]),
         )
         assert answer.responses[0].error_code == 0
         assert running.append("t", b"x") == 0
-        config = running.parts.node.partitions.get("t", 0).log.config
+        config = running.services.partitions.get("t", 0).log.config
         assert (config.min_compaction_lag_ms, config.max_compaction_lag_ms) == (20, 10)
     async with node(disk) as running:
         assert running.append("t", b"y") == 1
@@ -333,14 +338,14 @@ async def test_partitions_that_nobody_has_are_unknown() -> None:
         await running.create("t")
         for topic, number in (("t", 1), ("t", -1), ("u", 0)):
             with pytest.raises(UnknownTopicOrPartition):
-                running.parts.node.partitions.get(topic, number)
+                running.services.partitions.get(topic, number)
 
 
 async def test_producer_ids_are_never_given_twice_over_lives() -> None:
     disk, given = SimFileSystem(), []
     for _ in range(3):
         async with node(disk, clean=False) as running:
-            given += [await running.parts.node.producer_ids.next() for _ in range(3)]
+            given += [await running.services.producer_ids.next() for _ in range(3)]
         disk.crash()
     assert given == [0, 1, 2, 1000, 1001, 1002, 2000, 2001, 2002]
 
@@ -349,15 +354,15 @@ async def test_waiters_of_one_log_share_syncs() -> None:
     disk = SimFileSystem()
     async with node(disk) as running:
         await running.create("t")
-        log = running.parts.node.partitions.get("t", 0).log
+        log = running.services.partitions.get("t", 0).log
         for n in range(50):
             running.append("t", b"%d" % n)
-        await running.parts.node.log_flusher.flush_to(log, 50)  # directories of a new log, once
+        await running.services.log_flusher.flush_to(log, 50)  # directories of a new log, once
         for n in range(50):
             running.append("t", b"%d" % n)
         before = disk.sync_count
         await asyncio.gather(
-            *(running.parts.node.log_flusher.flush_to(log, n + 51) for n in range(50))
+            *(running.services.log_flusher.flush_to(log, n + 51) for n in range(50))
         )
         assert log.recovery_point == 100
         assert disk.sync_count - before == 1
@@ -370,9 +375,9 @@ async def test_a_log_that_cannot_be_synced_refuses_everything() -> None:
         await running.create("good")
         running.append("bad", b"x")
         disk.failing_syncs = lambda path: "bad-0" in path
-        log = running.parts.node.partitions.get("bad", 0).log
+        log = running.services.partitions.get("bad", 0).log
         with pytest.raises(KafkaStorageError, match="failed to sync"):
-            await running.parts.node.log_flusher.flush_to(log, 1)
+            await running.services.log_flusher.flush_to(log, 1)
         with pytest.raises(KafkaStorageError):
             running.append("bad", b"y")
         assert running.append("good", b"x") == 0
@@ -425,7 +430,7 @@ async def test_a_disk_that_refuses_a_rename_does_not_stop_a_topic_from_being_del
         monkeypatch.setattr(disk, "rename", refusing)
         await running.delete("gone")
         with pytest.raises(UnknownTopicOrPartition):
-            running.parts.node.partitions.get("gone", 0)
+            running.services.partitions.get("gone", 0)
         assert running.append("kept", b"v") == 0
     monkeypatch.undo()
     async with node(disk):
@@ -453,7 +458,7 @@ async def test_new_partitions_go_to_the_directory_with_the_fewest() -> None:
 async def test_each_directory_says_to_which_node_and_cluster_it_belongs() -> None:
     disk = SimFileSystem()
     async with node(disk, TWO) as running:
-        cluster = running.parts.node.identity.cluster_id
+        cluster = running.services.identity.cluster_id
         own = [uuid_text(each.meta.directory_id) for each in running.directories]
     assert len(set(own)) == 2
     for path, directory_id in zip("ab", own, strict=True):
@@ -476,7 +481,7 @@ async def test_the_metadata_tell_where_each_replica_lives() -> None:
     async with node(disk, TWO) as running:
         await running.create("t", partitions=2)
         await running.placed("t")
-        partitions = running.parts.node.metadata.image.topics.by_name["t"].partitions
+        partitions = running.services.metadata.image.topics.by_name["t"].partitions
         for directory in running.directories:
             (name,) = in_directory(disk, directory.path)
             assert partitions[int(name[2:])].directories == (directory.meta.directory_id,)
@@ -490,13 +495,13 @@ async def test_a_failed_directory_goes_offline_and_the_node_lives_on_with_the_ot
         kept = [int(name[2:]) for name in in_directory(disk, "a")]
         await running.placed("t")
         disk.failing_syncs = lambda path: path.startswith("b/")
-        broken = running.parts.node.partitions.get("t", lost[0])
+        broken = running.services.partitions.get("t", lost[0])
         running.append("t", b"x", partition=lost[0])
         with pytest.raises(KafkaStorageError):
-            await running.parts.node.log_flusher.flush_to(broken.log, 1)
+            await running.services.log_flusher.flush_to(broken.log, 1)
         await asyncio.sleep(0)
         with pytest.raises(KafkaStorageError, match="is offline"):
-            running.parts.node.partitions.get("t", lost[1])
+            running.services.partitions.get("t", lost[1])
         assert running.append("t", b"x", partition=kept[0]) == 0
         async with asyncio.timeout(LONG_ENOUGH_S):
             while running.leaders("t") != [  # noqa: ASYNC110 - the controller answers, it does not call
@@ -528,7 +533,7 @@ async def test_a_directory_that_is_not_there_at_the_start_is_set_aside(
     async with node(disk, TWO) as running:
         assert running.append("t", b"x", partition=kept) == 0
         with pytest.raises(KafkaStorageError):
-            running.parts.node.partitions.get("t", lost)
+            running.services.partitions.get("t", lost)
         assert running.leaders("t")[lost] == -1
         await running.create("u")
         assert running.append("u", b"x") == 0
@@ -565,4 +570,4 @@ async def test_a_damaged_partition_metadata_takes_only_its_partition_offline() -
     async with node(disk) as running:
         assert running.append("t", b"x") == 0
         with pytest.raises(KafkaStorageError):
-            running.parts.node.partitions.get("t", 1)
+            running.services.partitions.get("t", 1)

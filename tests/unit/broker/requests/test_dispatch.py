@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.handlers import api_versions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.requests.api_spec import ApiSpec
@@ -22,6 +24,7 @@ from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVe
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from millstream.protocol.generated.produce import ProduceRequest
 from millstream.runtime import Instant
+from tests.support.handler_services import GivenMetadata, handler_services
 
 PEER = ClientConnection(1, "10.0.0.9", 5555, "PLAINTEXT")
 
@@ -42,16 +45,16 @@ def dispatcher(heartbeat: Any = lambda request, context: HeartbeatResponse()) ->
             error_at_the_top(ApiKey.HEARTBEAT),
         ),
     }
-    node: Any = SimpleNamespace(
+    image = MetadataImage(features=MappingProxyType({"metadata.version": 30}))
+    settings = {"millstream.client.telemetry.enable": "false"}
+    services = handler_services(
         clock=StillClock(),
         metrics=NodeMetrics(lambda: 0),
         apis=tuple(handler.api for handler in handlers.values()),
-        config=SimpleNamespace(millstream_client_telemetry_enable=False),
-        metadata=SimpleNamespace(
-            image=MetadataImage(features=MappingProxyType({"metadata.version": 30}))
-        ),
+        config=DynamicConfig(broker_config(settings)),
+        metadata=GivenMetadata(image),
     )
-    return Dispatcher(node, handlers)
+    return Dispatcher(services, handlers)
 
 
 def request_frame(key: ApiKey, version: int, message: Any) -> memoryview:

@@ -26,7 +26,7 @@ async def test_whoever_asks_for_one_of_very_many_deleted_partitions_is_told_at_o
         await running.create("t", MANY)
         running.append("t", b"x", MANY - 1)
         await running.delete("t")
-        partitions = running.parts.node.partitions
+        partitions = running.services.partitions
         left = len(list(partitions.all()))
         with pytest.raises(UnknownTopicOrPartition):
             partitions.get("t", MANY - 1)
@@ -41,11 +41,11 @@ async def test_a_topic_of_very_many_partitions_that_comes_back_at_once_is_empty(
         running.append("t", b"x", MANY - 1)
         await running.delete("t")
         await running.create("t", MANY)
-        topic = running.parts.node.metadata.image.topics.by_name["t"]
-        hosted = running.parts.node.partitions.get("t", MANY - 1)
+        topic = running.services.metadata.image.topics.by_name["t"]
+        hosted = running.services.partitions.get("t", MANY - 1)
         assert (hosted.topic_id, hosted.log_end_offset) == (topic.topic_id, 0)
     async with node(disk) as again:
-        assert len(list(again.parts.node.partitions.all())) == MANY
+        assert len(list(again.services.partitions.all())) == MANY
 
 
 async def test_very_many_deleted_partitions_are_gone_when_the_node_has_stopped() -> None:
@@ -53,7 +53,7 @@ async def test_very_many_deleted_partitions_are_gone_when_the_node_has_stopped()
     async with node(disk) as running:
         await running.create("t", MANY)
         await running.delete("t")
-        assert list(running.parts.node.partitions.all()) != []
+        assert list(running.services.partitions.all()) != []
     assert [
         each for each in disk.list("data") if each.startswith("t-") and not each.endswith("-delete")
     ] == []
@@ -62,10 +62,10 @@ async def test_very_many_deleted_partitions_are_gone_when_the_node_has_stopped()
 async def test_very_many_partitions_are_given_away_when_the_node_leaves() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t", MANY)
-        partition = running.parts.node.partitions.get("t", MANY - 1)
+        partition = running.services.partitions.get("t", MANY - 1)
         assert partition.is_leader
         assert await running.parts.leave(LONG_ENOUGH_S)
-        assert not running.parts.node.partitions.get("t", MANY - 1).is_leader
+        assert not running.services.partitions.get("t", MANY - 1).is_leader
         assert running.leaders("t") == [-1] * MANY
 
 
@@ -76,10 +76,10 @@ async def test_very_many_topics_follow_a_new_default_in_turns_and_when_they_are_
     async with node(SimFileSystem()) as running:
         for name in names:
             await running.create(name)
-        await running.parts.node.controller.submit(
+        await running.services.controller.submit(
             Controller.handle_incremental_alter_configs, request
         )
-        partitions = running.parts.node.partitions
+        partitions = running.services.partitions
         logs = {place.topic: each.log for place, each in partitions.all()}
         assert logs["t59"].config.retention_ms != 1234
         assert partitions.get("t59", 0).log.config.retention_ms == 1234

@@ -20,7 +20,7 @@ async def test_thousands_of_new_partitions_are_hosted_in_turns_or_when_somebody_
     disk = SimFileSystem()
 
     def hosted_of(running: Running) -> int:
-        return sum(name.topic == "many" for name, _ in running.parts.node.partitions.all())
+        return sum(name.topic == "many" for name, _ in running.services.partitions.all())
 
     async with node(disk) as running:
         at_once: list[int] = []
@@ -28,14 +28,14 @@ async def test_thousands_of_new_partitions_are_hosted_in_turns_or_when_somebody_
 
         def look(_published: object) -> None:
             at_once.append(hosted_of(running))
-            if running.parts.node.metadata.image.topic("many"):
-                last.append(running.parts.node.partitions.get("many", 999).is_leader)
+            if running.services.metadata.image.topic("many"):
+                last.append(running.services.partitions.get("many", 999).is_leader)
 
         running.parts._controller.subscribe(look)
         await running.create("many", partitions=1_000)
         assert (at_once[0], last[0]) == (0, True)
         with pytest.raises(UnknownTopicOrPartition):
-            running.parts.node.partitions.get("many", 1_000)
+            running.services.partitions.get("many", 1_000)
         async with asyncio.timeout(LONG_ENOUGH_S):
             while hosted_of(running) < 1_000:  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0)
@@ -56,13 +56,13 @@ async def test_thousands_of_deleted_partitions_leave_at_once_and_their_files_in_
         running.parts._controller.subscribe(look)
         for _ in range(2):
             await running.create("many", partitions=1_000)
-            await until(lambda: len(list(running.parts.node.partitions.all())) == 1_000)
+            await until(lambda: len(list(running.services.partitions.all())) == 1_000)
             await until(lambda: not len(running.parts.new_logs))
-            former = running.parts.node.partitions.get("many", 999)
+            former = running.services.partitions.get("many", 999)
             assert running.append("many", b"old", 999) == 0
             await running.delete("many")
             with pytest.raises(UnknownTopicOrPartition):
-                running.parts.node.partitions.get("many", 999)
+                running.services.partitions.get("many", 999)
             with pytest.raises(KafkaStorageError, match="deleted"):
                 former.append(memoryview(build_batch([Record(timestamp=1)])), SystemClock().now())
         assert min(held) > 900, "the loop did not wait for a thousand files"

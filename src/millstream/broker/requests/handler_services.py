@@ -1,0 +1,95 @@
+"""Everything that handlers may take, and how each is given what it takes.
+
+A handler names what it needs: `handle(request, context, *, controller)`, or, where that is more than a few, one parameter
+`services` of its own frozen dataclass `Services`. A name means the same service in every handler.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, get_type_hints
+
+from millstream.broker.cluster.auto_creation import AutoTopicCreation
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.coordination.internal_topic_creation import InternalTopics
+from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.fetch.fetch_sessions import FetchSessions
+from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.services import (
+    ControllerClient,
+    LogFlusher,
+    Metadata,
+    Partitions,
+)
+from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.share_groups import ShareGroups
+from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.replica_moves import ReplicaMoves
+from millstream.broker.telemetry.client_telemetry import ClientTelemetry
+from millstream.broker.transactions.markers import TransactionMarkers
+from millstream.broker.transactions.producer_ids import ProducerIds
+from millstream.log.directory.log_directories import LogDirectories
+from millstream.runtime import Clock, FileSystem
+from millstream.security.authorizer import Authorizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlerServices:
+    """Services of one node by the names of handlers' parameters. No handler is given all of them."""
+
+    apis: tuple[ApiSpec, ...]
+    """What is served, for ApiVersions."""
+    authorizer: Authorizer
+    auto_topic_creation: AutoTopicCreation
+    client_telemetry: ClientTelemetry
+    clock: Clock
+    config: DynamicConfig
+    controller: ControllerClient
+    disk_pool: DiskPool
+    fetch_sessions: FetchSessions
+    file_system: FileSystem
+    group_coordinator: GroupCoordination
+    identity: NodeIdentity
+    internal_topics: InternalTopics
+    log_directories: LogDirectories
+    log_flusher: LogFlusher
+    metadata: Metadata
+    metrics: NodeMetrics
+    ordered_appends: OrderedAppends
+    partitions: Partitions
+    patterns: PatternMatching
+    producer_ids: ProducerIds
+    purgatory: Purgatory
+    replica_moves: ReplicaMoves
+    share_group_state: ShareGroupState
+    share_groups: ShareGroups
+    streams_internal_topics: StreamsInternalTopics
+    transaction_coordinator: TransactionCoordination
+    transaction_markers: TransactionMarkers
+
+
+Handle = Callable[..., Any]  # Any: requests and responses are the classes of the handler's own API
+
+
+def bound(handle: Handle, services: HandlerServices) -> Handle:
+    """`handle` with everything that it takes besides the request and its context."""
+    kinds = get_type_hints(handle)
+    names = list(inspect.signature(handle).parameters)[2:]
+    taken = {name: _service(name, kinds[name], services) for name in names}
+    return partial(handle, **taken) if taken else handle
+
+
+def _service(name: str, kind: type, services: HandlerServices) -> object:
+    if name != "services":
+        return getattr(services, name)
+    return kind(**{field.name: getattr(services, field.name) for field in fields(kind)})

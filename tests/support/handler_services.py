@@ -1,0 +1,90 @@
+"""What handlers are called with in tests: services, of which a test gives those it is about, and a real context.
+
+A service that was not given is a stand-in that fails with a clear sentence as soon as a handler touches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar
+
+from millstream.broker.metadata_log.driver import QuorumDescription
+from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.requests.handler_services import HandlerServices
+from millstream.broker.requests.request_context import RequestContext
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.net.server.client_connection import ANONYMOUS, ClientConnection
+from millstream.protocol.generated.headers import RequestHeader
+from millstream.runtime import Instant
+
+_EARLY: Final = Instant(0, 0)
+
+KindT = TypeVar("KindT", HandlerServices, NodeView)
+
+
+@dataclass
+class GivenMetadata:
+    """`Metadata` whose image a test sets."""
+
+    image: MetadataImage
+
+
+@dataclass
+class GivenQuorum:
+    """`ControllerClient` of which nothing is asked but how the metadata quorum is."""
+
+    leader_id: int
+    leader_epoch: int = 0
+    high_watermark: int = 0
+
+    def quorum(self) -> QuorumDescription:
+        return QuorumDescription(
+            BrokerId(self.leader_id),
+            LeaderEpoch(self.leader_epoch),
+            Offset(self.high_watermark),
+            Offset(self.high_watermark),
+            voters=(),
+        )
+
+
+class NotGiven:
+    """Stands where a test gave nothing."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:  # Any: never returns
+        raise AssertionError(
+            f"`{self._name}.{attribute}` was used, and the test gave no `{self._name}`"
+        )
+
+
+def handler_services(**given: Any) -> HandlerServices:  # Any: as much of each service as is used
+    return _with_stand_ins(HandlerServices, given)
+
+
+def node_view(**given: Any) -> NodeView:  # Any: as much of each part as is read
+    return _with_stand_ins(NodeView, given)
+
+
+def _with_stand_ins(
+    kind: type[KindT],
+    given: dict[str, Any],  # Any: see above
+) -> KindT:
+    names = [field.name for field in fields(kind)]
+    return kind(**{name: NotGiven(name) for name in names} | given)
+
+
+def request_context(
+    version: int,
+    *,
+    client_id: str = "client",
+    connection_id: int = 1,
+    principal: str = ANONYMOUS,
+    now: Instant = _EARLY,
+) -> RequestContext:
+    """Of a client of this machine on the listener PLAINTEXT."""
+    header = RequestHeader(request_api_version=version, client_id=client_id)
+    connection = ClientConnection(connection_id, "127.0.0.1", 4711, "PLAINTEXT", principal)
+    return RequestContext(header, connection, now)
