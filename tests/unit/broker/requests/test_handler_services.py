@@ -1,0 +1,100 @@
+"""Handlers name the services they take, and are given them once, when their route is made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from typing import get_type_hints
+
+import pytest
+
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.services import Metadata
+from millstream.broker.requests.handler_services import HandlerServices, bound
+from millstream.broker.requests.registry import HANDLERS, Handler
+from millstream.metadata.image import MetadataImage
+from tests.support.handler_services import GivenMetadata, handler_services, request_context
+
+SERVICES = get_type_hints(HandlerServices)
+EVERY_HANDLER = pytest.mark.parametrize("handler", HANDLERS.values(), ids=lambda h: h.api.key.name)
+
+
+def taken(handler: Handler) -> Mapping[str, object]:
+    """The services of `handler`, by their names, as its module annotates them."""
+    kinds = get_type_hints(handler.handle)
+    names = list(inspect.signature(handler.handle).parameters)[2:]
+    if names != ["services"]:
+        return {name: kinds[name] for name in names}
+    assert is_dataclass(kinds["services"])
+    hints = get_type_hints(kinds["services"])
+    return {field.name: hints[field.name] for field in fields(kinds["services"])}
+
+
+@EVERY_HANDLER
+def test_what_a_handler_takes_are_services_under_their_names_and_types(handler: Handler) -> None:
+    services = taken(handler)
+    assert services == {name: SERVICES.get(name) for name in services}
+
+
+@EVERY_HANDLER
+def test_services_are_keyword_only_or_one_frozen_group_of_the_module(handler: Handler) -> None:
+    first, second, *others = inspect.signature(handler.handle).parameters.values()
+    assert (first.name, second.name.removeprefix("_")) == ("request", "context")
+    if [each.name for each in others] == ["services"]:
+        kind = get_type_hints(handler.handle)["services"]
+        assert (kind.__name__, kind.__module__) == ("Services", handler.handle.__module__)
+        assert kind.__dataclass_params__.frozen
+    else:
+        assert {each.kind for each in others} <= {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_every_service_is_taken_by_a_handler() -> None:
+    assert {name for handler in HANDLERS.values() for name in taken(handler)} == set(SERVICES)
+
+
+@EVERY_HANDLER
+def test_a_bound_handler_is_the_function_with_its_arguments_and_nothing_else(
+    handler: Handler,
+) -> None:
+    services = handler_services()
+    found = bound(handler.handle, services)
+    if not taken(handler):
+        assert found is handler.handle
+        return
+    assert isinstance(found, partial)
+    assert (found.func, found.args) == (handler.handle, ())
+    if "services" not in found.keywords:
+        assert found.keywords == {name: getattr(services, name) for name in taken(handler)}
+
+
+@dataclass(frozen=True)
+class Services:
+    config: DynamicConfig
+    metadata: Metadata
+
+
+def handle_with_a_group(_request: object, _context: object, services: Services) -> Services:
+    return services
+
+
+def test_a_group_of_services_holds_those_of_the_node() -> None:
+    config = DynamicConfig(broker_config({}))
+    metadata = GivenMetadata(MetadataImage())
+    given = handler_services(config=config, metadata=metadata)
+    found = bound(handle_with_a_group, given)(None, request_context(0))
+    assert found == Services(config, metadata)
+
+
+def test_a_handler_that_names_what_no_node_has_is_not_bound() -> None:
+    def handle(_request: object, _context: object, *, oracle: object) -> None: ...
+
+    with pytest.raises(AttributeError, match="oracle"):
+        bound(handle, handler_services())
+
+
+def test_a_service_that_a_test_did_not_give_fails_when_it_is_touched() -> None:
+    with pytest.raises(AssertionError, match=r"`metadata\.image` was used.* gave no `metadata`"):
+        _ = handler_services().metadata.image
