@@ -45,6 +45,7 @@ class CancelledAt(Awaitable[Result]):
 
     def __await__(self) -> Generator[object, object, Result]:
         task = asyncio.current_task()
+        assert task is not None
         steps = self._call.__await__()
         suspensions = 0
         error: BaseException | None = None
@@ -52,7 +53,8 @@ class CancelledAt(Awaitable[Result]):
             try:
                 awaited = steps.throw(error) if error is not None else next(steps)
             except StopIteration as done:
-                return done.value
+                result: Result = done.value
+                return result
             suspensions += 1
             if suspensions == self._step:
                 self.reached = True

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from random import Random
+from typing import Any
 
 from millstream.clients import Consumer, ConsumerRecord, Delivery, Producer, TopicPartition
 from millstream.errors import KafkaError
@@ -53,8 +54,9 @@ def rules_for(
     `silent`: also such as a client finds only by waiting for its time limit. `late`: requests may overtake each other.
     """
     random = Random(seed)
+    silent_ones: list[Fault] = [DropRequest(), DropResponse()]
     faults: list[Fault] = [
-        *([DropRequest(), DropResponse()] if silent else []),
+        *(silent_ones if silent else []),
         CloseBefore(),
         CloseAfter(),
         Delay(request_ms=random.randrange(1, 30), response_ms=random.randrange(1, 30)),
@@ -101,7 +103,7 @@ def as_reads(records: Iterable[ConsumerRecord]) -> list[Read]:
 
 
 async def read_to_the_end(
-    bootstrap: str, history: History, topic: str, partitions: int, **settings: object
+    bootstrap: str, history: History, topic: str, partitions: int, **settings: Any
 ) -> list[ConsumerRecord]:
     """By a consumer that nothing disturbs; the history is complete then."""
     everything: list[ConsumerRecord] = []

@@ -20,7 +20,9 @@ from millstream.protocol.api import VERSIONS, ApiKey, Message
 Answer = Callable[[int, Message], Message]
 """Takes the node asked (-1: any) and the request; raises what a connection would."""
 
-NEWEST = {key: (0, versions.highest) for key, versions in VERSIONS.items()}
+NEWEST: Mapping[int, tuple[int, int]] = {
+    key: (0, versions.highest) for key, versions in VERSIONS.items()
+}
 
 
 @dataclass
@@ -58,7 +60,7 @@ class FakeCluster:
 
     def driver(self, *, asks_controllers: bool = False) -> Driver:
         return Driver(
-            self,
+            self,  # type: ignore[arg-type]  # as much of a Cluster as a driver uses
             TaskScope("admin"),
             default_timeout_ms=60_000,
             asks_controllers=asks_controllers,

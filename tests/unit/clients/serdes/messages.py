@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _POOL = descriptor_pool.DescriptorPool()
@@ -15,7 +17,9 @@ def _file(name: str, dependency: str | None = None) -> descriptor_pb2.FileDescri
     return made
 
 
-def _message(parent, name: str, *fields: tuple[str, int]):
+def _message(
+    parent: Any, name: str, *fields: tuple[str, int]
+) -> Any:  # Any: a list of descriptors, whose type is generated
     made = parent.add(name=name)
     for number, (field, kind) in enumerate(fields, 1):
         made.field.add(name=field, number=number, type=kind, label=_FIELD.LABEL_OPTIONAL)
@@ -37,7 +41,7 @@ for _made in (_airport, _flight):
     _POOL.Add(_made)
 
 
-def _class(name: str):
+def _class(name: str) -> Any:  # Any: a class that is made here
     return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"flights.{name}"))
 
 

@@ -9,6 +9,7 @@ from millstream.clients.cluster.core.cluster_metadata import (
     TopicMetadata,
 )
 from millstream.clients.share.core.buffer import ShareBuffer
+from millstream.clients.share.core.commit import ShareCommit
 from millstream.clients.share.core.fetcher import ShareFetcher
 from millstream.clients.share.core.in_hand import InHand
 from millstream.clients.share.core.intent import AcknowledgeIntent, FetchIntent, ShareIntent
@@ -89,7 +90,7 @@ class World:
         self.want()
         self.answer(self.fetch(), data(0, *(ranges or ((0, 1, 1),))))
 
-    def commit(self, *said: NodeAcknowledgements, deadline_ms: int = FOREVER_MS):
+    def commit(self, *said: NodeAcknowledgements, deadline_ms: int = FOREVER_MS) -> ShareCommit:
         return self.fetcher.commit(said, self.cluster, deadline_ms)
 
     def acknowledge(self) -> AcknowledgeIntent:
@@ -122,7 +123,11 @@ class World:
 
     def outcomes(self) -> list[tuple[int, dict[int, int], type[KafkaError] | None]]:
         return [
-            (each.partition.partition, each.acknowledgements, each.error and type(each.error))
+            (
+                each.partition.partition,
+                each.acknowledgements,
+                type(each.error) if each.error else None,
+            )
             for each in iter(self.fetcher.outcomes.take, None)
         ]
 
@@ -147,7 +152,9 @@ def data(
     )
 
 
-def accepted(*offsets: int, node: int = 1, partition: TopicIdPartition = P0, kind: int = ACCEPT):
+def accepted(
+    *offsets: int, node: int = 1, partition: TopicIdPartition = P0, kind: int = ACCEPT
+) -> NodeAcknowledgements:
     return NodeAcknowledgements(node, partition, dict.fromkeys(offsets, kind))
 
 
