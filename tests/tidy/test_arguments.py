@@ -9,7 +9,6 @@ from tests.tidy.test_source_rules import ROOT, product_files, python_files, tree
 
 PARAMETERS_MAX = 7
 WIDE = {
-    "Cluster.__init__": 8,
     "ConsumerRecord.__init__": 10,
     "NodeParts.__init__": 8,
     "Placing.place": 8,
