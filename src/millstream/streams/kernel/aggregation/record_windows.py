@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from millstream.streams.kernel.aggregation.stream import bytes_of_keys
 from millstream.streams.kernel.aggregation.window_updates import Updates
@@ -27,20 +27,12 @@ StoreT = TypeVar("StoreT", SessionStore, TimestampedWindowStore)
 RunningT = TypeVar("RunningT")
 
 
-class Record(NamedTuple):
-    """A record of the batch."""
-
-    position: int
-    """Where in the batch it stands."""
-    data: bytes
-    """The key's."""
-    key: object
-    value: object
-    at: int
+Record = tuple[int, bytes, object, object, int]
+"""Where in the batch a record stands, the bytes of its key, key, value, timestamp."""
 
 
 class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
-    """What both kinds share: the way through a batch, stream time, and giving out what was closed on the way.
+    """Base of both kinds: goes through a batch, keeps stream time, and gives out windows that are closed on the way.
 
     `RunningT`: the windows that records of a batch can touch, while the batch is folded into them.
     """
@@ -111,18 +103,13 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
     ) -> None:
         """Update windows record by record; what is closed on the way is given out."""
         times, stream_time = self._store.times, self._store.times.get(self._time, -1)
+        fold_record, emit_final = self.fold_record, self._emit_final
         records = zip(keys, batch.keys, batch.values, timestamps, strict=True)
         for position, (data, key, value, at) in enumerate(records):
             if at > stream_time:
                 stream_time = times[self._time] = at
-            may_close = self.fold_record(
-                Record(position, data, key, value, at), running, stream_time
-            )
-            if (
-                may_close
-                and self._emit_final
-                and self._interval.is_over(self.context.wall_clock_ms)
-            ):
+            may_close = fold_record((position, data, key, value, at), running, stream_time)
+            if emit_final and may_close and self._interval.is_over(self.context.wall_clock_ms):
                 if running is not None:
                     self.write(running, batch, None)
                 for window, aggregate, timestamp in self.closed_by(stream_time):
