@@ -92,10 +92,6 @@ FRAGMENTS_ALLOWED = {
     "runtime": 5,
     "security": 4,
     "testing": 16,
-    "streams/kernel": 27,
-    "streams/state": 30,
-    "streams/queries": 2,
-    "streams/serdes": 3,
 }
 """Public docstrings below each of these folders that still begin with such a fragment. Lower the numbers; add none."""
 

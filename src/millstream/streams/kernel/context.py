@@ -1,4 +1,4 @@
-"""What operators may know of the records they are processing, and where they count what they drop."""
+"""The context of a task: the records that its operators are processing, and counts of what they drop."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class TaskContext:
 
     @property
     def run(self) -> Run:
-        """What `begin` was given last."""
+        """The arguments of the last `begin`."""
         return self.topic, self.offsets, self.raw_keys, self.raw_values
 
     @contextmanager
@@ -181,7 +181,7 @@ class TaskContext:
     def error_context(
         self, node: str, ordinal: int, timestamp: int, headers: Headers
     ) -> ErrorContext:
-        """What a handler is told of the row with this ordinal."""
+        """The place of the row with this ordinal, for a handler of errors."""
         place = self.record_context(ordinal, timestamp, headers)
         return ErrorContext(
             place.topic,

@@ -1,4 +1,4 @@
-"""What Kafka Streams writes beside a committed offset: the partition's time, and times that processors keep.
+"""The metadata that Kafka Streams writes beside a committed offset: the partition's time, and times that processors keep.
 
     base64 of   02 | int64 partition time | [int32 count | for each: int32 length, key, int64 time]
 
@@ -39,7 +39,7 @@ class OffsetMetadata:
 
     @classmethod
     def decode(cls, text: str) -> OffsetMetadata:
-        """What a commit said. As in Kafka Streams, a text that it has not written says nothing."""
+        """Reads the metadata of a commit. As in Kafka Streams, a text that it has not written means no times."""
         try:
             data = base64.b64decode(text, validate=True)
             if data[:1] not in {bytes((_WITHOUT_PROCESSORS,)), bytes((_LATEST,))}:

@@ -24,7 +24,7 @@ class Operator(ABC):
 
     @abstractmethod
     def process(self, batch: Batch, /) -> Batch | RowsInTurn:
-        """What goes on to every child."""
+        """Processes rows; returns those that go to every child."""
 
     def route(self, _batch: Batch, /) -> list[Batch] | None:
         """For branches: one batch per child in their order. None: every child gets `process(batch)`."""

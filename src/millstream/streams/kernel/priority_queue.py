@@ -1,4 +1,4 @@
-"""What comes next by time, and of equal ones which: that which java.util.PriorityQueue would give.
+"""A queue by time, which gives equal items in the order of java.util.PriorityQueue.
 
 Kafka Streams asks such a queue for the input whose head has the smallest timestamp, and for the punctuation that is
 due. Records that one input sends through several internal topics have equal timestamps, and processors that schedule

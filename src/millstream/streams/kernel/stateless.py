@@ -17,7 +17,7 @@ from millstream.streams.topology import operators as ops
 
 
 class PassThrough(Operator):
-    """Merge, named branch, and the new values of a table."""
+    """Passes rows on: merge, named branch."""
 
     def process(self, batch: Batch) -> Batch:
         return batch

@@ -15,7 +15,7 @@ from millstream.streams.options import RecordContext
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What happens around one row."""
+    """The calls that are made around one row."""
 
     origin: RecordContext | None = None
     """The record that the row came with, where that is another than the one being processed."""

@@ -20,7 +20,7 @@ _LOOKALIKES: Final = (str, bytes, dict, set, frozenset)
 
 
 def mapped(function: UserFunction, *columns: AnyColumn) -> AnyColumn:
-    """What a function makes of each row; the columns are its arguments.
+    """Applies a function to each row, or to all rows at once where it is vectorised; the columns are its arguments.
 
     Raises TypeError or ValueError where a vectorised function gives no array, or too few rows or too many.
     """
@@ -41,7 +41,7 @@ def mapped(function: UserFunction, *columns: AnyColumn) -> AnyColumn:
 
 
 def of_rows(function: Callable[..., T], *columns: list[Any]) -> list[T]:  # Any: user types
-    """What a function makes of each row."""
+    """Applies a function to each row."""
     results = list(map(function, *columns))
     check_complete(function, results, columns[0])
     return results

@@ -1,4 +1,4 @@
-"""What is asked of whom, and what comes back: one result, or one reason why there is none, for each partition."""
+"""Requests and results of queries: one result, or one reason why there is none, for each partition."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class StateQueryResult:
 
     @property
     def position(self) -> Position:
-        """What the answers, taken together, are based on: a bound for questions that must not see less."""
+        """The position of all answers together: a bound for queries that must not see less."""
         merged: dict[str, dict[int, int]] = {}
         for result in self.partitions.values():
             for topic, offsets in result.position.items():

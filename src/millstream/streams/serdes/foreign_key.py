@@ -1,4 +1,4 @@
-"""What travels between the two sides of a foreign-key join, in Kafka Streams' bytes (KIP-213, KIP-925).
+"""Subscriptions and responses of a foreign-key join, in Kafka Streams' bytes (KIP-213, KIP-925).
 
     subscription   version and hash flag (1) ++ instruction (1) ++ hash of the left row (16)? ++ left key ++ left partition (4)
     response       version and hash flag (1) ++ hash of the left row (16)? ++ right value?
@@ -23,7 +23,7 @@ _SIZE: Final = Struct(">i")
 
 
 class Instruction(IntEnum):
-    """What the right side does with a subscription."""
+    """An instruction to the right side about a subscription."""
 
     DELETE = 0
     """Forget it; another subscription of the same left row follows."""
@@ -102,7 +102,7 @@ def _head(data: bytes, head_bytes: int) -> tuple[int, bytes | None, int]:
 
 
 def combined_prefix(foreign_key: bytes) -> bytes:
-    """What the keys of all subscriptions to one foreign key begin with."""
+    """The prefix of the keys of all subscriptions to one foreign key."""
     return _SIZE.pack(len(foreign_key)) + foreign_key
 
 

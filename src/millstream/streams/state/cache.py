@@ -62,7 +62,7 @@ class CacheEntry:
 
 @dataclass(slots=True)
 class CacheRoom:
-    """What the caches of one task hold together, and may hold."""
+    """The room that the caches of one task share: bytes they hold together, and may hold."""
 
     bytes_max: int
     bytes_held: int = 0
@@ -138,7 +138,7 @@ class RecordCache:
         self._room.bytes_held += self._bytes_held - before
 
     def take_dirty(self, evicted: CacheEntry | None = None) -> list[CacheEntry]:
-        """What is to be flushed: an entry that has to go, then the others, the oldest write first."""
+        """Takes the entries to be flushed: one that has to go, then the others, the oldest write first."""
         taken = []
         if evicted is not None:
             taken.append(evicted)

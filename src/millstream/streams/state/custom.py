@@ -28,7 +28,7 @@ RestoreCallback = Callable[[Sequence[ChangelogRecord]], object]
 
 
 class CustomStateStore(Protocol):
-    """What a store must have. It is made anew for every task by its supplier, StoreSpec.supplier.
+    """The methods that a store of the user's must have. It is made anew for every task by its supplier, StoreSpec.supplier.
 
     Called as well where they exist: `flush()` before the outputs of a commit are taken, so that everything gets into the changelog;
     `commit(changelog_offset)` when what was flushed is safe, with the offset after the last changelog record written, or
@@ -44,7 +44,7 @@ class CustomStateStore(Protocol):
 
 
 class StateStoreContext:
-    """What a store of the user's is given when it is opened."""
+    """The context that a store of the user's is given when it is opened."""
 
     def __init__(self, parts: StoreParts) -> None:
         assert parts.task is not None, "only tasks open stores of the user's"

@@ -1,4 +1,4 @@
-"""What may be asked of a store: Kafka Streams' ReadOnly…Store interfaces, in snake case, written once for every store and view.
+"""Read-only interfaces of stores: Kafka Streams' ReadOnly…Store in snake case, written once for every store and view.
 
 Each kind has a few questions of its own that a store answers (the abstract methods); all others are made of them.
 Rows of one key are a list. Rows of many keys are an iterator in the order of Kafka Streams, which differs between stores

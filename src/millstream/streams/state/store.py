@@ -1,4 +1,4 @@
-"""What all stores have in common: rows, serdes, a changelog, commit and restore."""
+"""Base of all stores: rows, serdes, a changelog, commit and restore."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECODED_ROWS_MAX = 100_000
 
 
 class OwningTask(Protocol):
-    """What a store knows of its task: whose it is, and which record is being processed, for its changelog records.
+    """The task of a store, as the store sees it: its id and config, and the record being processed, for changelog records.
 
     `origin`: the same record, for what goes on from a cache.
     """
@@ -35,7 +35,7 @@ class OwningTask(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoreParts:
-    """What a store is opened with; serdes are resolved, the changelog is None where logging is off."""
+    """The parts that a store is opened with; serdes are resolved, the changelog is None where logging is off."""
 
     spec: StoreSpec
     rows: TransactionalRows
@@ -114,7 +114,7 @@ class StateStore(ABC):
 
     @property
     def exposed(self) -> object:
-        """What processors are given when they ask for the store."""
+        """The object that processors are given when they ask for the store."""
         return self
 
     def flush(self) -> None:  # noqa: B027 - a hook; most stores hold nothing back
@@ -174,7 +174,7 @@ class StateStore(ABC):
             self.cache.write(key, row_key, stored, timestamp, self.origin())
 
     def cache_key(self, row_key: bytes) -> bytes:
-        """What the cache finds and orders a row by, as Kafka Streams' does."""
+        """The key by which the cache finds and orders a row, as Kafka Streams' does."""
         return row_key
 
     def write_row(
@@ -220,7 +220,7 @@ class StateStore(ABC):
         return record_headers if self.spec.with_headers or self.spec.log_headers else ()
 
     def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
-        """What an entry that leaves the cache changes. Only asked of stores that are cached and belong to a table."""
+        """The change that an entry makes as it leaves the cache. Only asked of stores that are cached and belong to a table."""
         raise AssertionError(
             f"store {self.name} belongs to no table: {entry.row_key!r}, before {before!r}"
         )

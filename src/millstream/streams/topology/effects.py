@@ -17,7 +17,7 @@ from millstream.streams.vectorised import Vectorised
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The effects of a node besides the rows that it gives to its children."""
+    """The effects of running one node, besides giving rows to its children."""
 
     stores: tuple[str, ...] = ()
     """It may read and write these."""

@@ -44,7 +44,7 @@ class NodePlan:
         return () if self.is_cached else self.children
 
     def as_start(self) -> NodePlan:
-        """A cached table as rows that leave its cache meet it: they have been written, and go on."""
+        """The plan of a cached table as the first node for rows that leave its cache: they have been written, and go on."""
         return NodePlan(self.node, Effects(stores=self.effects.stores), self.children)
 
 

@@ -14,7 +14,7 @@ from millstream.streams.topology.operators import OperatorSpec
 
 
 class ValueForm(Enum):
-    """The form in which the library puts values into topics of its own; the serde is that of what is inside."""
+    """The form that the library gives values in topics of its own; the serde is that of what is inside."""
 
     PLAIN = "plain"
     CHANGE = "change"

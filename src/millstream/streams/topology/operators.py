@@ -1,4 +1,4 @@
-"""The work of each processor node, as frozen data. The kernel turns these into running operators.
+"""Specifications of operators as frozen data: one class for each kind. The kernel turns these into running operators.
 
 User functions are plain callables; their arguments are (key, value) unless the field says otherwise.
 """

@@ -1,4 +1,4 @@
-"""State stores as data: kind, serdes, retention and changelog settings."""
+"""Specifications of state stores as data: kind, serdes, retention and changelog settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAY_MS = 86_400_000
 
 
 class StoreKind(Enum):
-    """The content of a store; decides the bytes of its rows and of its changelog."""
+    """The kind of a store; decides the bytes of its rows and of its changelog."""
 
     KEY_VALUE = "key_value"
     TIMESTAMPED_KEY_VALUE = "timestamped_key_value"

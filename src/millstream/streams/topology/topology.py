@@ -50,7 +50,7 @@ class SubTopologyTopics:
 
 @dataclass(frozen=True, repr=False)
 class Topology:
-    """A topology that can be run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""
+    """A topology to run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""
 
     nodes: Mapping[str, Node]
     stores: Mapping[str, StoreSpec]
@@ -79,11 +79,11 @@ class Topology:
         )
 
     def _repr_svg_(self) -> str:
-        """How notebooks show it."""
+        """The form for notebooks."""
         return self.to_svg()
 
     def _repr_html_(self) -> str:
-        """How notebooks show it that prefer HTML: the picture, and its text to be unfolded."""
+        """The form for notebooks that prefer HTML: the drawing, and its text to be unfolded."""
         text = html.escape(self.describe(), quote=False)
         return f"{self.to_svg()}<details><summary>describe()</summary><pre>{text}</pre></details>"
 
@@ -94,7 +94,7 @@ class Topology:
         return describe(self)
 
     def to_svg(self) -> str:
-        """A picture of sub-topologies, nodes, stores and topics: the text of an SVG file."""
+        """Draws sub-topologies, nodes, stores and topics; returns the text of an SVG file."""
         from millstream.streams.topology.drawing import to_svg
 
         return to_svg(self)

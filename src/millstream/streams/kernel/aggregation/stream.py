@@ -33,7 +33,7 @@ from millstream.streams.topology import operators as ops
 
 
 class KeyFold(RowByRow):
-    """What aggregate, count and reduce share: rows are read once a batch and written once, if the store lets them."""
+    """Base of aggregate, count and reduce: rows are read once a batch and written once, if the store allows it."""
 
     def __init__(self, context: TaskContext, store: RowStore, *, send_old: bool) -> None:
         super().__init__(context)
@@ -89,7 +89,7 @@ def written_steps(
     result: Batch,
     store: StateStore,
 ) -> Written:
-    """What each row of the result is in the changelog; a tombstone has the timestamp of its own record, `given`."""
+    """Gives the changelog record of each row of the result; a tombstone has the timestamp of its own record, `given`."""
     if store.cache is not None:
         return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
     values = bytes_of_values(result, store)

@@ -68,7 +68,7 @@ class TableRegroup(Operator):
 
 
 class TableAggregation(RowByRow):
-    """What aggregate and reduce share. The old value is taken off only where there is an aggregate."""
+    """Base of aggregate and reduce. The old value is subtracted only where there is an aggregate."""
 
     def __init__(self, context: TaskContext, *, store: RowStore, send_old: bool) -> None:
         super().__init__(context)

@@ -1,4 +1,4 @@
-"""What comes of a batch of records that are folded into windows: rows as columns, with keys that are made late."""
+"""Updates of windows by a batch of records: rows as columns, with keys that are made when they are asked for."""
 
 from __future__ import annotations
 

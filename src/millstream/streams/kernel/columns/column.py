@@ -127,7 +127,7 @@ class Column:
 
 
 class ArrowColumn:
-    """What a vectorised function has given."""
+    """A column that a vectorised function has returned."""
 
     __slots__ = ("_values", "array")
 
@@ -176,7 +176,7 @@ def source_column(
     serde: Serde[Any],  # Any: sources of any type
     data: Sequence[bytes | None],
 ) -> AnyColumn:
-    """What a source has read. Raises what the serde raises for bytes that cannot be read."""
+    """Makes the column of a source. Raises what the serde raises for bytes that cannot be read."""
     if serde.layout is None:
         return serde.decode_all(data)
     known = data if isinstance(data, list | ArrowBytes) else list(data)

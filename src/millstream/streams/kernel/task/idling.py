@@ -1,4 +1,4 @@
-"""Whether a task should wait for topics that have nothing queued, so that records come in the order of time.
+"""Idling of a task: it may wait for topics that have nothing queued, so that records come in the order of time.
 
 `max.task.idle.ms` (KIP-353, KIP-695): -1 never waits; 0 waits for records that are known to be there, never for producers;
 more also waits so long by the wall clock for a topic that is known to have nothing. Decides alone; the runner knows the lags.
@@ -16,7 +16,7 @@ NEVER_WAIT: Final = -1
 
 
 class Readiness(Enum):
-    """What `Idling.judge` says of a task."""
+    """An answer of `Idling.judge`."""
 
     WAIT = "wait"
     READY = "ready"

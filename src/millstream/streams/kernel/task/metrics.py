@@ -1,4 +1,4 @@
-"""What a task has counted, as metrics with Kafka Streams' names, groups and tags.
+"""Metrics of a task, with Kafka Streams' names, groups and tags.
 
 Left out are the rates and latencies that Kafka Streams has beside most of these totals: they need a clock that a task
 does not have, so a runner derives them. Tasks that fill global stores count what they process and drop. The guide's page

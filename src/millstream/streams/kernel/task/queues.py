@@ -125,7 +125,7 @@ class RecordQueue:
         return run
 
     def commit(self) -> None:
-        """What was taken will not come again."""
+        """Makes what was taken final: it will not come again."""
         self._committed_time = self.taken_time
 
     def resume(self, partition_time: int) -> None:

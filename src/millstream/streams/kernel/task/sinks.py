@@ -18,7 +18,7 @@ from millstream.streams.topology.nodes import SinkNode
 
 
 class SinkRecords:
-    """What a task has written, by topic. Within one run, records of several sinks are merged by ordinal."""
+    """Records that a task has written, by topic. Within one run, those of several sinks are merged by ordinal."""
 
     def __init__(self) -> None:
         self._ready: dict[str, list[SinkBatch]] = {}

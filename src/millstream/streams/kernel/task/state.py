@@ -86,7 +86,7 @@ class TaskState:
             store.flush()
 
     def take_changelogs(self) -> dict[str, SinkBatch]:
-        """What the stores have written to their changelogs since this was last asked, by topic."""
+        """Takes the changelog records that the stores have written since the last call, by topic."""
         taken = {}
         for store in self.stores.values():
             if store.changelog is not None and store.changelog.keys:

@@ -64,7 +64,7 @@ _ID_WITHOUT_OWNER: Final = "-1_-1"
 
 @dataclass(slots=True)
 class TaskOutput:
-    """What a task has produced since it was last asked: records by topic, changelog records by topic."""
+    """Records that a task has produced since its last output: those of sinks and those of changelogs, by topic."""
 
     sinks: dict[str, SinkBatch] = field(default_factory=dict)
     changelogs: dict[str, SinkBatch] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class TaskOutput:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCommit:
-    """What one commit covers: the next offset to read of each input topic, and output not taken yet.
+    """The contents of one commit: the next offset to read of each input topic, and output not taken yet.
 
     `partition_times`: by input topic, the largest timestamp taken so far; `StreamTask.resume` takes them.
     """
@@ -289,7 +289,7 @@ class StreamTask:
         return output
 
     def production_failed(self, record: OutgoingRecord, error: Exception) -> OnError:
-        """What to do with a record of this task that the broker refused: CONTINUE without it, or RETRY.
+        """Decides about a record of this task that the broker refused: CONTINUE without it, or RETRY.
 
         Dead letters of the application's handler are part of the next output. Raises StreamsError where the task
         must stop. `error` has an attribute `retriable`, as `KafkaError` does, or counts as one that will not pass.

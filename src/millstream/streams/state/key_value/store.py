@@ -17,7 +17,7 @@ from millstream.streams.state.store import Change, StateStore
 
 
 class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
-    """What key-value stores have in common: rows in the order of their keys' bytes."""
+    """Base of key-value stores: rows in the order of their keys' bytes."""
 
     @abstractmethod
     def decode_row(self, stored: bytes) -> Stored:

@@ -57,7 +57,7 @@ def as_row(row: tuple[Any, int] | None) -> ValueTimestampHeaders | None:  # Any:
 
 
 class AggregationWithHeaders(NamedTuple):
-    """What a session store with headers has for a session."""
+    """The row of a session in a store with headers."""
 
     aggregation: Any  # Any: aggregates of any type
     headers: Headers = ()
@@ -111,7 +111,7 @@ def encode_headers(headers: Headers) -> bytes:
 
 
 def decode_headers(data: bytes) -> Headers:
-    """What `encode_headers` wrote. Raises SerializationError for anything else."""
+    """Reads the bytes of `encode_headers`. Raises SerializationError for any others."""
     try:
         count, at = read_varint(data) if data else (0, 0)
         headers = []

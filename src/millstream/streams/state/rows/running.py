@@ -22,7 +22,7 @@ KeyT_contra = TypeVar("KeyT_contra", contravariant=True)
 
 
 class Rows(Protocol[KeyT_contra]):
-    """What a fold sees of a store."""
+    """Rows as a fold reads and sets them."""
 
     def __getitem__(self, key: KeyT_contra, /) -> Row: ...
 
@@ -95,7 +95,7 @@ class VersionedRows:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a fold has written, record by record: columns of equal length, as the changelog has them.
+    """The writes of a fold, record by record: columns of equal length, as the changelog has them.
 
     Of a store with a cache the keys alone.
     """

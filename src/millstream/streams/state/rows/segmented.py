@@ -1,4 +1,4 @@
-"""What window and session stores share: rows that belong to a time and are forgotten by segments.
+"""Base of window and session stores: rows that belong to a time and are deleted by segments.
 
 A row's key has its segment (8 bytes) in front, so that old segments are one range.
 
@@ -67,7 +67,7 @@ class SegmentedStore(StateStore):
         """The time of a row, by which it expires."""
 
     def log_key(self, row_key: bytes) -> bytes:
-        """What lies behind the segment; the bytes of the key come first."""
+        """The key of a row's changelog record: all behind the segment, with the bytes of the key first."""
         return row_key[8:]
 
     @abstractmethod
@@ -81,7 +81,7 @@ class SegmentedStore(StateStore):
         return pack_time(time // self._segment_ms)
 
     def segment_after(self, time: int) -> bytes | None:
-        """What the keys of the segment behind that of this time begin with; None if there is none."""
+        """The prefix of keys in the segment after that of this time; None if there is none."""
         number = time // self._segment_ms + 1
         return None if number > MAX_TIMESTAMP else pack_time(number)
 

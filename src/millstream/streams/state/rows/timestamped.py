@@ -1,4 +1,4 @@
-"""What timestamped stores have in common: rows of (value, timestamp), which stay decoded between reads.
+"""Base of timestamped stores: rows of (value, timestamp), which stay decoded between reads.
 
 A row is timestamp (8 bytes) ++ value, and its changelog record is the value alone with the timestamp as the record's
 own: Kafka Streams' formats. Where a row lies is the business of the key-value and window stores.

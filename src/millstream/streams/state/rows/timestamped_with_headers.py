@@ -1,4 +1,4 @@
-"""What timestamped stores with headers have in common: rows are ValueTimestampHeaders (KIP-1271).
+"""Base of timestamped stores with headers: rows are ValueTimestampHeaders (KIP-1271).
 
 A changelog record of a row has the row's headers; that of a deletion has those of the record being processed.
 """

@@ -23,7 +23,7 @@ SessionWrite = tuple[Windowed[object], Stored, int]
 
 
 class SessionsOfKey(Protocol):
-    """What a fold sees of a store."""
+    """Sessions of one key as a fold reads and sets them."""
 
     def find(self, earliest_end: int, latest_start: int) -> list[Session]:
         """Sessions that end at or after the one time and start at or before the other, by end."""

@@ -67,7 +67,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         return self._keeps
 
     def order_of(self, start: int, end: int) -> tuple[int, int]:
-        """What sessions of one key are ordered by: their ends; in memory the latest start comes first."""
+        """The sort key among sessions of one key: their ends; in memory the latest start comes first."""
         return end, start if self.spec.persistent else -start
 
     def sessions_of_bytes(

@@ -50,7 +50,7 @@ class SessionStoreWithHeaders(SessionStore):
         return without_headers(stored)
 
     def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
-        """What leaves the cache has the headers of the session, not those of the record, as in Kafka Streams."""
+        """Gives the change of an entry that leaves the cache, with the headers of the session, not of the record, as in Kafka Streams."""
         headers = () if entry.stored is None else split_headers(entry.stored)[0]
         return (
             super().change_of(entry, before)._replace(origin=replace(entry.origin, headers=headers))

@@ -39,7 +39,7 @@ class RocksDatabase:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What is written inside takes effect at the end, all of it or, after an exception, nothing."""
+        """Applies what is written inside at the end, all of it or, after an exception, nothing."""
         assert self._together is None, "commits do not nest"
         batch = self._together = WriteBatch(raw_mode=True)
         try:

@@ -19,7 +19,7 @@ class TaskStores(Protocol):
         """The task's directory, which is there from now on; None where everything is in memory."""
 
     def together(self) -> AbstractContextManager[None]:
-        """What is written to any of the stores inside becomes permanent at the end, all of it or nothing."""
+        """Makes what is written to any of the stores inside permanent at the end, all of it or nothing."""
         ...
 
     def close(self) -> None: ...

@@ -24,7 +24,7 @@ _ABSENT = b"\x00absent"
 
 @dataclass(frozen=True, slots=True)
 class StoreMetadata:
-    """What is kept with the rows.
+    """Metadata that is kept with the rows.
 
     `changelog_offset`: the next changelog record to restore; None where nothing was logged or restored yet.
     `marker`: whatever the runner gave at the commit, for instance a batch id.

@@ -1,4 +1,4 @@
-"""What window stores have in common: how rows are laid out, and how they are found.
+"""Base of window stores: how rows are laid out, and how they are found.
 
 Bytes: a changelog key is key ++ start (8) ++ sequence number (4), as in Kafka Streams; a row's key is the same
 behind its segment, or start ++ key ++ sequence number where the store is time-ordered.

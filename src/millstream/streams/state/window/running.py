@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WindowsOfKey(Protocol):
-    """What a fold sees of a store."""
+    """Windows of one key as a fold reads and sets them."""
 
     def latest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
         """(start, row) of windows that start in a range, the latest first; those that were given may be set meanwhile."""

@@ -1,4 +1,4 @@
-"""A topology as a picture (SVG)."""
+"""Draws a topology as SVG."""
 
 from millstream.streams.topology.drawing.svg import to_svg
 

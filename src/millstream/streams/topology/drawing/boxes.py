@@ -1,4 +1,4 @@
-"""The boxes and arrows of a drawing of a topology: a box for every node with its words, its stores, and the arrows between boxes.
+"""The parts of a drawing: a box for every node with its words, its stores, and the arrows between boxes.
 
 Owns words and sizes, not places (`layers`) and not drawing (`svg`).
 """

@@ -1,4 +1,4 @@
-"""The legend of a drawing: one row below it says what shapes and colours mean."""
+"""The legend of a drawing: the meaning of shapes and colours, in one row below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the parts of a picture look: colours for light and dark, boxes, drums, text, the heads of arrows.
+"""Shapes of a drawing: colours for light and dark, boxes, drums, text, the heads of arrows.
 
 Colours are written out in plain rules, for programs that know no CSS variables; those that know no dark mode show the light one.
 """

@@ -38,7 +38,7 @@ _LEGEND_HEIGHT: Final = 52.0
 
 
 def to_svg(topology: Topology) -> str:
-    """The picture as the text of an SVG file."""
+    """Draws the topology; returns the text of an SVG file."""
     scene = scene_of(topology)
     layouts = [lay_out(group) for group in scene.groups]
     gutter = _MARGIN + _LANE * len(scene.links)
