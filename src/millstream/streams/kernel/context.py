@@ -11,7 +11,7 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.handlers import ErrorContext
 from millstream.streams.kernel.columns.batch import Batch, Headers
 from millstream.streams.kernel.emit_interval import EmitInterval
-from millstream.streams.kernel.processors.punctuation import PunctuationQueue, Punctuations
+from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType

@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 from millstream.streams.arguments import check_fields
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.queries.views import KeyValueView, SessionView, VersionedView, WindowView
+from millstream.streams.state.headers import AggregationWithHeaders, ValueTimestampHeaders
 from millstream.streams.state.key_value.store import OrderedRows
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.read_only import Stored
-from millstream.streams.state.rows.headers import AggregationWithHeaders, ValueTimestampHeaders
 from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.store import StateStore
 from millstream.streams.state.window.rows import WindowRows

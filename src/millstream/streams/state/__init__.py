@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from millstream.streams.state.headers import AggregationWithHeaders, ValueTimestampHeaders
 from millstream.streams.state.key_value.store import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
 from millstream.streams.state.key_value.with_headers import TimestampedKeyValueStoreWithHeaders
 from millstream.streams.state.read_only import VersionedRecord
-from millstream.streams.state.rows.headers import AggregationWithHeaders, ValueTimestampHeaders
 from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.session.with_headers import SessionStoreWithHeaders
 from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore

@@ -13,7 +13,7 @@ from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import NOWHERE, CacheEntry, Origin, RecordCache
 from millstream.streams.state.changelog import Changelog, Headers
-from millstream.streams.state.rows.headers import split_headers
+from millstream.streams.state.headers import split_headers
 from millstream.streams.state.storage.transaction import TransactionalRows, overlaid
 from millstream.streams.topology.stores import StoreSpec
 

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.streams.errors import SerializationError
 from millstream.streams.serdes.varint import read_varint, write_varint
-from millstream.streams.state.rows.headers import (
+from millstream.streams.state.headers import (
     Headers,
     decode_headers,
     encode_headers,

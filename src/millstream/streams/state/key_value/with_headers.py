@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.streams.state.changelog import Headers
+from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.key_value.store import TimestampedKeyValueStore
-from millstream.streams.state.rows.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
 
 

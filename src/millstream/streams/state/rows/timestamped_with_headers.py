@@ -6,7 +6,7 @@ A changelog record of a row has the row's headers; that of a deletion has those 
 from __future__ import annotations
 
 from millstream.streams.state.changelog import Headers
-from millstream.streams.state.rows.headers import (
+from millstream.streams.state.headers import (
     ValueTimestampHeaders,
     pack_time_without_headers,
     split_headers,

@@ -7,14 +7,14 @@ from dataclasses import replace
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
-from millstream.streams.state.read_only import Stored
-from millstream.streams.state.rows.headers import (
+from millstream.streams.state.headers import (
     NO_HEADERS,
     AggregationWithHeaders,
     split_headers,
     with_headers,
     without_headers,
 )
+from millstream.streams.state.read_only import Stored
 from millstream.streams.state.session.store import SessionStore
 from millstream.streams.state.store import Change, StoreParts
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
-from millstream.streams.state.rows.headers import ValueTimestampHeaders, as_row
+from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.running import RunningRows, Written
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
