@@ -14,7 +14,7 @@ LIMITED = re.compile(
     r"|await \w+\.poll(?:_arrow)?\(\)"
 )
 LONG_ENOUGH_S = 60
-LIVING = ("compat", "integration", "interaction", "soak", "unit")
+LIVING = ("compat", "integration", "interaction", "soak", "support", "unit")
 """Where tests wait for what others do."""
 
 
