@@ -1,7 +1,10 @@
 """Who may do what: the interface of authorizers, and the only one there is, which allows everything.
 
-It is asked which operations clients are told that they may perform (KIP-430: Metadata, DescribeCluster,
-DescribeTopicPartitions). No handler asks it before it acts: access rules are stored and told, and not enforced yet.
+It is asked in two places: by dispatch, before a request that Kafka allows or refuses as a whole by an operation on the cluster
+(`Permission.refuses_request` of its API); and by Metadata, DescribeCluster and DescribeTopicPartitions, for the operations that
+clients are told they may perform (KIP-430). It is not asked about the topics, groups, transactional ids, users and tokens that a
+request names, nor where a permission on the cluster is one of several that would do: those are declared by each API
+(`ApiSpec.permissions`) and not asked yet. Access rules are stored and told; no authorizer enforces them so far.
 An authorizer answers from memory, at once.
 """
 

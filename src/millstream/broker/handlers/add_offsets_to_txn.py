@@ -11,7 +11,7 @@ from typing import Final
 from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.placement import partition_for
@@ -28,8 +28,16 @@ from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.ADD_OFFSETS_TO_TXN, versions=range(5))
+API = ApiSpec(
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    versions=range(5),
+    permissions=(
+        Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.READ, ResourceType.GROUP),
+    ),
+)
 _KNOWS_FENCED_FROM: Final = 2
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
 from millstream.broker.transactions.errors import error_code
@@ -36,8 +36,17 @@ from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.ADD_PARTITIONS_TO_TXN, versions=range(6))
+API = ApiSpec(
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    versions=range(6),
+    permissions=(
+        Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
+        Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.WRITE, ResourceType.TOPIC),
+    ),
+)
 _BATCHED_VERSION: Final = 4
 _KNOWS_FENCED_FROM: Final = 2
 

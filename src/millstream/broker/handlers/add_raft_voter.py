@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import DuplicateVoter, InconsistentClusterId, UnsupportedVersion
 from millstream.protocol.api import ApiKey
@@ -16,8 +16,13 @@ from millstream.protocol.generated.add_raft_voter import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.ADD_RAFT_VOTER, versions=range(2))
+API = ApiSpec(
+    ApiKey.ADD_RAFT_VOTER,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError
@@ -20,8 +20,13 @@ from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasResponse,
     AlterClientQuotasResponseEntryData,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.ALTER_CLIENT_QUOTAS, versions=range(2))
+API = ApiSpec(
+    ApiKey.ALTER_CLIENT_QUOTAS,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.ALTER_CONFIGS),),
+)
 
 
 def handle(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError
@@ -21,8 +21,17 @@ from millstream.protocol.generated.alter_configs import (
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.ALTER_CONFIGS, versions=range(3))
+API = ApiSpec(
+    ApiKey.ALTER_CONFIGS,
+    versions=range(3),
+    permissions=(
+        Permission(Operation.ALTER_CONFIGS, ResourceType.CLUSTER),
+        Permission(Operation.ALTER_CONFIGS, ResourceType.TOPIC),
+        Permission(Operation.ALTER_CONFIGS, ResourceType.GROUP),
+    ),
+)
 
 
 def handle(

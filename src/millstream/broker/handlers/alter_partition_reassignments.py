@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.protocol.api import ApiKey
@@ -19,8 +19,13 @@ from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=range(2))
+API = ApiSpec(
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

@@ -8,7 +8,7 @@ KAFKA_STORAGE_ERROR for one that is offline; UNKNOWN_TOPIC_OR_PARTITION, NOT_LEA
 from __future__ import annotations
 
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
@@ -22,8 +22,13 @@ from millstream.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 from millstream.runtime import FileSystem
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=range(1, 3))
+API = ApiSpec(
+    ApiKey.ALTER_REPLICA_LOG_DIRS,
+    versions=range(1, 3),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

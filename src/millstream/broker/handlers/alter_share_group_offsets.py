@@ -6,7 +6,7 @@ and not finished is forgotten.
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
@@ -18,8 +18,16 @@ from millstream.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions=range(1))
+API = ApiSpec(
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+    versions=range(1),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError
@@ -21,8 +21,13 @@ from millstream.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=range(1))
+API = ApiSpec(
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    versions=range(1),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

@@ -28,7 +28,8 @@ from millstream.protocol.generated.api_versions import (
 )
 from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 
-API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5))
+# No permissions: every client asks before it has proved who it is.
+API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5), permissions=())
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _PRODUCE_LOWEST_REPORTED = 0
 _TELEMETRY = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}

@@ -10,7 +10,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InvalidGroupId, KafkaError
@@ -20,9 +20,16 @@ from millstream.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
-from millstream.security.acl import GROUP_OPERATIONS
+from millstream.security.acl import GROUP_OPERATIONS, Operation, ResourceType
 
-API = ApiSpec(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=range(2))
+API = ApiSpec(
+    ApiKey.CONSUMER_GROUP_DESCRIBE,
+    versions=range(2),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

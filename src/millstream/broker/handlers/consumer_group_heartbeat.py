@@ -13,7 +13,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_consumer_protocol
 from millstream.broker.node.services import Metadata
 from millstream.broker.patterns.pattern_matching import PatternMatching
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
@@ -24,8 +24,16 @@ from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=range(2))
+API = ApiSpec(
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    versions=range(2),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

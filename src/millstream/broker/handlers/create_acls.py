@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError, SecurityDisabled
@@ -21,8 +21,13 @@ from millstream.protocol.generated.create_acls import (
     CreateAclsRequest,
     CreateAclsResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.CREATE_ACLS, versions=range(1, 4))
+API = ApiSpec(
+    ApiKey.CREATE_ACLS,
+    versions=range(1, 4),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.controller.controller import Controller
@@ -22,9 +22,14 @@ from millstream.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 from millstream.security.delegation_token import principal_parts
 
-API = ApiSpec(ApiKey.CREATE_DELEGATION_TOKEN, versions=range(1, 4))
+API = ApiSpec(
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    versions=range(1, 4),
+    permissions=(Permission(Operation.CREATE_TOKENS, ResourceType.USER),),
+)
 
 _KNOWS_REQUESTERS: Final = 3
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError
@@ -21,8 +21,13 @@ from millstream.protocol.generated.create_partitions import (
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.CREATE_PARTITIONS, versions=range(4))
+API = ApiSpec(
+    ApiKey.CREATE_PARTITIONS,
+    versions=range(4),
+    permissions=(Permission(Operation.ALTER, ResourceType.TOPIC),),
+)
 
 
 def handle(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError
@@ -22,8 +22,17 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.CREATE_TOPICS, versions=range(2, 8))
+API = ApiSpec(
+    ApiKey.CREATE_TOPICS,
+    versions=range(2, 8),
+    permissions=(
+        Permission(Operation.CREATE, ResourceType.CLUSTER),
+        Permission(Operation.CREATE, ResourceType.TOPIC),
+        Permission(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC),
+    ),
+)
 
 
 def handle(

@@ -6,7 +6,7 @@ Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND.
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.coordinator.group.shard import GroupShard
@@ -17,8 +17,13 @@ from millstream.protocol.generated.delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DELETE_GROUPS, versions=range(3))
+API = ApiSpec(
+    ApiKey.DELETE_GROUPS,
+    versions=range(3),
+    permissions=(Permission(Operation.DELETE, ResourceType.GROUP),),
+)
 
 
 async def handle(

@@ -10,7 +10,7 @@ Not supported: the time limit is not needed: there are no followers yet that the
 from __future__ import annotations
 
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError
 from millstream.metadata.topic_names import is_internal
@@ -21,8 +21,13 @@ from millstream.protocol.generated.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DELETE_RECORDS, versions=range(3))
+API = ApiSpec(
+    ApiKey.DELETE_RECORDS,
+    versions=range(3),
+    permissions=(Permission(Operation.DELETE, ResourceType.TOPIC),),
+)
 
 _UNKNOWN_LOW_WATERMARK = -1
 

@@ -6,7 +6,7 @@ Version 0. Each topic has its own error; one without share state is UNKNOWN_TOPI
 from __future__ import annotations
 
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
@@ -20,8 +20,16 @@ from millstream.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsResponse,
     DeleteShareGroupOffsetsResponseTopic,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions=range(1))
+API = ApiSpec(
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+    versions=range(1),
+    permissions=(
+        Permission(Operation.DELETE, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

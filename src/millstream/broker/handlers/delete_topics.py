@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.errors import InvalidRequest, KafkaError, TopicDeletionDisabled
@@ -21,8 +21,17 @@ from millstream.protocol.generated.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DELETE_TOPICS, versions=range(1, 7))
+API = ApiSpec(
+    ApiKey.DELETE_TOPICS,
+    versions=range(1, 7),
+    permissions=(
+        Permission(Operation.DELETE, ResourceType.CLUSTER),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+        Permission(Operation.DELETE, ResourceType.TOPIC),
+    ),
+)
 
 _KNOWS_DELETION_DISABLED: Final = 3
 

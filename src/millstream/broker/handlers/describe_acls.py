@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import SecurityDisabled
 from millstream.metadata.stored_security import AccessControlEntry
@@ -24,7 +24,11 @@ from millstream.protocol.generated.describe_acls import (
 from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
 from millstream.security.acl_filter import AclFilter
 
-API = ApiSpec(ApiKey.DESCRIBE_ACLS, versions=range(1, 4))
+API = ApiSpec(
+    ApiKey.DESCRIBE_ACLS,
+    versions=range(1, 4),
+    permissions=(cluster_permission(Operation.DESCRIBE),),
+)
 
 
 def handle(

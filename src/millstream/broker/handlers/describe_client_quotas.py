@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.configs.client_quotas import ENTITY_TYPES, IP
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
@@ -25,8 +25,13 @@ from millstream.protocol.generated.describe_client_quotas import (
     EntryData,
     ValueData,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.DESCRIBE_CLIENT_QUOTAS, versions=range(2))
+API = ApiSpec(
+    ApiKey.DESCRIBE_CLIENT_QUOTAS,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.DESCRIBE_CONFIGS),),
+)
 
 _Condition = Callable[[str | None], bool]
 

@@ -12,7 +12,7 @@ from typing import Final
 from millstream.broker.cluster.cluster_view import advertised_brokers, any_broker_for_controller
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import MismatchedEndpointType, UnsupportedEndpointType
 from millstream.protocol.api import ApiKey
@@ -21,10 +21,14 @@ from millstream.protocol.generated.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
+from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
 from millstream.security.authorizer import Authorizer, Requester, authorized_operations
 
-API = ApiSpec(ApiKey.DESCRIBE_CLUSTER, versions=range(3))
+API = ApiSpec(
+    ApiKey.DESCRIBE_CLUSTER,
+    versions=range(3),
+    permissions=(Permission(Operation.DESCRIBE, ResourceType.CLUSTER),),
+)
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2

@@ -17,7 +17,7 @@ from millstream.broker.config.log_levels import log_levels
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.config_key import Scope, UpdateMode
@@ -44,8 +44,17 @@ from millstream.protocol.generated.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DESCRIBE_CONFIGS, versions=range(1, 5))
+API = ApiSpec(
+    ApiKey.DESCRIBE_CONFIGS,
+    versions=range(1, 5),
+    permissions=(
+        Permission(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER),
+        Permission(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC),
+        Permission(Operation.DESCRIBE_CONFIGS, ResourceType.GROUP),
+    ),
+)
 
 
 def handle(

@@ -11,7 +11,7 @@ from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.errors import DelegationTokenAuthDisabled
@@ -23,6 +23,7 @@ from millstream.protocol.generated.describe_delegation_token import (
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 from millstream.security.delegation_token import (
     is_owner_or_renewer,
     principal_parts,
@@ -30,7 +31,14 @@ from millstream.security.delegation_token import (
     token_hmac,
 )
 
-API = ApiSpec(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=range(1, 4))
+API = ApiSpec(
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    versions=range(1, 4),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN),
+        Permission(Operation.DESCRIBE_TOKENS, ResourceType.USER),
+    ),
+)
 
 _KNOWS_REQUESTERS: Final = 3
 

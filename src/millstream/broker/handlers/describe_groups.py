@@ -7,7 +7,7 @@ From version 3 on the operations a client may use can be asked for: without an a
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
@@ -17,9 +17,13 @@ from millstream.protocol.generated.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from millstream.security.acl import GROUP_OPERATIONS
+from millstream.security.acl import GROUP_OPERATIONS, Operation, ResourceType
 
-API = ApiSpec(ApiKey.DESCRIBE_GROUPS, versions=range(7))
+API = ApiSpec(
+    ApiKey.DESCRIBE_GROUPS,
+    versions=range(7),
+    permissions=(Permission(Operation.DESCRIBE, ResourceType.GROUP),),
+)
 
 
 async def handle(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import turns_of
 from millstream.errors import KafkaStorageError
@@ -30,8 +30,13 @@ from millstream.protocol.generated.describe_log_dirs import (
 )
 from millstream.replication.partition import Partition
 from millstream.runtime import FileSystem
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.DESCRIBE_LOG_DIRS, versions=range(1, 6))
+API = ApiSpec(
+    ApiKey.DESCRIBE_LOG_DIRS,
+    versions=range(1, 6),
+    permissions=(cluster_permission(Operation.DESCRIBE),),
+)
 
 _UNKNOWN_BYTES: Final = -1
 

@@ -6,7 +6,7 @@ Version 0. Answered by the leader, with an error for each partition.
 from __future__ import annotations
 
 from millstream.broker.node.services import Metadata, Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.topic_names import check_topic_name
@@ -18,8 +18,13 @@ from millstream.protocol.generated.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DESCRIBE_PRODUCERS, versions=range(1))
+API = ApiSpec(
+    ApiKey.DESCRIBE_PRODUCERS,
+    versions=range(1),
+    permissions=(Permission(Operation.READ, ResourceType.TOPIC),),
+)
 
 
 def handle(

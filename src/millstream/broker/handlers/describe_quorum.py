@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient, Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
@@ -26,8 +26,13 @@ from millstream.protocol.generated.describe_quorum import (
     Node,
     ReplicaState,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.DESCRIBE_QUORUM, versions=range(3))
+API = ApiSpec(
+    ApiKey.DESCRIBE_QUORUM,
+    versions=range(3),
+    permissions=(cluster_permission(Operation.DESCRIBE),),
+)
 
 _KNOWS_TIMES: Final = 1
 _KNOWS_DIRECTORIES: Final = 2

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from millstream.broker.node.services import Metadata, Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
@@ -30,8 +30,16 @@ from millstream.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions=range(2))
+API = ApiSpec(
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    versions=range(2),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 _NO_LAG: Final = -1
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from millstream.broker.cluster.cluster_view import advertised_brokers, partition_view
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
 from millstream.errors import InvalidRequest, InvalidTopic, KafkaError, UnknownTopicOrPartition
@@ -26,10 +26,14 @@ from millstream.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from millstream.security.acl import Resource, ResourceType
+from millstream.security.acl import Operation, Resource, ResourceType
 from millstream.security.authorizer import Authorizer, Requester, authorized_operations
 
-API = ApiSpec(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=range(1))
+API = ApiSpec(
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    versions=range(1),
+    permissions=(Permission(Operation.DESCRIBE, ResourceType.TOPIC),),
+)
 
 
 async def handle(

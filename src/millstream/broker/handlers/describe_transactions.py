@@ -6,7 +6,7 @@ Version 0. Answered by the coordinator of each id, with an error for each (TRANS
 from __future__ import annotations
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -17,8 +17,16 @@ from millstream.protocol.generated.describe_transactions import (
     DescribeTransactionsResponse,
     TransactionState,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.DESCRIBE_TRANSACTIONS, versions=range(1))
+API = ApiSpec(
+    ApiKey.DESCRIBE_TRANSACTIONS,
+    versions=range(1),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

@@ -12,15 +12,20 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.END_TXN, versions=range(6))
+API = ApiSpec(
+    ApiKey.END_TXN,
+    versions=range(6),
+    permissions=(Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),),
+)
 _KNOWS_FENCED_FROM: Final = 2
 
 

@@ -29,7 +29,7 @@ from millstream.broker.fetch.fetch_session import Answer, FetchKey
 from millstream.broker.fetch.fetch_sessions import FetchContext, FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.services import Metadata, Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import AT_ONCE, turns_of
@@ -57,8 +57,16 @@ from millstream.protocol.generated.fetch import (
 )
 from millstream.replication.fetch_position import NO_EPOCH, FetchPosition, FetchRead
 from millstream.replication.partition import Partition
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.FETCH, versions=range(4, 19))
+API = ApiSpec(
+    ApiKey.FETCH,
+    versions=range(4, 19),
+    permissions=(
+        Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 
 _READ_COMMITTED: Final = 1
 _TOPIC_ID_VERSION: Final = 13

@@ -18,7 +18,7 @@ from millstream.broker.coordination.internal_topics import (
     TRANSACTION_STATE,
 )
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.placement import partition_for
 from millstream.errors import (
@@ -35,8 +35,17 @@ from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.FIND_COORDINATOR, versions=range(7))
+API = ApiSpec(
+    ApiKey.FIND_COORDINATOR,
+    versions=range(7),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
+    ),
+)
 _SEVERAL_KEYS_VERSION = 4
 _SHARE_VERSION = 6
 

@@ -19,7 +19,8 @@ from millstream.protocol.generated.get_telemetry_subscriptions import (
 )
 from millstream.records.compression import Codec
 
-API = ApiSpec(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions=range(1))
+# No permissions: any client may tell how it fares.
+API = ApiSpec(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions=range(1), permissions=())
 _ACCEPTED = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 """Best first."""
 

@@ -7,14 +7,19 @@ welcome: whether the member is known cannot be told yet.
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.HEARTBEAT, versions=range(5))
+API = ApiSpec(
+    ApiKey.HEARTBEAT,
+    versions=range(5),
+    permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+)
 
 
 async def handle(

@@ -14,7 +14,7 @@ from dataclasses import replace
 from millstream.broker.config.log_levels import check_log_level, set_log_level
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.configs.config_changes import AlterOperation, check_names_and_values
 from millstream.controller.controller import Controller
@@ -28,8 +28,17 @@ from millstream.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=range(2))
+API = ApiSpec(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    versions=range(2),
+    permissions=(
+        Permission(Operation.ALTER_CONFIGS, ResourceType.CLUSTER),
+        Permission(Operation.ALTER_CONFIGS, ResourceType.TOPIC),
+        Permission(Operation.ALTER_CONFIGS, ResourceType.GROUP),
+    ),
+)
 
 
 async def handle(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.broker.transactions.producer_ids import ProducerIds
@@ -24,8 +24,18 @@ from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.INIT_PRODUCER_ID, versions=range(6))
+API = ApiSpec(
+    ApiKey.INIT_PRODUCER_ID,
+    versions=range(6),
+    permissions=(
+        Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.TWO_PHASE_COMMIT, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER),
+        Permission(Operation.WRITE, ResourceType.TOPIC),
+    ),
+)
 _KNOWS_FENCED_FROM: Final = 4
 _NO_EPOCH: Final = -1
 

@@ -5,7 +5,7 @@ Version 0. Between brokers. Each partition has its own error.
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.shard import InitializeState, ShareShard
@@ -19,8 +19,13 @@ from millstream.protocol.generated.initialize_share_group_state import (
     PartitionData,
     PartitionResult,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions=range(1))
+API = ApiSpec(
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    versions=range(1),
+    permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+)
 
 
 async def handle(

@@ -8,14 +8,19 @@ leader is told to skip the assignment (KIP-814). Version 0 has no rebalance time
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.JOIN_GROUP, versions=range(10))
+API = ApiSpec(
+    ApiKey.JOIN_GROUP,
+    versions=range(10),
+    permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+)
 _NULL_PROTOCOL_VERSION = 7
 
 

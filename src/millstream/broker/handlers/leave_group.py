@@ -7,7 +7,7 @@ From version 3 on a static member can be removed by its instance id alone. The r
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.api import ApiKey
@@ -16,8 +16,13 @@ from millstream.protocol.generated.leave_group import (
     LeaveGroupResponse,
     MemberIdentity,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.LEAVE_GROUP, versions=range(6))
+API = ApiSpec(
+    ApiKey.LEAVE_GROUP,
+    versions=range(6),
+    permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+)
 _SEVERAL_MEMBERS_VERSION = 3
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnsupportedVersion
 from millstream.metadata.config_resource import ConfigResourceType
@@ -21,8 +21,13 @@ from millstream.protocol.generated.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.LIST_CONFIG_RESOURCES, versions=range(2))
+API = ApiSpec(
+    ApiKey.LIST_CONFIG_RESOURCES,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.DESCRIBE_CONFIGS),),
+)
 
 _LISTED: Final = (
     ConfigResourceType.GROUP,

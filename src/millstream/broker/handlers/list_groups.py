@@ -7,13 +7,21 @@ partition of `__consumer_offsets` loads, the answer holds the other groups and C
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.LIST_GROUPS, versions=range(6))
+API = ApiSpec(
+    ApiKey.LIST_GROUPS,
+    versions=range(6),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.CLUSTER),
+        Permission(Operation.DESCRIBE, ResourceType.GROUP),
+    ),
+)
 
 
 async def handle(

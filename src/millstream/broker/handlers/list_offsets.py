@@ -16,7 +16,7 @@ from typing import Final
 
 from millstream.broker.fetch.time_search import first_found
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
@@ -30,8 +30,13 @@ from millstream.protocol.generated.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from millstream.replication.partition import Partition
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.LIST_OFFSETS, versions=range(1, 12))
+API = ApiSpec(
+    ApiKey.LIST_OFFSETS,
+    versions=range(1, 12),
+    permissions=(Permission(Operation.DESCRIBE, ResourceType.TOPIC),),
+)
 
 LATEST: Final = -1
 EARLIEST: Final = -2

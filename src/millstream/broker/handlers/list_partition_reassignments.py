@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.partitions.reassignments import is_reassigning
 from millstream.metadata.image import MetadataImage, PartitionImage
@@ -19,8 +19,13 @@ from millstream.protocol.generated.list_partition_reassignments import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=range(1))
+API = ApiSpec(
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    versions=range(1),
+    permissions=(cluster_permission(Operation.DESCRIBE),),
+)
 
 
 def handle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.patterns.pattern_matching import PatternMatching
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.state import STATES_BY_LABEL
@@ -18,8 +18,13 @@ from millstream.protocol.generated.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.LIST_TRANSACTIONS, versions=range(3))
+API = ApiSpec(
+    ApiKey.LIST_TRANSACTIONS,
+    versions=range(3),
+    permissions=(Permission(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),),
+)
 
 
 async def handle(

@@ -22,7 +22,7 @@ from millstream.broker.cluster.cluster_view import (
 )
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import (
     InvalidRequest,
@@ -46,10 +46,19 @@ from millstream.protocol.generated.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
+from millstream.security.acl import CLUSTER_NAME, Operation, Resource, ResourceType
 from millstream.security.authorizer import Authorizer, Requester, authorized_operations
 
-API = ApiSpec(ApiKey.METADATA, versions=range(14))
+API = ApiSpec(
+    ApiKey.METADATA,
+    versions=range(14),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+        Permission(Operation.CREATE, ResourceType.CLUSTER),
+        Permission(Operation.CREATE, ResourceType.TOPIC),
+        Permission(Operation.DESCRIBE, ResourceType.CLUSTER),
+    ),
+)
 
 _KNOWS_LISTENER_NOT_FOUND: Final = 6
 _FINDS_TOPICS_BY_ID: Final = 12

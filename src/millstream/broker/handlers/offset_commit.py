@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
@@ -28,8 +28,16 @@ from millstream.protocol.generated.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.OFFSET_COMMIT, versions=range(2, 11))
+API = ApiSpec(
+    ApiKey.OFFSET_COMMIT,
+    versions=range(2, 11),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 _TOPIC_ID_VERSION = 10
 
 ErrorCodes = dict[int, int]

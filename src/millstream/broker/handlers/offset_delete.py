@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import UnknownTopicOrPartition
@@ -24,8 +24,16 @@ from millstream.protocol.generated.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.OFFSET_DELETE, versions=range(1))
+API = ApiSpec(
+    ApiKey.OFFSET_DELETE,
+    versions=range(1),
+    permissions=(
+        Permission(Operation.DELETE, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

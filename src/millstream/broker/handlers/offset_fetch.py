@@ -14,7 +14,7 @@ from functools import partial
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Caller
@@ -32,8 +32,16 @@ from millstream.protocol.generated.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.OFFSET_FETCH, versions=range(1, 11))
+API = ApiSpec(
+    ApiKey.OFFSET_FETCH,
+    versions=range(1, 11),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 _ERROR_VERSION = 2
 _SEVERAL_GROUPS_VERSION = 8
 _TOPIC_ID_VERSION = 10

@@ -9,7 +9,7 @@ Not supported: asking as a replica; everybody is answered as a consumer.
 from __future__ import annotations
 
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -20,8 +20,16 @@ from millstream.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=range(2, 5))
+API = ApiSpec(
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    versions=range(2, 5),
+    permissions=(
+        Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 
 
 def handle(

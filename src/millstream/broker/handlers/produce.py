@@ -31,7 +31,7 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
@@ -86,10 +86,18 @@ from millstream.records.batch import BATCH_HEADER_BYTES, BatchHeader, read_heade
 from millstream.records.compression import Codec
 from millstream.replication.partition import ACKS_ALL, Partition
 from millstream.runtime import Clock, Instant
+from millstream.security.acl import Operation, ResourceType
 
 _LOGGER = logging.getLogger(__name__)
 
-API = ApiSpec(ApiKey.PRODUCE, versions=range(3, 14))
+API = ApiSpec(
+    ApiKey.PRODUCE,
+    versions=range(3, 14),
+    permissions=(
+        Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.WRITE, ResourceType.TOPIC),
+    ),
+)
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """The one client that may write to internal topics, as in Kafka."""

@@ -26,7 +26,8 @@ from millstream.protocol.generated.push_telemetry import (
     PushTelemetryResponse,
 )
 
-API = ApiSpec(ApiKey.PUSH_TELEMETRY, versions=range(1))
+# No permissions: any client may tell how it fares.
+API = ApiSpec(ApiKey.PUSH_TELEMETRY, versions=range(1), permissions=())
 _UNPACKED_AT_ONCE_BYTES: Final = 1_024
 """A compressed kilobyte may hold a megabyte, and that is looked at byte by byte."""
 

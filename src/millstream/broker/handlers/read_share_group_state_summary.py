@@ -6,7 +6,7 @@ from the start offset on are finished.
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.shard import ReadState, ShareShard
@@ -20,8 +20,13 @@ from millstream.protocol.generated.read_share_group_state_summary import (
     ReadShareGroupStateSummaryResponse,
     ReadStateSummaryResult,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=range(2))
+API = ApiSpec(
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+)
 
 
 async def handle(

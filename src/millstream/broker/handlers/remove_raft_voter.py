@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InconsistentClusterId, InvalidRequest, VoterNotFound
 from millstream.model import Uuid
@@ -17,8 +17,13 @@ from millstream.protocol.generated.remove_raft_voter import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.REMOVE_RAFT_VOTER, versions=range(1))
+API = ApiSpec(
+    ApiKey.REMOVE_RAFT_VOTER,
+    versions=range(1),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

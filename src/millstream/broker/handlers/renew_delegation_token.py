@@ -21,7 +21,8 @@ from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenResponse,
 )
 
-API = ApiSpec(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(1, 3))
+# No permissions: owners and renewers of a token may, which the controller knows.
+API = ApiSpec(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(1, 3), permissions=())
 
 
 def handle(

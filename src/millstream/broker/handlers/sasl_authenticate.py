@@ -16,7 +16,8 @@ from millstream.protocol.generated.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 
-API = ApiSpec(ApiKey.SASL_AUTHENTICATE, versions=range(3))
+# No permissions: part of proving who one is.
+API = ApiSpec(ApiKey.SASL_AUTHENTICATE, versions=range(3), permissions=())
 
 
 def handle(request: SaslAuthenticateRequest, context: RequestContext) -> SaslAuthenticateResponse:

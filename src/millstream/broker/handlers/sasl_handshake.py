@@ -16,7 +16,8 @@ from millstream.protocol.generated.sasl_handshake import (
     SaslHandshakeResponse,
 )
 
-API = ApiSpec(ApiKey.SASL_HANDSHAKE, versions=range(2))
+# No permissions: part of proving who one is.
+API = ApiSpec(ApiKey.SASL_HANDSHAKE, versions=range(2), permissions=())
 
 
 def handle(request: SaslHandshakeRequest, context: RequestContext) -> SaslHandshakeResponse:

@@ -11,7 +11,7 @@ from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
 from millstream.broker.share.acknowledging import Outcomes, acknowledge, acknowledgements_of
@@ -34,8 +34,16 @@ from millstream.protocol.generated.share_acknowledge import (
     ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.SHARE_ACKNOWLEDGE, versions=range(1, 3))
+API = ApiSpec(
+    ApiKey.SHARE_ACKNOWLEDGE,
+    versions=range(1, 3),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 _LOCK_DURATION_VERSION: Final = 2
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import in_turns
@@ -58,8 +58,16 @@ from millstream.protocol.generated.share_fetch import (
     ShareFetchResponse,
 )
 from millstream.runtime import Clock
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.SHARE_FETCH, versions=range(1, 3))
+API = ApiSpec(
+    ApiKey.SHARE_FETCH,
+    versions=range(1, 3),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 _BATCH_OPTIMIZED: Final = 0
 _RECORD_LIMIT: Final = 1
 

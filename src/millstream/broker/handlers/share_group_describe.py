@@ -5,7 +5,7 @@ Version 1. Each group has its own error; one that does not exist is GROUP_ID_NOT
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
@@ -16,9 +16,16 @@ from millstream.protocol.generated.share_group_describe import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
-from millstream.security.acl import GROUP_OPERATIONS
+from millstream.security.acl import GROUP_OPERATIONS, Operation, ResourceType
 
-API = ApiSpec(ApiKey.SHARE_GROUP_DESCRIBE, versions=range(1, 2))
+API = ApiSpec(
+    ApiKey.SHARE_GROUP_DESCRIBE,
+    versions=range(1, 2),
+    permissions=(
+        Permission(Operation.DESCRIBE, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

@@ -7,7 +7,7 @@ the answer leaves, and assigned with one of the next heartbeats. Intervals and s
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
@@ -19,8 +19,16 @@ from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.SHARE_GROUP_HEARTBEAT, versions=range(1, 2))
+API = ApiSpec(
+    ApiKey.SHARE_GROUP_HEARTBEAT,
+    versions=range(1, 2),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+    ),
+)
 
 
 async def handle(

@@ -17,7 +17,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.group_protocols import check_streams_protocol
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.shard import GroupShard
@@ -30,8 +30,18 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.STREAMS_GROUP_HEARTBEAT, versions=range(1))
+API = ApiSpec(
+    ApiKey.STREAMS_GROUP_HEARTBEAT,
+    versions=range(1),
+    permissions=(
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.DESCRIBE, ResourceType.TOPIC),
+        Permission(Operation.CREATE, ResourceType.CLUSTER),
+        Permission(Operation.CREATE, ResourceType.TOPIC),
+    ),
+)
 _FAILURES_TOLD_MAX: Final = 3
 _HEARTBEATS_BETWEEN_ATTEMPTS: Final = 2
 

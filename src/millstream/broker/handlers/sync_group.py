@@ -7,14 +7,19 @@ protocol it is about; it is refused with INCONSISTENT_GROUP_PROTOCOL when it doe
 from __future__ import annotations
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InconsistentGroupProtocol
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.SYNC_GROUP, versions=range(6))
+API = ApiSpec(
+    ApiKey.SYNC_GROUP,
+    versions=range(6),
+    permissions=(Permission(Operation.READ, ResourceType.GROUP),),
+)
 _PROTOCOL_VERSION = 5
 
 

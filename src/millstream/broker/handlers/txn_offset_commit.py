@@ -16,7 +16,7 @@ from millstream.broker.coordination.coordinator_topic import ask_shard
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
 from millstream.coordinator.group.shard import GroupShard
@@ -40,8 +40,17 @@ from millstream.protocol.generated.txn_offset_commit import (
 )
 from millstream.replication.partition import Partition
 from millstream.runtime import Instant
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.TXN_OFFSET_COMMIT, versions=range(6))
+API = ApiSpec(
+    ApiKey.TXN_OFFSET_COMMIT,
+    versions=range(6),
+    permissions=(
+        Permission(Operation.WRITE, ResourceType.TRANSACTIONAL_ID),
+        Permission(Operation.READ, ResourceType.GROUP),
+        Permission(Operation.READ, ResourceType.TOPIC),
+    ),
+)
 _ADDS_VERSION: Final = 5
 _KNOWS_ABORTABLE_VERSION: Final = 4
 _KNOWS_LOADING_VERSION: Final = 2

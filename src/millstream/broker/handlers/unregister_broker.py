@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.controller import Controller
 from millstream.protocol.api import ApiKey
@@ -17,8 +17,13 @@ from millstream.protocol.generated.unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.UNREGISTER_BROKER, versions=range(1))
+API = ApiSpec(
+    ApiKey.UNREGISTER_BROKER,
+    versions=range(1),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 
 def handle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.node.services import ControllerClient
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.controller.brokers.features import UpgradeType
 from millstream.controller.controller import Controller
@@ -18,8 +18,13 @@ from millstream.protocol.generated.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.UPDATE_FEATURES, versions=range(3))
+API = ApiSpec(
+    ApiKey.UPDATE_FEATURES,
+    versions=range(3),
+    permissions=(cluster_permission(Operation.ALTER),),
+)
 
 _KNOWS_UPGRADE_TYPES: Final = 1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
@@ -24,8 +24,13 @@ from millstream.protocol.generated.write_share_group_state import (
     WriteShareGroupStateResponse,
     WriteStateResult,
 )
+from millstream.security.acl import Operation
 
-API = ApiSpec(ApiKey.WRITE_SHARE_GROUP_STATE, versions=range(2))
+API = ApiSpec(
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    versions=range(2),
+    permissions=(cluster_permission(Operation.CLUSTER_ACTION),),
+)
 
 
 async def handle(

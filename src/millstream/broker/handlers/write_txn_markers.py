@@ -7,7 +7,7 @@ committed in the transaction count, or are forgotten, when the marker is in `__c
 
 from __future__ import annotations
 
-from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import KafkaError
@@ -22,8 +22,16 @@ from millstream.protocol.generated.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from millstream.records.control import TransactionMarker
+from millstream.security.acl import Operation, ResourceType
 
-API = ApiSpec(ApiKey.WRITE_TXN_MARKERS, versions=range(1, 3))
+API = ApiSpec(
+    ApiKey.WRITE_TXN_MARKERS,
+    versions=range(1, 3),
+    permissions=(
+        Permission(Operation.ALTER, ResourceType.CLUSTER),
+        Permission(Operation.CLUSTER_ACTION, ResourceType.CLUSTER),
+    ),
+)
 
 
 async def handle(

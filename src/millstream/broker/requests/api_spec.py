@@ -1,10 +1,32 @@
-"""What a handler module declares of its API: key and versions served. ApiVersions and the compatibility page read it."""
+"""What a handler module declares of its API: key, versions served, and what its clients need permission for.
+
+ApiVersions, dispatch and the compatibility page read it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from millstream.protocol.api import ApiKey
+from millstream.security.acl import Operation, ResourceType
+
+
+class Permission(NamedTuple):
+    """An operation on resources of a type that an API asks leave for.
+
+    Which resources, and when, depends on the request: the topics and groups that it names, or a part of them.
+    """
+
+    operation: Operation
+    resource_type: ResourceType
+    refuses_request: bool = False
+    """Asked before the request is handled: without it all of it fails with CLUSTER_AUTHORIZATION_FAILED."""
+
+
+def cluster_permission(operation: Operation) -> Permission:
+    """The permission without which the whole request is refused, whatever it asks for."""
+    return Permission(operation, ResourceType.CLUSTER, refuses_request=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +35,8 @@ class ApiSpec:
 
     key: ApiKey
     versions: range
+    permissions: tuple[Permission, ...]
+    """As Kafka asks for them, in its order; empty for an API that everybody may use."""
 
     @property
     def lowest(self) -> int:

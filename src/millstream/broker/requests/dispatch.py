@@ -20,7 +20,13 @@ from millstream.broker.requests.handler_services import HandlerServices, bound
 from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
-from millstream.errors import KafkaError, ProtocolError, UnknownServerError, UnsupportedVersion
+from millstream.errors import (
+    ClusterAuthorizationFailed,
+    KafkaError,
+    ProtocolError,
+    UnknownServerError,
+    UnsupportedVersion,
+)
 from millstream.net.server.client_connection import ClientConnection
 from millstream.net.server.request_handler import Response
 from millstream.protocol.api import ApiKey, Message, request_class, response_class
@@ -28,8 +34,11 @@ from millstream.protocol.frames import decode_request_header, encode_response
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.quoting import shortened
+from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
+from millstream.security.authorizer import Action, Authorizer, Requester
 
 ResultT = TypeVar("ResultT")
+HandleBound = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 _LOGGER = logging.getLogger(__name__)
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 _SHORT_FRAME_BYTES: Final = 2_048
@@ -64,9 +73,7 @@ class _Route:
         )
         self.lowest = handler.api.lowest
         self.highest = handler.api.highest
-        self.handle: Callable[[Message, RequestContext], Message | Awaitable[Message] | None] = (
-            bound(handler.handle, services)
-        )
+        self.handle = _authorized(handler, bound(handler.handle, services), services.authorizer)
         self.failed = handler.failed
         self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
             handler.api.key
@@ -77,6 +84,29 @@ class _Route:
         )
         self.tells_all = handler.api.key in TELLS_ALL
         self.has_error_code = hasattr(self.response_class(), "error_code")
+
+
+def _authorized(handler: Handler, handle: HandleBound, authorizer: Authorizer) -> HandleBound:
+    """`handle`, and before it the question whether the client may at all, for APIs that are allowed or refused as a whole.
+
+    Permissions on what a request names are asked by handlers, which know the names.
+    """
+    cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
+    actions = [
+        Action(each.operation, cluster) for each in handler.api.permissions if each.refuses_request
+    ]
+    if not actions:
+        return handle
+
+    def handle_if_allowed(
+        request: Message, context: RequestContext
+    ) -> Message | Awaitable[Message] | None:
+        requester = Requester(context.connection.principal, context.client_host)
+        if not all(authorizer.authorize(requester, actions)):
+            raise ClusterAuthorizationFailed
+        return handle(request, context)
+
+    return handle_if_allowed
 
 
 class Dispatcher:

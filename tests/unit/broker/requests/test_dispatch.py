@@ -40,7 +40,7 @@ def dispatcher(heartbeat: Any = lambda request, context: HeartbeatResponse()) ->
             api_versions.API, api_versions.handle, error_at_the_top(ApiKey.API_VERSIONS)
         ),
         ApiKey.HEARTBEAT: Handler(
-            ApiSpec(ApiKey.HEARTBEAT, versions=range(1, 5)),
+            ApiSpec(ApiKey.HEARTBEAT, versions=range(1, 5), permissions=()),
             heartbeat,
             error_at_the_top(ApiKey.HEARTBEAT),
         ),
