@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from codegen import broker_configs, client_configs, compatibility, guide_pages
+from codegen import broker_configs, client_configs, compatibility, guide_pages, states
 from millstream.cli.demo.topology import flights_topology
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +21,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         docs / "compatibility.md": compatibility.render,
         docs / "reference/broker-configs.md": broker_configs.render,
         docs / "reference/client-configs.md": client_configs.render,
+        docs / "reference/states.md": states.render,
         docs / "guide/streams/flights.svg": lambda: flights_topology().to_svg(),
     }
     guide = [docs / "guide/streams.md", *sorted((docs / "guide/streams").glob("*.md"))]

@@ -1,13 +1,5 @@
 """The role of this replica, and the only place where it changes.
 
-    Unattached  -> Unattached (higher epoch, or vote given) · Prospective (election time-out) · Follower (leader found)
-    Prospective -> Unattached (higher epoch, or nobody wants an election) · Follower (leader found, or back to the one it had) ·
-                   Candidate (majority of pre-votes)
-    Candidate   -> Unattached (higher epoch) · Follower (leader found) · Prospective (lost, or time-out) · Leader (majority)
-    Leader      -> Unattached (higher epoch) · Resigned (shutdown, or no majority fetches)
-    Follower    -> Unattached (higher epoch) · Prospective (fetch time-out) · Follower (leader of a higher epoch)
-    Resigned    -> Unattached (higher epoch) · Follower (leader of a higher epoch) · Prospective (election time-out)
-
 The epoch never falls. What a transition changes of the election state is handed out once by `take_persist`, to be on the
 disk before anything is sent. A leader that restarts comes back as Resigned: it never leads the same epoch twice (its unsynced
 records may be gone).
@@ -15,7 +7,9 @@ records may be gone).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from millstream.model import BrokerId, LeaderEpoch, Offset
@@ -35,6 +29,46 @@ from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey, VoterSe
 from millstream.runtime.random import Random
 
 UNKNOWN_OFFSET: Final = Offset(-1)
+
+_HIGHER_EPOCH: Final = "a higher epoch is seen"
+_LEADER_FOUND: Final = "the leader of this epoch or of a higher one is found"
+
+TRANSITIONS: Final[Mapping[type[Role], Mapping[type[Role], str]]] = MappingProxyType(
+    {
+        Unattached: {
+            Unattached: "a higher epoch is seen, or it gives its vote",
+            Prospective: "no leader shows itself for the election time-out",
+            Follower: _LEADER_FOUND,
+        },
+        Prospective: {
+            Unattached: "a higher epoch is seen, it gives its vote, or it loses the pre-vote",
+            Candidate: "a majority grants its pre-vote",
+            Follower: "the leader is found, or shows itself again",
+        },
+        Candidate: {
+            Unattached: _HIGHER_EPOCH,
+            Prospective: "it loses the election, or nobody wins it for the election time-out",
+            Leader: "a majority votes for it",
+            Follower: _LEADER_FOUND,
+        },
+        Leader: {
+            Unattached: _HIGHER_EPOCH,
+            Resigned: "it is shut down, or no majority fetches from it",
+            Follower: "the leader of a higher epoch is found",
+        },
+        Follower: {
+            Unattached: _HIGHER_EPOCH,
+            Prospective: "the leader does not answer for the fetch time-out, or resigns",
+            Follower: "the leader of a higher epoch is found",
+        },
+        Resigned: {
+            Unattached: _HIGHER_EPOCH,
+            Prospective: "no leader shows itself for the election time-out",
+            Follower: "the leader of a higher epoch is found",
+        },
+    }
+)
+"""What leads from each role to each that may follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +149,19 @@ class QuorumState:
     def become_unattached(self, epoch: LeaderEpoch, now_ms: int) -> None:
         """A higher epoch was seen whose leader is not known."""
         assert epoch > self.epoch, f"epoch {epoch} is not above {self.epoch}"
-        self.role = Unattached(epoch=epoch, election_deadline_ms=now_ms + self._election_wait_ms())
+        deadline_ms = now_ms + self._election_wait_ms()
+        self._become(Unattached(epoch=epoch, election_deadline_ms=deadline_ms))
 
     def become_unattached_after_lost_pre_vote(self, now_ms: int) -> None:
         role = self.role
         assert isinstance(role, Prospective), self._no_such_transition()
-        self.role = Unattached(
-            epoch=role.epoch,
-            leader_id=role.leader_id,
-            voted=role.voted,
-            election_deadline_ms=now_ms + self._election_wait_ms(),
+        self._become(
+            Unattached(
+                epoch=role.epoch,
+                leader_id=role.leader_id,
+                voted=role.voted,
+                election_deadline_ms=now_ms + self._election_wait_ms(),
+            )
         )
 
     def vote_for(self, candidate: ReplicaKey, now_ms: int) -> None:
@@ -134,10 +171,12 @@ class QuorumState:
         assert role.voted is None or role.voted.matches(candidate), (
             f"this replica voted for {role.voted} in epoch {role.epoch} and may not vote for {candidate} too"
         )
-        self.role = Unattached(
-            epoch=role.epoch,
-            voted=candidate,
-            election_deadline_ms=now_ms + self._election_wait_ms(),
+        self._become(
+            Unattached(
+                epoch=role.epoch,
+                voted=candidate,
+                election_deadline_ms=now_ms + self._election_wait_ms(),
+            )
         )
 
     def become_prospective(self, now_ms: int) -> None:
@@ -146,12 +185,14 @@ class QuorumState:
             self._no_such_transition()
         )
         assert self._identity.is_voter, "an observer stands in no election"
-        self.role = Prospective(
-            epoch=role.epoch,
-            leader_id=role.leader_id,
-            voted=role.election_state.voted,
-            election_deadline_ms=now_ms + self._election_wait_ms(),
-            tally=Tally(granted=frozenset({self._identity.local.id})),
+        self._become(
+            Prospective(
+                epoch=role.epoch,
+                leader_id=role.leader_id,
+                voted=role.election_state.voted,
+                election_deadline_ms=now_ms + self._election_wait_ms(),
+                tally=Tally(granted=frozenset({self._identity.local.id})),
+            )
         )
 
     def become_candidate(self, now_ms: int) -> None:
@@ -159,11 +200,13 @@ class QuorumState:
         role = self.role
         assert isinstance(role, Prospective), self._no_such_transition()
         assert len(role.tally.granted) >= self._identity.voters.majority, "no majority of pre-votes"
-        self.role = Candidate(
-            epoch=LeaderEpoch(role.epoch + 1),
-            local=self._identity.local,
-            election_deadline_ms=now_ms + self._election_wait_ms(),
-            tally=Tally(granted=frozenset({self._identity.local.id})),
+        self._become(
+            Candidate(
+                epoch=LeaderEpoch(role.epoch + 1),
+                local=self._identity.local,
+                election_deadline_ms=now_ms + self._election_wait_ms(),
+                tally=Tally(granted=frozenset({self._identity.local.id})),
+            )
         )
 
     def become_leader(self, epoch_start_offset: Offset, now_ms: int) -> None:
@@ -171,16 +214,18 @@ class QuorumState:
         assert isinstance(role, Candidate), self._no_such_transition()
         voters = self._identity.voters
         assert len(role.tally.granted) >= voters.majority, "no majority of votes"
-        self.role = Leader(
-            epoch=role.epoch,
-            local=self._identity.local,
-            epoch_start_offset=epoch_start_offset,
-            granting=tuple(voters.key_of(voter_id) for voter_id in sorted(role.tally.granted)),
-            progress={
-                voter.id: ReplicaProgress(UNKNOWN_OFFSET, now_ms)
-                for voter in self._identity.other_voters
-            },
-            begin_epoch_deadline_ms=now_ms,
+        self._become(
+            Leader(
+                epoch=role.epoch,
+                local=self._identity.local,
+                epoch_start_offset=epoch_start_offset,
+                granting=tuple(voters.key_of(voter_id) for voter_id in sorted(role.tally.granted)),
+                progress={
+                    voter.id: ReplicaProgress(UNKNOWN_OFFSET, now_ms)
+                    for voter in self._identity.other_voters
+                },
+                begin_epoch_deadline_ms=now_ms,
+            )
         )
 
     def become_follower(self, epoch: LeaderEpoch, leader_id: BrokerId, now_ms: int) -> None:
@@ -194,11 +239,13 @@ class QuorumState:
                 f"epoch {epoch} has two leaders: {self.leader_id} and {leader_id}"
             )
         voted = self.role.election_state.voted if epoch == self.epoch else None
-        self.role = Follower(
-            epoch=epoch,
-            leader_id=leader_id,
-            voted=voted,
-            fetch_deadline_ms=now_ms + self._timeouts.fetch_timeout_ms,
+        self._become(
+            Follower(
+                epoch=epoch,
+                leader_id=leader_id,
+                voted=voted,
+                fetch_deadline_ms=now_ms + self._timeouts.fetch_timeout_ms,
+            )
         )
 
     def become_resigned(self, now_ms: int) -> None:
@@ -206,10 +253,12 @@ class QuorumState:
         role = self.role
         assert isinstance(role, Leader), self._no_such_transition()
         wait_ms = max(self._election_wait_ms(), self._timeouts.election_timeout_ms)
-        self.role = Resigned(
-            epoch=role.epoch,
-            local=self._identity.local,
-            election_deadline_ms=now_ms + wait_ms,
+        self._become(
+            Resigned(
+                epoch=role.epoch,
+                local=self._identity.local,
+                election_deadline_ms=now_ms + wait_ms,
+            )
         )
 
     def count_answer(self, voter: BrokerId, *, granted: bool) -> None:
@@ -239,6 +288,10 @@ class QuorumState:
         role = self.role
         assert isinstance(role, Follower), self._no_such_transition()
         self.role = replace(role, fetch_deadline_ms=now_ms + wait_ms, has_fetched=False)
+
+    def _become(self, role: Role) -> None:
+        assert type(role) in TRANSITIONS[type(self.role)], self._no_such_transition()
+        self.role = role
 
     def _restored(self, stored: ElectionState, now_ms: int) -> Role:
         deadline = now_ms + self._election_wait_ms()

@@ -6,9 +6,10 @@ Owns the arithmetic of ranges: disjoint, in order, nothing below the start offse
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 NO_START_OFFSET: Final = -1
@@ -18,15 +19,36 @@ class RecordState(IntEnum):
     """Numbers of the log and of the protocol."""
 
     AVAILABLE = 0
+    """A member may have them."""
     ACQUIRED = 1
-    """Never in the log: a lock does not outlive its broker."""
+    """A member has them, until its lock runs out. Never in the log: a lock does not outlive its broker."""
     ACKNOWLEDGED = 2
+    """Done with: a member has accepted them."""
     ARCHIVED = 4
     """Given up: rejected, a gap, or delivered too often."""
 
     @property
     def is_finished(self) -> bool:
         return self >= RecordState.ACKNOWLEDGED
+
+
+RECORD_TRANSITIONS: Final[Mapping[RecordState, Mapping[RecordState, str]]] = MappingProxyType(
+    {
+        RecordState.AVAILABLE: {
+            RecordState.ACQUIRED: "a member fetches the records",
+            RecordState.ARCHIVED: "compaction has removed the records",
+        },
+        RecordState.ACQUIRED: {
+            RecordState.AVAILABLE: "the member releases them or is gone, or its lock has run out",
+            RecordState.ACKNOWLEDGED: "the member accepts them",
+            RecordState.ARCHIVED: "the member rejects them, their transaction was aborted, "
+            "or they are released and were delivered as often as is allowed",
+        },
+        RecordState.ACKNOWLEDGED: {},
+        RecordState.ARCHIVED: {},
+    }
+)
+"""What leads from each state to each that may follow. A change that cannot be stored is taken back."""
 
 
 class StateBatch(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, final
 
-from millstream.coordinator.share.state_batch import RecordState, StateBatch
+from millstream.coordinator.share.state_batch import RECORD_TRANSITIONS, RecordState, StateBatch
 
 NOBODY: Final = ""
 
@@ -156,6 +156,13 @@ class InFlightRecords:
         self._may_be_available |= span.is_available
 
     def change(self, span: Span, delivery: Delivery) -> None:
+        before = span.delivery.state
+        assert delivery.state in RECORD_TRANSITIONS[before], (
+            f"{before.name} to {delivery.state.name}"
+        )
+        self._put(span, delivery)
+
+    def _put(self, span: Span, delivery: Delivery) -> None:
         self._count(span, -1)
         span.delivery = delivery
         self._count(span, 1)
@@ -171,7 +178,7 @@ class InFlightRecords:
                     span.lock_deadline_ms = None
                     self._may_be_available |= span.is_available
                 else:
-                    self.change(span, before)
+                    self._put(span, before)
 
     def tidy(self) -> None:
         """Lets go of what is finished at the start, and joins what nothing tells apart."""

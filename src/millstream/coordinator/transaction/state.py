@@ -14,12 +14,15 @@ class TransactionState(IntEnum):
     EMPTY = 0
     """A producer has its id and epoch and has not written in a transaction yet."""
     ONGOING = 1
+    """Its producer has partitions in it and may write to them."""
     PREPARE_COMMIT = 2
     """Decided: it will be committed, whatever happens. Its markers are being written."""
     PREPARE_ABORT = 3
+    """Decided: it will be aborted. Its markers are being written."""
     COMPLETE_COMMIT = 4
     """Every marker is written."""
     COMPLETE_ABORT = 5
+    """Every marker is written."""
     DEAD = 6
     """Expired. Never in the log: a tombstone is."""
     PREPARE_EPOCH_FENCE = 7
@@ -54,25 +57,43 @@ STATES_BY_LABEL: Final[Mapping[str, TransactionState]] = MappingProxyType(
 )
 
 _S = TransactionState
-VALID_PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] = (
-    MappingProxyType(
-        {
-            _S.EMPTY: frozenset({_S.EMPTY, _S.COMPLETE_ABORT, _S.COMPLETE_COMMIT}),
-            _S.ONGOING: frozenset({_S.ONGOING, _S.COMPLETE_ABORT, _S.EMPTY, _S.COMPLETE_COMMIT}),
-            _S.PREPARE_COMMIT: frozenset({_S.ONGOING}),
-            _S.PREPARE_ABORT: frozenset(
-                {
-                    _S.EMPTY,
-                    _S.PREPARE_EPOCH_FENCE,
-                    _S.ONGOING,
-                    _S.COMPLETE_ABORT,
-                    _S.COMPLETE_COMMIT,
-                }
-            ),
-            _S.COMPLETE_COMMIT: frozenset({_S.PREPARE_COMMIT}),
-            _S.COMPLETE_ABORT: frozenset({_S.PREPARE_ABORT}),
-            _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_ABORT, _S.COMPLETE_COMMIT}),
-            _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
-        }
-    )
+_BEGINS: Final = "its first partition is added"
+_INITIALIZED: Final = "its producer asks for an epoch (InitProducerId)"
+_ABORT_OF_NOTHING: Final = (
+    "its producer aborts although nothing is open (EndTxn from version 5 on): only the epoch rises"
 )
+_EXPIRES: Final = "it is not used for transactional.id.expiration.ms"
+
+TRANSITIONS: Final[Mapping[TransactionState, Mapping[TransactionState, str]]] = MappingProxyType(
+    {
+        _S.EMPTY: {
+            _S.EMPTY: _INITIALIZED,
+            _S.ONGOING: _BEGINS,
+            _S.PREPARE_ABORT: _ABORT_OF_NOTHING,
+            _S.DEAD: _EXPIRES,
+        },
+        _S.ONGOING: {
+            _S.ONGOING: "another partition is added",
+            _S.PREPARE_COMMIT: "its producer commits",
+            _S.PREPARE_ABORT: "its producer aborts, its time is up, or its producer starts again",
+            _S.PREPARE_EPOCH_FENCE: "in Kafka alone: its epoch is raised before it is aborted",
+        },
+        _S.PREPARE_COMMIT: {_S.COMPLETE_COMMIT: "every partition has its marker"},
+        _S.PREPARE_ABORT: {_S.COMPLETE_ABORT: "every partition has its marker"},
+        _S.COMPLETE_COMMIT: {
+            _S.EMPTY: _INITIALIZED,
+            _S.ONGOING: _BEGINS,
+            _S.PREPARE_ABORT: _ABORT_OF_NOTHING,
+            _S.DEAD: _EXPIRES,
+        },
+        _S.COMPLETE_ABORT: {
+            _S.EMPTY: _INITIALIZED,
+            _S.ONGOING: _BEGINS,
+            _S.PREPARE_ABORT: _ABORT_OF_NOTHING,
+            _S.DEAD: _EXPIRES,
+        },
+        _S.DEAD: {},
+        _S.PREPARE_EPOCH_FENCE: {_S.PREPARE_ABORT: "in Kafka alone: its epoch is raised"},
+    }
+)
+"""What leads from each state to each that may follow."""

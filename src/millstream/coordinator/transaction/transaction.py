@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from millstream.coordinator.transaction.state import VALID_PREVIOUS_STATES, TransactionState
+from millstream.coordinator.transaction.state import TRANSITIONS, TransactionState
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import NO_PRODUCER_ID, ProducerId, TopicPartition
 
@@ -120,7 +120,7 @@ class Transaction:
         now_ms: int,
         **changes: Any,  # Any: fields of this class, checked by `replace`
     ) -> Transaction:
-        assert self.state in VALID_PREVIOUS_STATES[state], (
+        assert state in TRANSITIONS[self.state], (
             f"{self.transactional_id} cannot go from {self.state.label} to {state.label}"
         )
         return replace(

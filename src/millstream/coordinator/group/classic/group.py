@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from millstream.coordinator.group.classic.member import ClassicMember, Terms
-from millstream.coordinator.group.classic.state import VALID_PREVIOUS, GroupState
+from millstream.coordinator.group.classic.state import TRANSITIONS, GroupState
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, topics_in
 from millstream.coordinator.group.group import (
     BaseTimestamp,
@@ -72,7 +72,7 @@ class ClassicGroup:
     # States
 
     def transition_to(self, state: GroupState, timestamp_ms: int) -> None:
-        assert self.state in VALID_PREVIOUS[state], f"a {self.state} group cannot become {state}"
+        assert state in TRANSITIONS[self.state], f"a {self.state} group cannot become {state}"
         self.previous_state = self.state
         self.state = state
         self.state_timestamp_ms = timestamp_ms

@@ -24,17 +24,33 @@ class GroupState(StrEnum):
 
 
 _S = GroupState
+_REMOVED: Final = "the group is deleted, or holds nothing any more"
 
-VALID_PREVIOUS: Final[Mapping[GroupState, frozenset[GroupState]]] = MappingProxyType(
+TRANSITIONS: Final[Mapping[GroupState, Mapping[GroupState, str]]] = MappingProxyType(
     {
-        _S.EMPTY: frozenset({_S.PREPARING_REBALANCE}),
-        _S.PREPARING_REBALANCE: frozenset({_S.EMPTY, _S.STABLE, _S.COMPLETING_REBALANCE}),
-        _S.COMPLETING_REBALANCE: frozenset({_S.PREPARING_REBALANCE}),
-        _S.STABLE: frozenset({_S.COMPLETING_REBALANCE}),
-        _S.DEAD: frozenset(_S),
+        _S.EMPTY: {
+            _S.PREPARING_REBALANCE: "a member joins",
+            _S.DEAD: _REMOVED,
+        },
+        _S.PREPARING_REBALANCE: {
+            _S.COMPLETING_REBALANCE: "all members have joined, or their time to join is over",
+            _S.EMPTY: "the time to join is over and no member has joined",
+            _S.DEAD: _REMOVED,
+        },
+        _S.COMPLETING_REBALANCE: {
+            _S.STABLE: "the assignment of the leader is stored",
+            _S.PREPARING_REBALANCE: "a member joins, leaves or falls silent, or the assignment cannot be stored",
+            _S.DEAD: _REMOVED,
+        },
+        _S.STABLE: {
+            _S.PREPARING_REBALANCE: "a member joins, leaves or falls silent, or its leader joins again",
+            _S.DEAD: _REMOVED,
+        },
+        _S.DEAD: {_S.DEAD: _REMOVED},
     }
 )
+"""What leads from each state to each that may follow."""
 
 
 def can_prepare_rebalance(state: GroupState) -> bool:
-    return state in VALID_PREVIOUS[_S.PREPARING_REBALANCE]
+    return _S.PREPARING_REBALANCE in TRANSITIONS[state]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
@@ -40,6 +41,19 @@ FIRST_EPOCH: Final = 1
 """Of a group, and of its assignment, that nothing has been written of yet, as in Kafka 4.2 and later."""
 FIRST_VERSION_WITH_MEMBER_EPOCH: Final = 9
 """Of OffsetCommit."""
+
+
+class ConsumerGroupState(StrEnum):
+    """Follows from members and epochs. Values are the names Kafka's tools print."""
+
+    EMPTY = "Empty"
+    """It has no members."""
+    ASSIGNING = "Assigning"
+    """The target assignment is older than the group epoch."""
+    RECONCILING = "Reconciling"
+    """Members are on their way to the target assignment."""
+    STABLE = "Stable"
+    """Every member has reached the target assignment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +106,12 @@ class ConsumerGroup:
     @property
     def state_name(self) -> str:
         if not self.members:
-            return "Empty"
+            return ConsumerGroupState.EMPTY
         if self.epoch > self.assignment_epoch:
-            return "Assigning"
+            return ConsumerGroupState.ASSIGNING
         if all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values()):
-            return "Stable"
-        return "Reconciling"
+            return ConsumerGroupState.STABLE
+        return ConsumerGroupState.RECONCILING
 
     @property
     def is_unused(self) -> bool:

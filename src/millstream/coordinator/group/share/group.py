@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
@@ -22,6 +23,15 @@ from millstream.model import Uuid
 
 FIRST_EPOCH: Final = 1
 """Of a group that nothing has been written of yet, as in Kafka 4.2 and later."""
+
+
+class ShareGroupState(StrEnum):
+    """Follows from the members. Values are the names Kafka's tools print."""
+
+    EMPTY = "Empty"
+    """It has no members."""
+    STABLE = "Stable"
+    """It has members; each is brought to the target assignment at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ class ShareGroup:
 
     @property
     def state_name(self) -> str:
-        return "Stable" if self.members else "Empty"
+        return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
 
     @property
     def is_unused(self) -> bool:

@@ -38,9 +38,10 @@ _FIRST_VERSION_WITH_MEMBER_EPOCHS: Final = 9
 
 
 class StreamsGroupState(StrEnum):
-    """Values are the names Kafka's tools print."""
+    """Follows from members, topology and epochs. Values are the names Kafka's tools print."""
 
     EMPTY = "Empty"
+    """It has no members."""
     NOT_READY = "NotReady"
     """The topology cannot run on the topics that exist."""
     ASSIGNING = "Assigning"
@@ -48,7 +49,7 @@ class StreamsGroupState(StrEnum):
     RECONCILING = "Reconciling"
     """Members are on their way to the target assignment."""
     STABLE = "Stable"
-    DEAD = "Dead"
+    """Every member has reached the target assignment."""
 
 
 @dataclass(frozen=True, slots=True)
