@@ -17,10 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
-from millstream.broker.node.services import LogFlusher
-from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.broker.storage.durability import is_safe, wait_until_safe
+from millstream.broker.storage.durability import Durability
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
 from millstream.coordinator.result import Caller, CoordinatorResult, Reply, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Ready, Shard
@@ -31,10 +29,11 @@ from millstream.errors import (
     MessageTooLarge,
     NotCoordinator,
     ProtocolError,
+    RequestTimedOut,
 )
 from millstream.log.append_check import AppendOrigin
 from millstream.log.file_range import FileRange
-from millstream.model import NO_PRODUCER_ID, Offset, ProducerId
+from millstream.model import NO_PRODUCER_ID, Offset, ProducerId, TopicPartition
 from millstream.protocol.record_frames import (
     UnknownRecordType,
     encode_record_key,
@@ -48,6 +47,7 @@ from millstream.records.record import Record, iterate_records
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock, Instant
 
+_PAUSE_S: Final = 0.1
 _LOGGER = logging.getLogger(__name__)
 
 LOAD_CHUNK_BYTES: Final = 256 * 1024
@@ -81,10 +81,9 @@ class CoordinatorServices:
     """What every partition of a coordinator works with."""
 
     clock: Clock
-    purgatory: Purgatory
-    log_flusher: LogFlusher
-    flush_on_ack: str
-    """auto, always or never, as for produces with acks=all."""
+    wake: Callable[[TopicPartition], None]
+    """Told of a partition in which something may be read that was not there before."""
+    durability: Durability
     commit_timeout_ms: int
     pool: DiskPool
     codec: Codec = Codec.NONE
@@ -167,7 +166,7 @@ class CoordinatorPartition(Generic[ShardT]):
     async def end_transaction(self, marker: TransactionMarker) -> None:
         """Puts the marker into the log; returns once it is safe there.
 
-        Raises CoordinatorLoadInProgress, NotCoordinator, and what `Partition.append_marker` raises.
+        Raises CoordinatorLoadInProgress, NotCoordinator, what `Partition.append_marker` raises, and what `Durability.wait` does.
         """
         async with self._lending():
             self._runtime.check_active()
@@ -179,7 +178,9 @@ class CoordinatorPartition(Generic[ShardT]):
             ended = self._runtime.transaction_ended
             await run(partial(ended, end_offset, producer_id, committed=marker.is_commit))
         self._appended.set()
-        await self._wait_until_safe(end_offset)
+        durability = self._services.durability
+        written = durability.written(self.partition, end_offset)
+        await durability.wait(written, self._services.commit_timeout_ms)
 
     def close(self) -> None:
         """Another node coordinates from here on: everything that waits is told so, nothing is accepted any more."""
@@ -283,7 +284,7 @@ class CoordinatorPartition(Generic[ShardT]):
             return
         self._services.on_written(records)
         await run(partial(self._runtime.appended, Offset(appended.first_offset), now))
-        if self._is_safe(self._runtime.end_offset):
+        if self._services.durability.written(self.partition, self._runtime.end_offset).is_safe:
             self._runtime.committed(Offset(self._runtime.end_offset))
         else:
             self._appended.set()
@@ -354,17 +355,16 @@ class CoordinatorPartition(Generic[ShardT]):
             self._wake_up.set()
 
     async def _wait_until_safe(self, end_offset: int) -> None:
-        services = self._services
-        await wait_until_safe(
-            self.partition,
-            end_offset,
-            services.flush_on_ack,
-            log_flusher=services.log_flusher,
-            purgatory=services.purgatory,
-        )
-
-    def _is_safe(self, end_offset: int) -> bool:
-        return is_safe(self.partition, end_offset, self._services.flush_on_ack)
+        """As long as this node leads the partition: what is in the log is not given up because a request was."""
+        durability = self._services.durability
+        written = durability.written(self.partition, end_offset)
+        while True:
+            try:
+                await durability.wait(written, self._services.commit_timeout_ms)
+            except RequestTimedOut:
+                await asyncio.sleep(_PAUSE_S)  # too much may wait for the replicas
+            else:
+                return
 
     # --- loading
 

@@ -33,10 +33,9 @@ from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure import NoAnswer
-from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.broker.storage.flush_policy import must_sync
+from millstream.broker.storage.durability import Durability, Written
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
     TransactionalProduce,
@@ -53,7 +52,6 @@ from millstream.errors import (
     KafkaStorageError,
     NotEnoughReplicasAfterAppend,
     OutOfOrderSequenceNumber,
-    RequestTimedOut,
     UnknownTopicId,
     UnsupportedCompressionType,
     UnsupportedForMessageFormat,
@@ -69,7 +67,7 @@ from millstream.log.append_check import (
     checked_batch,
 )
 from millstream.metadata.topic_names import is_internal
-from millstream.model import TopicPartition, Uuid, uuid_text
+from millstream.model import Uuid, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.produce import (
     BatchIndexAndErrorMessage,
@@ -119,28 +117,17 @@ class Services:
     clock: Clock
     config: DynamicConfig
     disk_pool: DiskPool
+    durability: Durability
     log_flusher: LogFlusher
     metadata: Metadata
     metrics: NodeMetrics
     ordered_appends: OrderedAppends
     partitions: Partitions
-    purgatory: Purgatory
     transaction_coordinator: TransactionCoordination
 
 
-@dataclass(slots=True)
-class _Written:
-    """Records that are in the log and not acknowledged yet."""
-
-    partition: Partition
-    end_offset: int
-    response: PartitionProduceResponse
-    must_sync: bool
-
-    @property
-    def is_safe(self) -> bool:
-        is_synced = not self.must_sync or self.partition.log.recovery_point >= self.end_offset
-        return is_synced and self.partition.high_watermark >= self.end_offset
+_Waiting = tuple[Written, PartitionProduceResponse]
+"""Records that are not acknowledged yet, and their answer."""
 
 
 @dataclass(slots=True)
@@ -165,7 +152,7 @@ class _Appending:
     later: Iterator[_Part]
     part: _Part | None
     verdict: Verdict = NOTHING_TO_VERIFY
-    waiting: list[_Written] = field(default_factory=list)
+    waiting: list[_Waiting] = field(default_factory=list)
 
     @classmethod
     def of(cls, request: ProduceRequest, context: RequestContext, services: Services) -> Self:
@@ -352,7 +339,9 @@ def _answer(appending: _Appending) -> ProduceResponse | Awaitable[ProduceRespons
     if context.version >= _LEADER_HINT_VERSION:
         _add_endpoints(response, context.listener_name, appending.services.metadata)
     if appending.waiting:
-        return _acknowledge(response, appending.waiting, request.timeout_ms, appending.services)
+        return _acknowledge(
+            response, appending.waiting, request.timeout_ms, appending.services.durability
+        )
     return response
 
 
@@ -418,14 +407,13 @@ def _append(
         log_start_offset=partition.log_start_offset,
     )
     end_offset = appended.last_offset + 1
-    policy = services.config.current.millstream_flush_on_ack
-    waits_for_disk = must_sync(policy, partition, request.acks, end_offset)
+    waits_for_disk = services.durability.must_sync(partition, request.acks, end_offset)
     if waits_for_disk and request.acks == _NO_ACKS:
         services.log_flusher.start_flush(partition.log)
     if waits_for_disk or request.acks == ACKS_ALL:
-        written = _Written(partition, end_offset, response, waits_for_disk)
+        written = Written(partition, end_offset, waits_for_disk)
         if not written.is_safe:
-            appending.waiting.append(written)
+            appending.waiting.append((written, response))
     return response
 
 
@@ -516,46 +504,26 @@ def _add_endpoints(response: ProduceResponse, listener_name: str, metadata: Meta
 
 
 async def _acknowledge(
-    response: ProduceResponse, waiting: Sequence[_Written], timeout_ms: int, services: Services
+    response: ProduceResponse,
+    waiting: Sequence[_Waiting],
+    timeout_ms: int,
+    durability: Durability,
 ) -> ProduceResponse:
-    """Answers when every partition is safe or has failed.
-
-    The producer's time limit is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow.
-    """
+    """Answers when every partition is safe or has failed."""
     if len(waiting) == 1:
-        await _until_safe(waiting[0], timeout_ms, services)
+        await _until_safe(waiting[0], timeout_ms, durability)
     else:
         async with asyncio.TaskGroup() as group:
-            for written in waiting:
-                group.create_task(_until_safe(written, timeout_ms, services))
+            for each in waiting:
+                group.create_task(_until_safe(each, timeout_ms, durability))
     return response
 
 
-async def _until_safe(written: _Written, timeout_ms: int, services: Services) -> None:
-    partition = written.partition
+async def _until_safe(waiting: _Waiting, timeout_ms: int, durability: Durability) -> None:
+    written, response = waiting
     try:
-        if written.must_sync:
-            await services.log_flusher.flush_to(partition.log, written.end_offset)
-        if partition.high_watermark < written.end_offset:
-            await _until_committed(partition, written.end_offset, timeout_ms, services)
+        replicated = await durability.wait(written, timeout_ms)
+        if replicated and written.partition.is_short_of_replicas:
+            raise NotEnoughReplicasAfterAppend
     except KafkaError as error:
-        _refuse(written.response, error)
-
-
-async def _until_committed(
-    partition: Partition, end_offset: int, timeout_ms: int, services: Services
-) -> None:
-    """Raises NotLeaderOrFollower, NotEnoughReplicasAfterAppend, RequestTimedOut."""
-
-    def has_ended(_partition: TopicPartition) -> bool:
-        return partition.high_watermark >= end_offset or not partition.is_leader
-
-    operation = services.purgatory.watch([partition.topic_partition], timeout_ms, has_ended)
-    await operation.wait()
-    partition.check_leader()
-    if partition.high_watermark < end_offset:
-        raise RequestTimedOut(
-            f"the in-sync replicas did not have the records within {timeout_ms} ms"
-        )
-    if partition.is_short_of_replicas:
-        raise NotEnoughReplicasAfterAppend
+        _refuse(response, error)

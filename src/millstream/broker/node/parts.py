@@ -50,6 +50,7 @@ from millstream.broker.storage.data_directory import random_uuid
 from millstream.broker.storage.directory_assignments import DirectoryAssignments
 from millstream.broker.storage.directory_failures import DirectoryFailures
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.durability import Durability
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.storage.log_flusher import GroupCommitFlusher
@@ -131,6 +132,11 @@ class NodeParts:
         )
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
+        self._durability = Durability(
+            self._flusher,
+            self._purgatory,
+            lambda: self.dynamic_config.current.millstream_flush_on_ack,
+        )
         self._internal_topics = InternalTopics(
             self._controller, self._controller, self.dynamic_config
         )
@@ -300,6 +306,7 @@ class NodeParts:
             config=self.dynamic_config,
             controller=self._controller,
             disk_pool=self._pool,
+            durability=self._durability,
             fetch_sessions=FetchSessions(
                 self._environment.random,
                 self._purgatory,
@@ -348,9 +355,8 @@ class NodeParts:
         config = self._config
         return CoordinatorServices(
             clock=self._clock,
-            purgatory=self._purgatory,
-            log_flusher=self._flusher,
-            flush_on_ack=config.millstream_flush_on_ack,
+            wake=self._purgatory.wake,
+            durability=self._durability,
             commit_timeout_ms=config.offsets_commit_timeout_ms,
             pool=self._pool,
             codec=Codec(config.offsets_topic_compression_codec),

@@ -34,6 +34,7 @@ from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.durability import Durability
 from millstream.broker.storage.replica_moves import ReplicaMoves
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry
 from millstream.broker.transactions.markers import TransactionMarkers
@@ -56,6 +57,7 @@ class HandlerServices:
     config: DynamicConfig
     controller: ControllerClient
     disk_pool: DiskPool
+    durability: Durability
     fetch_sessions: FetchSessions
     file_system: FileSystem
     group_coordinator: GroupCoordination

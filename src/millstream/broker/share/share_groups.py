@@ -65,7 +65,7 @@ class ShareGroups:
             services.clock,
             tasks=tasks,
             pool=pool,
-            wake=services.purgatory.wake,
+            wake=services.wake,
         )
 
     def start(self) -> None:

@@ -1,45 +1,85 @@
-"""When records that are in a log may be relied on: on the disk where nobody else has them, and on every in-sync replica."""
+"""The one rule of when records that are in a log may be relied on, for producers and coordinators alike.
+
+They must be on every in-sync replica, and on this disk where `millstream.flush.on.ack` or `flush.messages` asks for that.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
 
 from millstream.broker.node.services import LogFlusher
 from millstream.broker.requests.purgatory import Purgatory
-from millstream.broker.storage.flush_policy import must_sync
+from millstream.errors import RequestTimedOut
+from millstream.model import TopicPartition
 from millstream.replication.partition import ACKS_ALL, Partition
 
-_PAUSE_S: Final = 0.1
-_WAIT_MS: Final = 5_000
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Records that are in the log of `partition`, up to `end_offset`."""
+
+    partition: Partition
+    end_offset: int
+    must_sync: bool
+
+    @property
+    def is_safe(self) -> bool:
+        is_synced = not self.must_sync or self.partition.log.recovery_point >= self.end_offset
+        return is_synced and self.partition.high_watermark >= self.end_offset
 
 
-def is_safe(partition: Partition, end_offset: int, flush_on_ack: str) -> bool:
-    """Whether everything below `end_offset` is."""
-    is_synced = (
-        not must_sync(flush_on_ack, partition, ACKS_ALL, end_offset)
-        or partition.log.recovery_point >= end_offset
-    )
-    return is_synced and partition.high_watermark >= end_offset
+@final
+class Durability:
+    """`flush_on_ack` gives auto, always or never, as it is configured now."""
 
+    def __init__(
+        self, log_flusher: LogFlusher, purgatory: Purgatory, flush_on_ack: Callable[[], str]
+    ) -> None:
+        self._log_flusher = log_flusher
+        self._purgatory = purgatory
+        self._flush_on_ack = flush_on_ack
 
-async def wait_until_safe(
-    partition: Partition,
-    end_offset: int,
-    flush_on_ack: str,
-    *,
-    log_flusher: LogFlusher,
-    purgatory: Purgatory,
-) -> None:
-    """As long as this node leads the partition. Raises NotLeaderOrFollower, KafkaStorageError."""
-    if must_sync(flush_on_ack, partition, ACKS_ALL, end_offset):
-        await log_flusher.flush_to(partition.log, end_offset)
-    while partition.high_watermark < end_offset:
+    def must_sync(self, partition: Partition, acks: int, end_offset: int) -> bool:
+        """Whether the records below `end_offset` must be on the disk before they are acknowledged.
+
+        With a single in-sync replica no other broker has them: auto then asks the disk.
+        """
+        if partition.log.must_flush(end_offset):
+            return True
+        match self._flush_on_ack():
+            case "never":
+                return False
+            case "always":
+                return acks != 0
+            case _:  # auto
+                return acks == ACKS_ALL and len(partition.isr) < 2
+
+    def written(self, partition: Partition, end_offset: int) -> Written:
+        """Records of a coordinator, or of a producer that asks for acks=all."""
+        must_sync = self.must_sync(partition, ACKS_ALL, end_offset)
+        return Written(partition, end_offset, must_sync)
+
+    async def wait(self, written: Written, timeout_ms: int) -> bool:
+        """Returns when the records are safe, and whether the replicas were waited for.
+
+        `timeout_ms` is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow. Raises
+        KafkaStorageError, NotLeaderOrFollower, RequestTimedOut.
+        """
+        partition, end_offset = written.partition, written.end_offset
+        if written.must_sync:
+            await self._log_flusher.flush_to(partition.log, end_offset)
+        if partition.high_watermark >= end_offset:
+            return False
+
+        def has_ended(_partition: TopicPartition) -> bool:
+            return partition.high_watermark >= end_offset or not partition.is_leader
+
+        await self._purgatory.watch([partition.topic_partition], timeout_ms, has_ended).wait()
         partition.check_leader()
-        replicated = purgatory.watch(
-            [partition.topic_partition],
-            _WAIT_MS,
-            lambda _: partition.high_watermark >= end_offset or not partition.is_leader,
-        )
-        if not await replicated.wait():
-            await asyncio.sleep(_PAUSE_S)  # overdue, or too much waits
+        if partition.high_watermark < end_offset:
+            raise RequestTimedOut(
+                f"the in-sync replicas did not have the records within {timeout_ms} ms"
+            )
+        return True

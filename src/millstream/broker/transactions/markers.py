@@ -15,7 +15,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.turns import in_turns
-from millstream.broker.storage.durability import is_safe, wait_until_safe
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -45,7 +44,7 @@ class TransactionMarkers:
         """Returns when the marker is safe in all of them, with the error of each that refuses it.
 
         Refusals are UnknownTopicOrPartition, NotLeaderOrFollower, InvalidProducerEpoch, TransactionCoordinatorFenced,
-        NotEnoughReplicas, KafkaStorageError. Writing a marker a second time does no harm. One walk writes them all, giving way
+        NotEnoughReplicas, KafkaStorageError, RequestTimedOut. Writing a marker a second time does no harm. One walk writes them all, giving way
         now and then; only what has to be waited for is a task of its own.
         """
         refusals: dict[TopicPartition, KafkaError | None] = {}
@@ -67,22 +66,17 @@ class TransactionMarkers:
 
     def _append(
         self, topic_partition: TopicPartition, marker: TransactionMarker
-    ) -> Coroutine[None, None, None] | None:
+    ) -> Coroutine[None, None, object] | None:
         """Returns what has to be waited for, None when the marker is safe already. Raises what `write` tells."""
         if topic_partition.topic == CONSUMER_OFFSETS:
             return self._end_offsets(topic_partition, marker)
         services = self._services
         partition = self._partitions.get(*topic_partition)
         end_offset = partition.append_marker(marker, services.clock.now()).last_offset + 1
-        if is_safe(partition, end_offset, services.flush_on_ack):
+        written = services.durability.written(partition, end_offset)
+        if written.is_safe:
             return None
-        return wait_until_safe(
-            partition,
-            end_offset,
-            services.flush_on_ack,
-            log_flusher=services.log_flusher,
-            purgatory=services.purgatory,
-        )
+        return services.durability.wait(written, services.commit_timeout_ms)
 
     async def _end_offsets(
         self, topic_partition: TopicPartition, marker: TransactionMarker
@@ -96,7 +90,7 @@ class TransactionMarkers:
 
 
 async def _wait(
-    unsafe: Coroutine[None, None, None],
+    unsafe: Coroutine[None, None, object],
     partition: TopicPartition,
     refusals: dict[TopicPartition, KafkaError | None],
     room: asyncio.Semaphore,

@@ -17,6 +17,7 @@ from millstream.broker.coordination.coordinator_partition import (
 )
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.durability import Durability
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
@@ -115,8 +116,10 @@ class World:
     async def serving(
         self, policy: str = "never", commit_timeout_ms: int = 60_000
     ) -> AsyncIterator[CoordinatorPartition[GroupShard]]:
+        purgatory = Purgatory(self.clock)
+        durability = Durability(self.flusher, purgatory, lambda: policy)
         services = CoordinatorServices(
-            self.clock, Purgatory(self.clock), self.flusher, policy, commit_timeout_ms, DiskPool()
+            self.clock, purgatory.wake, durability, commit_timeout_ms, DiskPool()
         )
         shard = GroupShard(
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),

@@ -18,6 +18,7 @@ from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
+from millstream.broker.storage.durability import Durability
 from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.image import (
@@ -121,6 +122,11 @@ class DataPlane:
             config=self.config,
             clock=self.clock,
             log_flusher=self.flusher,
+            durability=Durability(
+                self.flusher,
+                self.purgatory,
+                lambda: self.services.config.current.millstream_flush_on_ack,
+            ),
             disk_pool=InlinePool(),
             ordered_appends=OrderedAppends(LoopTasks()),
             purgatory=self.purgatory,

@@ -33,6 +33,7 @@ from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.durability import Durability
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
@@ -140,9 +141,9 @@ class World:
         self.logs = LogEnvironment(SimFileSystem(), SimRandom(0))
         self.held = {index: self.open(index) for index in (0, 1)}
         self.created: list[CreateTopicsRequest] = []
-        services = CoordinatorServices(
-            self.clock, Purgatory(self.clock), NoFlusher(), "never", 60_000, DiskPool()
-        )
+        purgatory = Purgatory(self.clock)
+        durability = Durability(NoFlusher(), purgatory, lambda: "never")
+        services = CoordinatorServices(self.clock, purgatory.wake, durability, 60_000, DiskPool())
         self.coordination = GroupCoordination(
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
             ME,

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.storage.durability import Durability
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.errors import KafkaStorageError, NotLeaderOrFollower, UnknownTopicOrPartition
 from millstream.log import LogEnvironment, PartitionLog, SavedState
@@ -62,9 +63,9 @@ class World:
     def markers(self, flush_on_ack: str) -> TransactionMarkers:
         clock = SystemClock()
         flusher: Any = self  # Any: has what is used of a flusher, a pool and partitions
-        services = CoordinatorServices(
-            clock, Purgatory(clock), flusher, flush_on_ack, 5_000, pool=flusher
-        )
+        purgatory = Purgatory(clock)
+        durability = Durability(flusher, purgatory, lambda: flush_on_ack)
+        services = CoordinatorServices(clock, purgatory.wake, durability, 5_000, pool=flusher)
         return TransactionMarkers(flusher, flusher, services)
 
     async def has_unsynced(self, count: int) -> None:
