@@ -19,12 +19,11 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_complete
-from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore, VersionedRows
 from millstream.streams.state.rows.running import (
     AnyRows,
     RowKeys,
     RunningRows,
-    VersionedRows,
     WriteThroughRows,
     Written,
 )

@@ -14,8 +14,8 @@ from millstream.streams.kernel.operator import Operator, RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
 from millstream.streams.kernel.user_functions import check_no_lookalike, no_pair
 from millstream.streams.serdes.change import Change
-from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
-from millstream.streams.state.rows.running import VersionedRows, WriteThroughRows
+from millstream.streams.state.key_value.versioned import VersionedKeyValueStore, VersionedRows
+from millstream.streams.state.rows.running import WriteThroughRows
 from millstream.streams.topology import operators as ops
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from millstream.streams.errors import StreamsError
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyVersionedStore, Stored, VersionedRecord
+from millstream.streams.state.rows.running import ABSENT, Row
 from millstream.streams.state.store import StateStore, StoreParts
 
 VALID_TO_UNDEFINED: Final = -1
@@ -164,3 +165,30 @@ def _with_an_end(newer: list[Version]) -> list[Version]:
     if len(newer) > 1 or newer[0].value is None:
         return newer
     return [*newer, Version(newer[0].timestamp, None)]
+
+
+class VersionedRows:
+    """The newest versions of rows by their keys; notes what came of each write.
+
+    A row is read before it is set. Its deletion is never older than the version that it ends, as other rows' are.
+    """
+
+    __slots__ = ("_known_time", "_store", "valid_to")
+
+    def __init__(self, store: VersionedKeyValueStore) -> None:
+        self._store = store
+        self._known_time = ABSENT[1]
+        self.valid_to: list[int] = []
+        """What the store answered to each write."""
+
+    def __getitem__(self, key: object) -> Row:
+        found = self._store.get(key)
+        row = ABSENT if found is None else found[:2]
+        self._known_time = row[1]
+        return row
+
+    def __setitem__(self, key: object, row: Row) -> None:
+        value, timestamp = row
+        if value is None:
+            timestamp = max(timestamp, self._known_time)
+        self.valid_to.append(self._store.put(key, value, timestamp))

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from millstream.streams.state.key_value.versioned import VersionedKeyValueStore
+from typing import Any, Final, Protocol, TypeVar
 
 Row = tuple[Any, int]  # Any: values of any type
 """Value and timestamp."""
@@ -64,33 +61,6 @@ class WriteThroughRows:
 
     def __setitem__(self, key: object, row: Row) -> None:
         self._put(key, *row)
-
-
-class VersionedRows:
-    """The newest versions of rows by their keys; notes what came of each write.
-
-    A row is read before it is set. Its deletion is never older than the version that it ends, as other rows' are.
-    """
-
-    __slots__ = ("_known_time", "_store", "valid_to")
-
-    def __init__(self, store: VersionedKeyValueStore) -> None:
-        self._store = store
-        self._known_time = ABSENT[1]
-        self.valid_to: list[int] = []
-        """What the store answered to each write."""
-
-    def __getitem__(self, key: object) -> Row:
-        found = self._store.get(key)
-        row = ABSENT if found is None else found[:2]
-        self._known_time = row[1]
-        return row
-
-    def __setitem__(self, key: object, row: Row) -> None:
-        value, timestamp = row
-        if value is None:
-            timestamp = max(timestamp, self._known_time)
-        self.valid_to.append(self._store.put(key, value, timestamp))
 
 
 @dataclass(frozen=True, slots=True)
