@@ -20,6 +20,7 @@ from millstream.streams.kernel.joins import (
     self_join,
     stream_stream,
     stream_table,
+    table_reader,
     table_table,
 )
 from millstream.streams.kernel.operator import Operator
@@ -83,12 +84,12 @@ class _Parts:
     allowed: Mapping[str, object]
 
     @property
-    def reader(self) -> stream_table.TableReader:
+    def reader(self) -> table_reader.TableReader:
         """Of tables, which may have to be transformed when they are read."""
         tables_only = {
-            n: s for n, s in self.stores.items() if isinstance(s, stream_table.TABLE_STORES)
+            n: s for n, s in self.stores.items() if isinstance(s, table_reader.TABLE_STORES)
         }
-        return stream_table.TableReader(tables_only, self._open_transformer)
+        return table_reader.TableReader(tables_only, self._open_transformer)
 
     def _open_transformer(self, supplier: ops.UserFunction) -> transform_values.Transform:
         return transform_values.open_transformer(self.context, supplier, self.allowed)[0]

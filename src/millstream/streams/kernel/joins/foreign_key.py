@@ -15,7 +15,7 @@ from typing import Any, Final
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins.murmur3 import hash128
-from millstream.streams.kernel.joins.stream_table import Lookup
+from millstream.streams.kernel.joins.table_reader import Lookup
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.foreign_key import (
     Instruction,

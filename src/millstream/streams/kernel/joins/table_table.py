@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.joins.stream_table import Lookup
+from millstream.streams.kernel.joins.table_reader import Lookup
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables.operators import RowStore, stored
 from millstream.streams.topology import operators as ops

@@ -30,7 +30,7 @@ class StoreMetadata:
     `marker`: whatever the runner gave at the commit, for instance a batch id.
     `times`: what the operators of the store remember across restarts, by name: the largest timestamp each
     has seen, the last close time it has emitted.
-    `with_headers`: rows have headers in front (`rows/headers.py`).
+    `with_headers`: rows have headers in front (`headers.py`).
     """
 
     changelog_offset: int | None = None
