@@ -56,7 +56,7 @@ def check_complete(function: object, results: Sized, rows: Sized) -> None:
 
 
 def check_no_lookalike(result: object) -> None:
-    """Raise TypeError for what can be unpacked if it has two items, although nobody means a pair by it."""
+    """Raise TypeError for what can be unpacked if it has two items, although it is not meant as a pair."""
     if isinstance(result, _LOOKALIKES):
         raise TypeError(f"the mapper must return a pair (key, value), not {result!r}")
 

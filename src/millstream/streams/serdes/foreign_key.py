@@ -91,7 +91,7 @@ def responses(value: Serde[Any]) -> Serde[Response]:  # Any: right tables of any
 
 
 def _head(data: bytes, head_bytes: int) -> tuple[int, bytes | None, int]:
-    """Version, hash, and where the rest begins. Raises ValueError for a version that nobody knows yet."""
+    """Version, hash, and where the rest begins. Raises ValueError for an unknown version."""
     version = data[0] & ~_NO_HASH
     if version > _SUBSCRIPTION_VERSION:
         raise ValueError(f"version {version} of a foreign-key join's records is newer than known")

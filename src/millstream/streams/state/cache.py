@@ -78,7 +78,7 @@ class RecordCache:
         self._dirty: dict[bytes, None] = {}
         self._order: list[bytes] | None = None
         """Keys in order, from the first scan on."""
-        self.on_flush: Callable[[CacheEntry | None], None] = _nobody
+        self.on_flush: Callable[[CacheEntry | None], None] = _not_connected
         """Writes to the store what waits, an entry that has to go first, and lets it go on."""
 
     @property
@@ -206,7 +206,7 @@ class RecordCache:
         return entry
 
 
-def _nobody(entry: CacheEntry | None) -> None:
+def _not_connected(entry: CacheEntry | None) -> None:
     raise AssertionError(f"a store says what becomes of the rows of its cache: {entry!r}")
 
 

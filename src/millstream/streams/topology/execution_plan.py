@@ -56,7 +56,7 @@ class SourcePlan:
     """The node itself, and all that its rows reach, every node after its parents."""
     record_at_a_time: bool
     reads_all_columns: bool
-    """Keys and values had better be read all at once: every row is looked at alone, and nothing takes arrays."""
+    """Keys and values had better be read all at once: every row is looked at alone, and no node takes arrays."""
 
 
 @dataclass(frozen=True, slots=True)

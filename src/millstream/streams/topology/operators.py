@@ -133,7 +133,7 @@ class WindowAggregate(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class TableSource(OperatorSpec):
-    """Turns a stream of records into a changelog; `store` is None where nobody needs the rows."""
+    """Turns a stream of records into a changelog; `store` is None where the rows are not needed."""
 
     store: str | None
     send_old_values: bool = False
@@ -146,7 +146,7 @@ class TableFilter(OperatorSpec):
     store: str | None = None
     send_old_values: bool = False
     keeps_unseen: bool = False
-    """Tombstones go on also for keys that nobody below has seen, as above a versioned table."""
+    """Tombstones go on also for keys that were not seen below, as above a versioned table."""
     forgets_versions: bool = False
 
 

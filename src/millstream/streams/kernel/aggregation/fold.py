@@ -12,7 +12,7 @@ from millstream.streams.state.rows.running import AnyRows, RowKeys
 from millstream.streams.topology.operators import UserFunction
 
 Folded = tuple[list[object], list[int], list[object]]
-"""What became of each record, as columns: aggregates, newest timestamps, old aggregates (empty where nobody wants them)."""
+"""Columns with an item for each record: aggregate, newest timestamp, old aggregate (empty where old ones are not sent)."""
 
 
 def fold_records(

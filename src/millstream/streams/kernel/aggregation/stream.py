@@ -143,7 +143,7 @@ class StreamAggregate(KeyFold):
 
 
 class StreamCount(KeyFold):
-    """KStream count: the aggregate that looks at no values and calls nobody."""
+    """KStream count: the aggregate that looks at no values and calls no function."""
 
     def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)

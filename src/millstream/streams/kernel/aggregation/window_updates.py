@@ -55,7 +55,7 @@ def windowed_keys(
     data: Data,
     given: tuple[RowKeys, Batch],
 ) -> Column:
-    """A column of windowed keys, which are made when somebody looks at them.
+    """A column of windowed keys, which are made when they are first looked at.
 
     `given`: the keys' bytes and the rows they are from: the windows have the very keys, not what their bytes are read as.
     """

@@ -1,4 +1,4 @@
-"""A column of bytes that came as Arrow: no Python object for a row until somebody asks for one."""
+"""A column of bytes that came as Arrow: no Python object for a row until one is asked for."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Batch:
 
     `ordinals` names the input row each row comes from, ascending: where paths meet again rows are merged by
     it. Keys and values are lists, or columns that are read when `keys` or `values` is first asked for. `values` of a
-    table are the new values; `old_values` is a column only where somebody asked for them.
+    table are the new values; `old_values` is a column only where a node below asked for them.
     """
 
     key_column: AnyColumn
@@ -37,12 +37,12 @@ class Batch:
 
     @property
     def keys(self) -> list[object]:
-        """The keys as objects; reads them if nobody has yet."""
+        """The keys as objects; reads them if they are not read yet."""
         return values_of(self.key_column)
 
     @property
     def values(self) -> list[object]:
-        """The values as objects; reads them if nobody has yet."""
+        """The values as objects; reads them if they are not read yet."""
         return values_of(self.value_column)
 
     def with_values(self, values: AnyColumn) -> Batch:

@@ -24,7 +24,7 @@ _READ_LATE: Final = frozenset({BYTES, UTF_8})
 class Column:
     """Rows of one serde. Give `data`, `values`, or both.
 
-    `as_written`: the data are what the serde writes, not what somebody else has written.
+    `as_written`: the data are what the serde writes, not what another program has written.
     `read`: how the data become values, where that is not the serde's affair; it is called once, with all of them.
     """
 
@@ -186,7 +186,7 @@ def source_column(
 
 
 def values_of(column: AnyColumn) -> list[object]:
-    """The rows as objects; reads them if nobody has yet."""
+    """The rows as objects; reads them if they are not read yet."""
     return column if isinstance(column, list) else column.values
 
 

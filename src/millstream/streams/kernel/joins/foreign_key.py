@@ -180,7 +180,7 @@ class AnswerSubscription(Operator):
 
 
 class AnswerSubscribers(Operator):
-    """ForeignTableJoin: a right row has changed; everybody who wants it is told."""
+    """ForeignTableJoin: a right row has changed; all left rows that subscribe to it are answered."""
 
     def __init__(
         self, context: TaskContext, store: TimestampedKeyValueStore, serdes: JoinSerdes

@@ -8,7 +8,7 @@ from millstream.streams.kernel.joins.table_reader import AsOf, Row, TableReader
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.kernel.user_functions import mapped, of_rows
-from millstream.streams.state.buffers.join import JoinBuffer, Waiting
+from millstream.streams.state.buffers.join import BufferedRecord, JoinBuffer
 from millstream.streams.topology import operators as ops
 
 
@@ -78,14 +78,14 @@ class BufferedStreamTableJoin(Operator):
 
     def process(self, batch: Batch) -> RowsInTurn:
         batch, keys = self._join.joinable(batch)
-        ready: list[Waiting] = []
+        ready: list[BufferedRecord] = []
         let_out_by: list[int] = []
         for row, key in enumerate(keys):
             value, ordinal = batch.values[row], batch.ordinals[row]
             headers = batch.headers[row]
             came = self.context.record_context(ordinal, batch.timestamps[row], headers)
             if key is None or not self._buffer.put(key, value, came):
-                ready.append(Waiting(key, value, came))
+                ready.append(BufferedRecord(key, value, came))
             ready.extend(self._buffer.take_due())
             let_out_by += [ordinal] * (len(ready) - len(let_out_by))
         joined = self._joined(ready)
@@ -93,7 +93,7 @@ class BufferedStreamTableJoin(Operator):
         joined.ordinals = [let_out_by[row] for row in joined.ordinals]
         return RowsInTurn(joined, turns)
 
-    def _joined(self, ready: list[Waiting]) -> Batch:
+    def _joined(self, ready: list[BufferedRecord]) -> Batch:
         """Those that have a partner; the ordinals are places in the list."""
         keys = [waiting.key for waiting in ready]
         contexts = [waiting.context for waiting in ready]

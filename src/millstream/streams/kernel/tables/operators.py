@@ -1,6 +1,6 @@
 """Tables: a stream of records turned into changes, and operators on changes.
 
-A store, where a table has one, is written before the change goes on. Old values travel only where somebody
+A store, where a table has one, is written before the change goes on. Old values travel only where an operator
 downstream asked for them.
 """
 

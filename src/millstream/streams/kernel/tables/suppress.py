@@ -63,7 +63,7 @@ class Suppress(Operator):
         leaving = self._store.evict()
         if leaving.new is None and self._spec.until_window_closes:
             leaving.forget()
-            return  # nobody has seen the window yet
+            return  # the window has not been seen below
         out.turns.append(Turn(leaving.context, after=leaving.forget))
         rows = out.rows
         rows.keys.append(leaving.key)

@@ -78,7 +78,7 @@ class Failures:
         place = context.error_context(node, ordinal, timestamp, headers)
         record = Record(rows.keys[0], rows.values[0], timestamp, headers)
         response = self._ask_processing(place, record, _raised_by_user(error))
-        if len(rows) == 1:  # of several, nobody knows which it was; built-in FAIL alone gets here
+        if len(rows) == 1:  # of several it is not known which it was; built-in FAIL alone gets here
             self._write_letters(response, ordinal)
         if response.action is not OnError.CONTINUE:
             self._stop(node, rows, error)

@@ -16,7 +16,7 @@ NEVER_WAIT: Final = -1
 
 
 class Readiness(Enum):
-    """An answer of `Idling.judge`."""
+    """An answer of `IdlePolicy.judge`."""
 
     WAIT = "wait"
     READY = "ready"
@@ -24,7 +24,7 @@ class Readiness(Enum):
     """Some topics have waited long enough: go on without them."""
 
 
-class Idling:
+class IdlePolicy:
     """The deadlines of a task's empty topics."""
 
     def __init__(self, idle_ms_max: int) -> None:

@@ -55,7 +55,7 @@ class TaskState:
             for spec in specs:
                 self.stores[spec.name] = self._open(spec)
         except BaseException:
-            self.close()  # or their lock would outlive a task that nobody has
+            self.close()  # or their lock would outlive the task
             raise
 
     def commit(

@@ -24,7 +24,7 @@ from millstream.streams.kernel.resolved_serdes import source_serdes
 from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.kernel.task.caches import TaskCaches
 from millstream.streams.kernel.task.failures import Failures
-from millstream.streams.kernel.task.idling import Idling, Readiness
+from millstream.streams.kernel.task.idling import IdlePolicy, Readiness
 from millstream.streams.kernel.task.inputs import Inputs
 from millstream.streams.kernel.task.metrics import (
     ENFORCED_PROCESSING,
@@ -147,7 +147,7 @@ class StreamTask:
         for topic in pattern_topics:
             self._inputs.maybe_read(topic)
         self._group = self._inputs.group
-        self._idling = Idling(config.max_task_idle_ms)
+        self._idling = IdlePolicy(config.max_task_idle_ms)
         self._has_processors = self._start_processors()
 
     # What the runner sees.

@@ -94,7 +94,7 @@ class Traversal:
                 inbox[child.name].append(given)
 
     def _absorb(self, each: RunningNode, rows: Batch) -> None:
-        """Row by row where somebody below may ask what record a row came from."""
+        """Row by row where a node below may ask what record a row came from."""
         if self._keeps_origins or any(rows.headers):
             for one in rows.each():
                 self._depth_first.deliver(each, one)

@@ -21,7 +21,7 @@ _OBSERVED: Final = "observed"
 _NUMBER: Final = "number"
 
 
-class Waiting(NamedTuple):
+class BufferedRecord(NamedTuple):
     key: object
     value: object
     context: RecordContext
@@ -49,7 +49,7 @@ class JoinBuffer(StateStore):
             self._oldest = context.timestamp
         return True
 
-    def take_due(self) -> Iterator[Waiting]:
+    def take_due(self) -> Iterator[BufferedRecord]:
         """Takes out the records whose grace period is over, the oldest first."""
         due_ms = self.times.get(_OBSERVED, -1) - self._grace_ms
         if self._oldest is None or self._oldest > due_ms:
@@ -59,7 +59,7 @@ class JoinBuffer(StateStore):
             kept = Buffered.decode(stored)
             assert kept.new is not None, "null values are never buffered"
             key = self._key.decode(data[_TIME.size : -_SEQUENCE.size])
-            yield Waiting(key, self._decode_value(kept.new), kept.context)
+            yield BufferedRecord(key, self._decode_value(kept.new), kept.context)
         self._find_oldest()
 
     def discard(self) -> None:

@@ -67,7 +67,7 @@ class Buffered:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class EvictedChange:
     """A change that was evicted and goes on."""
 
     key: Stored
@@ -131,7 +131,7 @@ class SuppressionBuffer(StateStore):
         """The time of the change that has waited longest."""
         return self._order[0][0] if self._order else None
 
-    def evict(self) -> Leaving:
+    def evict(self) -> EvictedChange:
         """Take out the change that has waited longest."""
         _, data = heapq.heappop(self._order)
         entry = self._leaving[data] = self._entries.pop(data)
@@ -141,7 +141,7 @@ class SuppressionBuffer(StateStore):
         new = None if entry.new is None else decode(entry.new)
         old = None if entry.old is None else decode(entry.old)
         forget = partial(self._leaving.pop, data, None)
-        return Leaving(self._key.decode(data), new, old, entry.context, forget)
+        return EvictedChange(self._key.decode(data), new, old, entry.context, forget)
 
     def flush(self) -> None:
         """Write changelog records of the keys that changed since the last flush."""

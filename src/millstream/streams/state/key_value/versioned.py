@@ -1,7 +1,7 @@
 """Versioned key-value stores: the history of each key, as far back as the retention reaches (KIP-889).
 
 A row holds all versions of a key, newest first: timestamp (8) ++ length (4, -1 for a deletion) ++ value. A version is
-valid until the next one begins. The newest of each key never expires; older ones go once nobody may ask for them.
+valid until the next one begins. The newest of each key never expires; older ones go once they may no longer be asked for.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class RocksDatabase:
 
 
 class RocksByteStore:
-    """The rows of one store inside its task's database. The database is closed by whoever opened it."""
+    """The rows of one store inside its task's database. The database is closed by its opener."""
 
     def __init__(self, database: RocksDatabase, name: str) -> None:
         self._database = database

@@ -90,7 +90,7 @@ class KnownWindows:
 
 
 class RunningWindows:
-    """The windows of all keys of a batch that start from `low` to `high`; nobody may ask for others."""
+    """The windows of all keys of a batch that start from `low` to `high`; others may not be asked for."""
 
     __slots__ = ("_high", "_known", "_low", "_store")
 
