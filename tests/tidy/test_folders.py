@@ -12,15 +12,12 @@ SAME_PREFIX_MAX = 4
 EXEMPT = {"handlers", "generated"}
 """Folders of one file for each API of Kafka, found by the name of the API."""
 
-TO_BE_CUT: set[str] = set()
-"""Folders that break the rule today. Cut one and take it off; add none."""
-
 
 def test_a_folder_holds_no_more_modules_than_a_reader_can_survey() -> None:
     crowded = {
         folder: len(names)
         for folder, names in modules_by_folder().items()
-        if folder not in TO_BE_CUT and len(names) > MODULES_MAX
+        if len(names) > MODULES_MAX
     }
     assert not crowded, f"more than {MODULES_MAX} modules, cut by subject: {crowded}"
 
@@ -29,20 +26,9 @@ def test_no_prefix_of_file_names_stands_in_for_a_folder() -> None:
     prefixed = {
         folder: found
         for folder, names in modules_by_folder().items()
-        if folder not in TO_BE_CUT and (found := shared_prefixes(names))
+        if (found := shared_prefixes(names))
     }
     assert not prefixed, f"make a folder of the files with one prefix: {prefixed}"
-
-
-def test_folders_that_are_mended_are_taken_off_the_list() -> None:
-    folders = modules_by_folder()
-    mended = [
-        folder
-        for folder in TO_BE_CUT
-        if len(folders.get(folder, ())) <= MODULES_MAX
-        and not shared_prefixes(folders.get(folder, ()))
-    ]
-    assert not mended, f"take these off TO_BE_CUT: {sorted(mended)}"
 
 
 def modules_by_folder() -> dict[str, list[str]]:
@@ -58,7 +44,7 @@ def modules_by_folder() -> dict[str, list[str]]:
     }
 
 
-def shared_prefixes(names: list[str] | tuple[()]) -> dict[str, int]:
+def shared_prefixes(names: list[str]) -> dict[str, int]:
     """First words that more file names begin with than a folder may have, and how many do."""
     words = Counter(name.removeprefix("test_").split("_")[0] for name in names)
     return {word: count for word, count in words.items() if count > SAME_PREFIX_MAX}
