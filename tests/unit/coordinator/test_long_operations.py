@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.context import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, TimerKind
 from millstream.coordinator.share.shard import InitializeState, ReadState, ShareShard, WriteState
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
