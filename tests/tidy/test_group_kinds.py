@@ -17,6 +17,8 @@ from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.handlers import GroupHandlers
 from millstream.coordinator.group.operations import KINDS, OPERATIONS, REPLAYS
 from millstream.coordinator.result import CoordinatorResult
+from millstream.coordinator.share.context import ShareContext
+from millstream.coordinator.share.operations import OPERATIONS as SHARE_OPERATIONS
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.operations import OPERATIONS as TRANSACTION_OPERATIONS
 from millstream.protocol.generated.group_records import (
@@ -62,8 +64,12 @@ def test_every_kind_is_served_by_its_own_folder(kind: GroupKind) -> None:
 
 @pytest.mark.parametrize(
     ("context", "operations"),
-    [(GroupContext, OPERATIONS), (TransactionContext, TRANSACTION_OPERATIONS)],
-    ids=["groups", "transactions"],
+    [
+        (GroupContext, OPERATIONS),
+        (TransactionContext, TRANSACTION_OPERATIONS),
+        (ShareContext, SHARE_OPERATIONS),
+    ],
+    ids=["groups", "transactions", "share states"],
 )
 def test_every_operation_has_one_signature(
     context: type[OperationContext], operations: Mapping[type, Callable[..., object]]
@@ -121,6 +127,6 @@ def test_soft_state_of_groups_is_moved_in_one_place() -> None:
 
 
 def test_shards_are_short() -> None:
-    for name in ("group", "transaction"):
+    for name in ("group", "share", "transaction"):
         lines = (COORDINATOR / name / "shard.py").read_text().splitlines()
         assert len(lines) < SHARD_LINES_MAX

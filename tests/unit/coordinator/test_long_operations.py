@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
-from millstream.coordinator.share.shard import InitializeState, ReadState, ShareShard, WriteState
+from millstream.coordinator.share.requests import InitializeState, ReadState, WriteState
+from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.metadata.image import MetadataImage
@@ -99,11 +100,11 @@ KEY = SharePartitionKey("workers", ORDERS, 0)
 
 def test_share_state_of_very_many_ranges_takes_long() -> None:
     world = SimShareState(MetadataImage(topics=topics_image({"orders": 1})))
-    world.ask(ShareShard.handle_initialize, InitializeState(KEY, 1, 0))
+    world.ask(ShareShard.handle, InitializeState(KEY, 1, 0))
     ranges = tuple(StateBatch(2 * n, 2 * n, 0, 1) for n in range(MANY))
     little, much = (WriteState(KEY, 1, StateChange(0, 0, 0, some)) for some in (ranges[:5], ranges))
     assert [world.shard.takes_long(each) for each in (little, much)] == [False, True]
-    world.ask(ShareShard.handle_write, much)
+    world.ask(ShareShard.handle, much)
     asked = (little, ReadState(KEY, 0), InitializeState(KEY, 2, 0))
     assert [world.shard.takes_long(each) for each in asked] == [True, True, True]
 

@@ -23,6 +23,7 @@ from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.share.config import ShareCoordinatorConfig
+from millstream.coordinator.share.requests import TopicsDeleted
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
@@ -123,7 +124,7 @@ def _tell_of_topics(
     try:
         partition.submit(
             "topics deleted",
-            lambda shard, context, now: shard.handle_topics_deleted(topic_ids, context, now),
+            lambda shard, caller, now: shard.handle(TopicsDeleted(topic_ids), caller, now),
             NODE_ITSELF,
         )
     except KafkaError as error:

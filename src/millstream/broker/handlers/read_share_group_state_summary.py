@@ -9,7 +9,8 @@ from __future__ import annotations
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
-from millstream.coordinator.share.shard import ReadState, ShareShard
+from millstream.coordinator.share.requests import ReadStateSummary
+from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -75,11 +76,9 @@ async def _read(
     *,
     share_groups: ShareGroups,
 ) -> PartitionResult:
-    request = ReadState(key, asked.leader_epoch)
+    request = ReadStateSummary(key, asked.leader_epoch)
     try:
-        state = await share_groups.state.ask(
-            key, ShareShard.handle_read_summary, request, ShareState
-        )
+        state = await share_groups.state.ask(key, ShareShard.handle, request, ShareState)
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(

@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
-from millstream.coordinator.share.shard import (
+from millstream.coordinator.share.requests import (
     DeleteState,
     InitializeState,
     ReadState,
-    ShareShard,
+    ReadStateSummary,
     WriteState,
 )
+from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
 from millstream.errors import (
     CoordinatorLoadInProgress,
@@ -52,31 +53,31 @@ class SharePersister:
     async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
         request = InitializeState(key, state_epoch, start_offset)
         await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle_initialize, request, type(None))
+            lambda: self._coordination.ask(key, ShareShard.handle, request, type(None))
         )
 
     async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
         request = ReadState(key, leader_epoch)
         return await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle_read, request, ShareState)
+            lambda: self._coordination.ask(key, ShareShard.handle, request, ShareState)
         )
 
     async def write(self, key: SharePartitionKey, state_epoch: int, change: StateChange) -> None:
         request = WriteState(key, state_epoch, change)
         await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle_write, request, type(None))
+            lambda: self._coordination.ask(key, ShareShard.handle, request, type(None))
         )
 
     async def delete(self, key: SharePartitionKey) -> None:
         request = DeleteState(key)
         await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle_delete, request, type(None))
+            lambda: self._coordination.ask(key, ShareShard.handle, request, type(None))
         )
 
     async def read_summary(self, key: SharePartitionKey) -> ShareState:
-        request = ReadState(key, -1)
+        request = ReadStateSummary(key, -1)
         return await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle_read_summary, request, ShareState)
+            lambda: self._coordination.ask(key, ShareShard.handle, request, ShareState)
         )
 
     async def _insist(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:

@@ -13,14 +13,14 @@ from typing import Final, NamedTuple, final
 
 from millstream.coordinator.share.state_batch import RECORD_TRANSITIONS, RecordState, StateBatch
 
-NOBODY: Final = ""
+NO_MEMBER: Final = ""
 
 
 class Delivery(NamedTuple):
     state: RecordState
     delivery_count: int
     """How often the records were handed out, this time included."""
-    member_id: str = NOBODY
+    member_id: str = NO_MEMBER
     """Who has acquired them."""
 
 

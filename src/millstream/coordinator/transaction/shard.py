@@ -90,7 +90,7 @@ class TransactionShard:
                 raise AssertionError("a record of another coordinator")
 
     def transaction_size(self, producer_id: ProducerId) -> int:
-        """Nobody writes the log of transactions in a transaction."""
+        """The log of transactions is never written in a transaction."""
         del producer_id
         return 0
 

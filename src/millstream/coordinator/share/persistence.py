@@ -1,0 +1,158 @@
+"""Initialising, reading, writing and deleting share states, for the brokers that lead the partitions (KIP-932)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.coordinator.result import CoordinatorResult
+from millstream.coordinator.share.context import ShareContext
+from millstream.coordinator.share.requests import (
+    DeleteState,
+    InitializeState,
+    ReadState,
+    ReadStateSummary,
+    TopicsDeleted,
+    WriteState,
+)
+from millstream.coordinator.share.state import (
+    NO_COUNT,
+    NO_EPOCH,
+    SharePartitionKey,
+    ShareState,
+    StateChange,
+    snapshot_record,
+    tombstone_record,
+    update_record,
+)
+from millstream.coordinator.share.state_batch import NO_START_OFFSET
+from millstream.errors import (
+    FencedLeaderEpoch,
+    FencedStateEpoch,
+    InvalidRequest,
+    UnknownTopicOrPartition,
+)
+
+UNINITIALIZED: Final = ShareState(
+    snapshot_epoch=0,
+    state_epoch=0,
+    leader_epoch=0,
+    start_offset=NO_START_OFFSET,
+    delivery_complete_count=NO_COUNT,
+    created_ms=-1,
+    written_ms=-1,
+)
+"""The summary of a partition that no share group has read."""
+
+
+def initialize_state(context: ShareContext, request: InitializeState) -> CoordinatorResult:
+    """A share group starts to read a partition, or starts again from another offset: whatever was known is replaced."""
+    _check_partition_number(request.key)
+    current = context.states.find(request.key)
+    if current is not None:
+        _check_state_epoch(current, request.state_epoch)
+    _check_exists(context, request.key)
+    has_start = request.start_offset != NO_START_OFFSET
+    state = ShareState(
+        snapshot_epoch=0 if current is None else current.snapshot_epoch + 1,
+        state_epoch=request.state_epoch,
+        leader_epoch=0,
+        start_offset=request.start_offset,
+        delivery_complete_count=0 if has_start else NO_COUNT,
+        created_ms=context.now.wall_ms,
+        written_ms=context.now.wall_ms,
+    )
+    context.result.records.append(snapshot_record(request.key, state))
+    return context.reply(None)
+
+
+def read_state(context: ShareContext, request: ReadState) -> CoordinatorResult:
+    """The state, for the leader of the partition. A leader of a new epoch fences those before it."""
+    _check_partition_number(request.key)
+    state = context.states.find(request.key)
+    if state is None:
+        raise InvalidRequest("Read operation on uninitialized share partition not allowed.")
+    _check_leader_epoch(state, request.leader_epoch)
+    _check_exists(context, request.key)
+    if request.leader_epoch not in (NO_EPOCH, state.leader_epoch):
+        change = StateChange(
+            request.leader_epoch, state.start_offset, state.delivery_complete_count
+        )
+        context.result.records.append(_change_record(context, request.key, state, change))
+    return context.reply(state)
+
+
+def write_state(context: ShareContext, request: WriteState) -> CoordinatorResult:
+    _check_partition_number(request.key)
+    state = context.states.find(request.key)
+    if state is None:
+        raise InvalidRequest("Write operation on uninitialized share partition not allowed.")
+    _check_leader_epoch(state, request.change.leader_epoch)
+    _check_state_epoch(state, request.state_epoch)
+    _check_exists(context, request.key)
+    change = replace(request.change, leader_epoch=state.leader_epoch)
+    context.result.records.append(_change_record(context, request.key, state, change))
+    return context.reply(None)
+
+
+def delete_state(context: ShareContext, request: DeleteState) -> CoordinatorResult:
+    """State that is not there is deleted already."""
+    _check_partition_number(request.key)
+    _check_exists(context, request.key)
+    if context.states.find(request.key) is not None:
+        context.result.records.append(tombstone_record(request.key))
+    return context.reply(None)
+
+
+def read_state_summary(context: ShareContext, request: ReadStateSummary) -> CoordinatorResult:
+    """The progress of the group, for administrators."""
+    _check_partition_number(request.key)
+    _check_exists(context, request.key)
+    return context.reply(context.states.find(request.key) or UNINITIALIZED)
+
+
+def forget_topics(context: ShareContext, request: TopicsDeleted) -> CoordinatorResult:
+    context.result.records += [
+        tombstone_record(key)
+        for key, _ in context.states.items()
+        if key.topic_id in request.topic_ids
+    ]
+    return context.reply(None)
+
+
+def _change_record(
+    context: ShareContext, key: SharePartitionKey, state: ShareState, change: StateChange
+) -> CoordinatorRecord:
+    """An update, or a snapshot when enough of them have gathered."""
+    updates_max = context.config.snapshot_update_records_per_snapshot
+    if context.states.updates_since_snapshot(key) < updates_max:
+        return update_record(key, state.snapshot_epoch, change)
+    snapshot = replace(
+        state.changed(change),
+        snapshot_epoch=state.snapshot_epoch + 1,
+        created_ms=context.now.wall_ms,
+        written_ms=context.now.wall_ms,
+    )
+    return snapshot_record(key, snapshot)
+
+
+def _check_partition_number(key: SharePartitionKey) -> None:
+    if key.partition < 0:
+        raise InvalidRequest("The partition id cannot be a negative number.")
+
+
+def _check_exists(context: ShareContext, key: SharePartitionKey) -> None:
+    topic = context.image.topic_by_id(key.topic_id)
+    if topic is None or key.partition >= len(topic.partitions):
+        raise UnknownTopicOrPartition
+
+
+def _check_leader_epoch(state: ShareState, leader_epoch: int) -> None:
+    if leader_epoch != NO_EPOCH and leader_epoch < state.leader_epoch:
+        raise FencedLeaderEpoch
+
+
+def _check_state_epoch(state: ShareState, state_epoch: int) -> None:
+    if state_epoch != NO_EPOCH and state_epoch < state.state_epoch:
+        raise FencedStateEpoch

@@ -1,0 +1,54 @@
+"""The share states of one shard. Hard state: only the replay of records changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millstream.coordinator.share.redundant_offsets import RedundantOffsets
+from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
+
+
+class ShareStates:
+    def __init__(self) -> None:
+        self._states: dict[SharePartitionKey, ShareState] = {}
+        self._updates: dict[SharePartitionKey, int] = {}
+        self._redundant = RedundantOffsets()
+
+    # Questions
+
+    def find(self, key: SharePartitionKey) -> ShareState | None:
+        return self._states.get(key)
+
+    def items(self) -> Iterable[tuple[SharePartitionKey, ShareState]]:
+        return self._states.items()
+
+    def updates_since_snapshot(self, key: SharePartitionKey) -> int:
+        return self._updates[key]
+
+    def range_count(self, key: SharePartitionKey) -> int:
+        state = self._states.get(key)
+        return 0 if state is None else len(state.batches)
+
+    @property
+    def first_needed_offset(self) -> int:
+        """Below it the log may be deleted."""
+        return self._redundant.first_needed()
+
+    # Replay
+
+    def put_snapshot(self, key: SharePartitionKey, state: ShareState, offset: int) -> None:
+        self._states[key] = state
+        self._updates[key] = 0
+        self._redundant.snapshot_at(key, offset)
+
+    def put_update(self, key: SharePartitionKey, change: StateChange) -> None:
+        """An update whose snapshot has been pruned belongs to a partition that was deleted since."""
+        state = self._states.get(key)
+        if state is not None:
+            self._states[key] = state.changed(change)
+            self._updates[key] += 1
+
+    def remove(self, key: SharePartitionKey, offset: int) -> None:
+        self._states.pop(key, None)
+        self._updates.pop(key, None)
+        self._redundant.deleted_at(key, offset)
