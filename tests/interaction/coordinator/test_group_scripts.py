@@ -74,7 +74,9 @@ class Story:
 
     def do_config(self, *settings: str) -> None:
         limits = {name: int(value) for name, value in (s.split("=") for s in settings)}
-        self.group = SimGroup(SimCoordinator(GroupCoordinatorConfig(**limits)), "g")
+        self.group = SimGroup(
+            SimCoordinator(GroupCoordinatorConfig(classic=ClassicGroupConfig(**limits))), "g"
+        )
 
     def do_join(self, name: str, *options: str) -> None:
         process = self.process(name)

@@ -77,7 +77,10 @@ class World:
             partition=lambda *name: None if TopicPartition(*name) in self.deleted else object()
         )
 
-    def submit(self, name: str, handle: object, caller: object) -> asyncio.Future[object]:
+    def submit(
+        self, name: str, handle: object, caller: object, asked: object
+    ) -> asyncio.Future[object]:
+        del handle, caller, asked
         if self.is_closed:
             raise NotCoordinator
         self.told.append(name)
