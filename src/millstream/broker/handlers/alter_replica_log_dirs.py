@@ -7,6 +7,8 @@ KAFKA_STORAGE_ERROR for one that is offline; UNKNOWN_TOPIC_OR_PARTITION, NOT_LEA
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
@@ -31,14 +33,16 @@ API = ApiSpec(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    file_system: FileSystem
+    log_directories: LogDirectories
+    partitions: Partitions
+    replica_moves: ReplicaMoves
+
+
 def handle(
-    request: AlterReplicaLogDirsRequest,
-    _context: RequestContext,
-    *,
-    file_system: FileSystem,
-    log_directories: LogDirectories,
-    partitions: Partitions,
-    replica_moves: ReplicaMoves,
+    request: AlterReplicaLogDirsRequest, _context: RequestContext, services: Services
 ) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for asked in request.dirs:
@@ -47,15 +51,7 @@ def handle(
                 results.setdefault(topic.name, []).append(
                     AlterReplicaLogDirPartitionResult(
                         partition_index=number,
-                        error_code=_move(
-                            asked.path,
-                            topic.name,
-                            number,
-                            file_system=file_system,
-                            log_directories=log_directories,
-                            partitions=partitions,
-                            replica_moves=replica_moves,
-                        ),
+                        error_code=_move(asked.path, topic.name, number, services),
                     )
                 )
     return AlterReplicaLogDirsResponse(
@@ -84,31 +80,20 @@ def failed(
     )
 
 
-def _move(
-    path: str,
-    topic: str,
-    number: int,
-    *,
-    file_system: FileSystem,
-    log_directories: LogDirectories,
-    partitions: Partitions,
-    replica_moves: ReplicaMoves,
-) -> int:
+def _move(path: str, topic: str, number: int, services: Services) -> int:
+    """The error code, or 0 when the replica is on its way."""
     try:
-        target = _directory(path, file_system=file_system, log_directories=log_directories)
-        replica_moves.move(partitions.get(topic, number), target)
+        target = _directory(path, services.log_directories, services.file_system)
+        services.replica_moves.move(services.partitions.get(topic, number), target)
     except KafkaError as error:
         return error.code
     return 0
 
 
-def _directory(
-    path: str, *, file_system: FileSystem, log_directories: LogDirectories
-) -> LogDirectory:
-    directories, absolute = log_directories, file_system.absolute
-    for directory in directories.for_partitions:
-        if absolute(directory.path) == path:
+def _directory(path: str, log_directories: LogDirectories, file_system: FileSystem) -> LogDirectory:
+    for directory in log_directories.for_partitions:
+        if file_system.absolute(directory.path) == path:
             return directory
-    if path in map(absolute, directories.offline):
+    if path in map(file_system.absolute, log_directories.offline):
         raise KafkaStorageError(f"{path} is offline")
     raise LogDirNotFound(f"this broker has no data directory {path}")

@@ -34,8 +34,8 @@ async def handle(
     request: AlterShareGroupOffsetsRequest,
     context: RequestContext,
     *,
-    share_groups: ShareGroups,
     share_group_state: ShareGroupState,
+    share_groups: ShareGroups,
 ) -> AlterShareGroupOffsetsResponse:
     share_groups.check_served()
     if not request.group_id:

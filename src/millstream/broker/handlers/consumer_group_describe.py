@@ -36,8 +36,8 @@ async def handle(
     request: ConsumerGroupDescribeRequest,
     context: RequestContext,
     *,
-    group_coordinator: GroupCoordination,
     config: DynamicConfig,
+    group_coordinator: GroupCoordination,
     metadata: Metadata,
 ) -> ConsumerGroupDescribeResponse:
     check_consumer_protocol(config, metadata)

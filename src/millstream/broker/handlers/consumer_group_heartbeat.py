@@ -40,8 +40,8 @@ async def handle(
     request: ConsumerGroupHeartbeatRequest,
     context: RequestContext,
     *,
-    group_coordinator: GroupCoordination,
     config: DynamicConfig,
+    group_coordinator: GroupCoordination,
     metadata: Metadata,
     patterns: PatternMatching,
 ) -> ConsumerGroupHeartbeatResponse:

@@ -37,8 +37,8 @@ async def handle(
     context: RequestContext,
     *,
     metadata: Metadata,
-    share_groups: ShareGroups,
     share_group_state: ShareGroupState,
+    share_groups: ShareGroups,
 ) -> DeleteShareGroupOffsetsResponse:
     share_groups.check_served()
     if not request.group_id:

@@ -55,23 +55,22 @@ async def handle(
     partitions: Partitions,
 ) -> DescribeLogDirsResponse:
     """Thousands of logs are described in turns with other requests, those that were there when it began."""
-    directories = log_directories
     wanted = _wanted(request)
     response = DescribeLogDirsResponse()
     hosted = dict(partitions.all())
-    found_logs = [(directory, _logs(directory)) for directory in directories.for_partitions]
+    found_logs = [(directory, _logs(directory)) for directory in log_directories.for_partitions]
     for directory, logs in found_logs:
         found = DescribeLogDirsResult(
             log_dir=file_system.absolute(directory.path),
             topics=await _topics(logs, wanted, hosted),
-            is_cordoned=directory.path in directories.cordoned,
+            is_cordoned=directory.path in log_directories.cordoned,
         )
         try:
             found.total_bytes, found.usable_bytes = file_system.space(directory.path)
         except OSError:
             found.total_bytes = found.usable_bytes = _UNKNOWN_BYTES
         response.results.append(found)
-    for path in directories.offline:
+    for path in log_directories.offline:
         response.results.append(
             DescribeLogDirsResult(
                 log_dir=file_system.absolute(path), error_code=KafkaStorageError.code

@@ -8,6 +8,7 @@ not finished; -1 where it cannot be told.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.node.services import Metadata, Partitions
@@ -43,28 +44,20 @@ API = ApiSpec(
 _NO_LAG: Final = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    metadata: Metadata
+    partitions: Partitions
+    share_groups: ShareGroups
+    share_group_state: ShareGroupState
+
+
 async def handle(
-    request: DescribeShareGroupOffsetsRequest,
-    context: RequestContext,
-    *,
-    metadata: Metadata,
-    partitions: Partitions,
-    share_groups: ShareGroups,
-    share_group_state: ShareGroupState,
+    request: DescribeShareGroupOffsetsRequest, context: RequestContext, services: Services
 ) -> DescribeShareGroupOffsetsResponse:
-    share_groups.check_served()
+    services.share_groups.check_served()
     return DescribeShareGroupOffsetsResponse(
-        groups=[
-            await _describe(
-                group,
-                context,
-                metadata=metadata,
-                partitions=partitions,
-                share_groups=share_groups,
-                share_group_state=share_group_state,
-            )
-            for group in request.groups
-        ]
+        groups=[await _describe(group, context, services) for group in request.groups]
     )
 
 
@@ -82,20 +75,12 @@ def failed(
 
 
 async def _describe(
-    group: DescribeShareGroupOffsetsRequestGroup,
-    context: RequestContext,
-    *,
-    metadata: Metadata,
-    partitions: Partitions,
-    share_groups: ShareGroups,
-    share_group_state: ShareGroupState,
+    group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext, services: Services
 ) -> DescribeShareGroupOffsetsResponseGroup:
     answer = DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id)
     try:
         topics = (
-            await _all_topics(
-                group.group_id, context, metadata=metadata, share_group_state=share_group_state
-            )
+            await _all_topics(group.group_id, context, services)
             if group.topics is None
             else group.topics
         )
@@ -103,29 +88,17 @@ async def _describe(
         answer.error_code, answer.error_message = error.code, str(error)
         return answer
     for asked in topics:
-        answer.topics.append(
-            await _topic(
-                group.group_id,
-                asked,
-                metadata=metadata,
-                partitions=partitions,
-                share_groups=share_groups,
-            )
-        )
+        answer.topics.append(await _topic(group.group_id, asked, services))
     return answer
 
 
 async def _all_topics(
-    group_id: str,
-    context: RequestContext,
-    *,
-    metadata: Metadata,
-    share_group_state: ShareGroupState,
+    group_id: str, context: RequestContext, services: Services
 ) -> Iterable[DescribeShareGroupOffsetsRequestTopic]:
-    initialized = await share_group_state.ask(
+    initialized = await services.share_group_state.ask(
         group_id, InitializedPartitions(group_id), dict, context.caller
     )
-    topics = metadata.image.topics.by_id
+    topics = services.metadata.image.topics.by_id
     return [
         DescribeShareGroupOffsetsRequestTopic(topics[topic_id].name, sorted(partitions))
         for topic_id, partitions in initialized.items()
@@ -134,45 +107,27 @@ async def _all_topics(
 
 
 async def _topic(
-    group_id: str,
-    asked: DescribeShareGroupOffsetsRequestTopic,
-    *,
-    metadata: Metadata,
-    partitions: Partitions,
-    share_groups: ShareGroups,
+    group_id: str, asked: DescribeShareGroupOffsetsRequestTopic, services: Services
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    topic = metadata.image.topic(asked.topic_name)
+    topic = services.metadata.image.topic(asked.topic_name)
     answer = DescribeShareGroupOffsetsResponseTopic(topic_name=asked.topic_name)
     if topic is not None:
         answer.topic_id = topic.topic_id
     for partition in asked.partitions:
-        answer.partitions.append(
-            await _partition(
-                group_id,
-                topic,
-                partition,
-                partitions=partitions,
-                share_groups=share_groups,
-            )
-        )
+        answer.partitions.append(await _partition(group_id, topic, partition, services))
     return answer
 
 
 async def _partition(
-    group_id: str,
-    topic: TopicImage | None,
-    partition: int,
-    *,
-    partitions: Partitions,
-    share_groups: ShareGroups,
+    group_id: str, topic: TopicImage | None, partition: int, services: Services
 ) -> DescribeShareGroupOffsetsResponsePartition:
     answer = DescribeShareGroupOffsetsResponsePartition(partition, start_offset=NO_START_OFFSET)
     if topic is None or not 0 <= partition < len(topic.partitions):
         return answer
     try:
         key = SharePartitionKey(group_id, topic.topic_id, partition)
-        state = await share_groups.persister.read_summary(key)
-        answer.lag = _lag(state, topic.name, partition, partitions=partitions)
+        state = await services.share_groups.persister.read_summary(key)
+        answer.lag = _lag(state, topic.name, partition, services.partitions)
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return answer
@@ -180,13 +135,7 @@ async def _partition(
     return answer
 
 
-def _lag(
-    state: ShareState,
-    topic: str,
-    partition: int,
-    *,
-    partitions: Partitions,
-) -> int:
+def _lag(state: ShareState, topic: str, partition: int, partitions: Partitions) -> int:
     """Raises what the leader of the partition refuses with."""
     if state.start_offset == NO_START_OFFSET or state.delivery_complete_count == NO_COUNT:
         return _NO_LAG

@@ -31,8 +31,8 @@ async def handle(
     request: ListTransactionsRequest,
     context: RequestContext,
     *,
-    transaction_coordinator: TransactionCoordination,
     patterns: PatternMatching,
+    transaction_coordinator: TransactionCoordination,
 ) -> ListTransactionsResponse:
     pattern = request.transactional_id_pattern
     if pattern:

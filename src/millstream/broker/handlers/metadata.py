@@ -68,10 +68,10 @@ def handle(
     request: MetadataRequest,
     context: RequestContext,
     *,
-    metadata: Metadata,
-    identity: NodeIdentity,
     authorizer: Authorizer,
     auto_topic_creation: AutoTopicCreation,
+    identity: NodeIdentity,
+    metadata: Metadata,
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
     """At once, unless a topic has to be created. Raises InvalidRequest for an entry without name and usable id."""
     for topic in request.topics or ():

@@ -54,24 +54,23 @@ async def handle(
     metadata: Metadata,
     share_groups: ShareGroups,
 ) -> ShareAcknowledgeResponse:
-    share = share_groups
-    share.check_served()
+    share_groups.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
     if request.share_session_epoch == INITIAL_EPOCH:
         raise InvalidShareSessionEpoch("a session begins with a fetch")
     if request.share_session_epoch == FINAL_EPOCH:
-        share.sessions.find(key)
+        share_groups.sessions.find(key)
     else:
-        share.sessions.proceed(key, request.share_session_epoch)
+        share_groups.sessions.proceed(key, request.share_session_epoch)
     outcomes = await acknowledge(
-        share,
+        share_groups,
         metadata.image,
         key,
         await acknowledgements_of(request.topics),
         may_renew=request.is_renew_ack,
     )
     if request.share_session_epoch == FINAL_EPOCH:
-        await share.close_session(key)
+        await share_groups.close_session(key)
     return await _response(key, outcomes, context, metadata=metadata, share_groups=share_groups)
 
 

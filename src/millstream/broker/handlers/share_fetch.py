@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
@@ -34,7 +35,6 @@ from millstream.broker.share.sessions import (
     Places,
     SessionKey,
     SharedPlace,
-    ShareSession,
     check_group_id,
     check_member_id,
 )
@@ -47,6 +47,7 @@ from millstream.errors import (
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
+from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import share_fetch as messages
 from millstream.protocol.generated.share_fetch import (
@@ -72,52 +73,41 @@ _BATCH_OPTIMIZED: Final = 0
 _RECORD_LIMIT: Final = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    clock: Clock
+    config: DynamicConfig
+    metadata: Metadata
+    purgatory: Purgatory
+    share_groups: ShareGroups
+
+
 async def handle(
-    request: ShareFetchRequest,
-    context: RequestContext,
-    *,
-    clock: Clock,
-    config: DynamicConfig,
-    metadata: Metadata,
-    purgatory: Purgatory,
-    share_groups: ShareGroups,
+    request: ShareFetchRequest, context: RequestContext, services: Services
 ) -> ShareFetchResponse:
-    share = share_groups
+    share = services.share_groups
     share.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
     acknowledgements = await acknowledgements_of(request.topics)
     check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
-    places = await _begin(
-        request, key, acknowledgements, context, metadata=metadata, share_groups=share_groups
-    )
+    places = await _begin(request, key, acknowledgements, context, services)
     outcomes = await acknowledge(
         share,
-        metadata.image,
+        services.metadata.image,
         key,
         acknowledgements,
         may_renew=request.is_renew_ack,
     )
     answers: dict[SharedPlace, Answer | None] = {}
     if not request.is_renew_ack and request.max_bytes > 0:
-        answers = await _fetch(
-            request,
-            key,
-            places,
-            clock=clock,
-            config=config,
-            metadata=metadata,
-            purgatory=purgatory,
-            share_groups=share_groups,
-        )
+        answers = await _fetch(request, key, places, services)
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
         answers = {place: answer for place, answer in answers.items() if answer is not None}
-    return await _response(
-        key, answers, outcomes, context, metadata=metadata, share_groups=share_groups
-    )
+    return await _response(key, answers, outcomes, context, services)
 
 
 def check_mode(request: ShareFetchRequest) -> None:
@@ -147,47 +137,32 @@ async def _begin(
     key: SessionKey,
     acknowledgements: Acknowledgements,
     context: RequestContext,
-    *,
-    metadata: Metadata,
-    share_groups: ShareGroups,
+    services: Services,
 ) -> Places:
     """What to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
-    sessions = share_groups.sessions
+    sessions = services.share_groups.sessions
     if request.share_session_epoch == FINAL_EPOCH:
         sessions.find(key)
         return []
-    asked = [each async for each in in_turns(_asked(request, metadata=metadata))]
+    asked = [each async for each in in_turns(_asked(request, services.metadata.image))]
     if request.share_session_epoch == INITIAL_EPOCH:
-        return (
-            await _open(request, key, asked, acknowledgements, context, share_groups=share_groups)
-        ).rotated(0)
+        try:
+            session = sessions.open(
+                key, context.connection_id, asked, has_acknowledgements=bool(acknowledgements)
+            )
+        except ShareSessionLimitReached:
+            # so that the client does not ask again at once
+            await asyncio.sleep(request.max_wait_ms / 1000)
+            raise
+        return session.rotated(0)
     session = sessions.proceed(key, request.share_session_epoch)
     sessions.update(session, asked, _forgotten(request))
     return session.rotated(request.share_session_epoch)
 
 
-async def _open(
-    request: ShareFetchRequest,
-    key: SessionKey,
-    asked: Places,
-    acknowledgements: Acknowledgements,
-    context: RequestContext,
-    *,
-    share_groups: ShareGroups,
-) -> ShareSession:
-    try:
-        return share_groups.sessions.open(
-            key, context.connection_id, asked, has_acknowledgements=bool(acknowledgements)
-        )
-    except ShareSessionLimitReached:
-        await asyncio.sleep(request.max_wait_ms / 1000)  # so that the client does not ask at once
-        raise
-
-
 def _asked(
-    request: ShareFetchRequest, *, metadata: Metadata
+    request: ShareFetchRequest, image: MetadataImage
 ) -> Iterable[tuple[SharedPlace, str | None]]:
-    image = metadata.image
     for topic in request.topics:
         known = image.topic_by_id(topic.topic_id)
         name = None if known is None else known.name
@@ -210,54 +185,42 @@ async def _fetch(
     request: ShareFetchRequest,
     key: SessionKey,
     places: Places,
-    *,
-    clock: Clock,
-    config: DynamicConfig,
-    metadata: Metadata,
-    purgatory: Purgatory,
-    share_groups: ShareGroups,
+    services: Services,
 ) -> dict[SharedPlace, Answer | None]:
     """Every partition that was asked for; None where there is nothing for this member."""
     answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
     loaded: dict[LoadedSharePartition, SharedPlace] = {}
     async for place, topic in in_turns(places):
         try:
-            loaded[await _load(key, place, topic, metadata=metadata, share_groups=share_groups)] = (
-                place
-            )
+            loaded[await _load(key, place, topic, services)] = place
         except KafkaError as error:
             answers[place] = error
     if loaded:
-        fetch = _share_fetch(request, key, list(loaded), share_groups, config=config)
-        for each, answer in (await fetch.run(purgatory, clock)).items():
+        fetch = _share_fetch(request, key, list(loaded), services)
+        found = await fetch.run(services.purgatory, services.clock)
+        for each, answer in found.items():
             answers[loaded[each]] = answer
     return answers
 
 
 async def _load(
-    key: SessionKey,
-    place: SharedPlace,
-    topic: str | None,
-    *,
-    metadata: Metadata,
-    share_groups: ShareGroups,
+    key: SessionKey, place: SharedPlace, topic: str | None, services: Services
 ) -> LoadedSharePartition:
     if topic is None:
         raise UnknownTopicId
-    if metadata.image.partition(topic, place.partition) is None:
+    if services.metadata.image.partition(topic, place.partition) is None:
         raise UnknownTopicOrPartition
-    return await share_groups.partitions.load(share_key(key, place), topic)
+    return await services.share_groups.partitions.load(share_key(key, place), topic)
 
 
 def _share_fetch(
     request: ShareFetchRequest,
     key: SessionKey,
     loaded: list[LoadedSharePartition],
-    share: ShareGroups,
-    *,
-    config: DynamicConfig,
+    services: Services,
 ) -> ShareFetch:
-    max_bytes = min(request.max_bytes, config.current.fetch_max_bytes)
+    share = services.share_groups
+    max_bytes = min(request.max_bytes, services.config.current.fetch_max_bytes)
     limits = ShareFetchLimits(
         max_wait_ms=request.max_wait_ms,
         min_bytes=min(request.min_bytes, max_bytes),
@@ -278,11 +241,10 @@ async def _response(
     answers: dict[SharedPlace, Answer | None],
     outcomes: Outcomes,
     context: RequestContext,
-    *,
-    metadata: Metadata,
-    share_groups: ShareGroups,
+    services: Services,
 ) -> ShareFetchResponse:
-    lock_ms = share_groups.settings.of(key.group_id).limits.lock_duration_ms
+    metadata = services.metadata
+    lock_ms = services.share_groups.settings.of(key.group_id).limits.lock_duration_ms
     response = ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     leaders: list[int] = []
@@ -292,7 +254,7 @@ async def _response(
         if topic is None:
             topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)
             response.responses.append(topic)
-        data = _partition_data(place, answers.get(place), metadata=metadata)
+        data = _partition_data(place, answers.get(place), metadata)
         refused = outcomes.get(place)
         if refused is not None:
             data.acknowledge_error_code = refused.code
@@ -306,9 +268,7 @@ async def _response(
     return response
 
 
-def _partition_data(
-    place: SharedPlace, answer: Answer | None, *, metadata: Metadata
-) -> PartitionData:
+def _partition_data(place: SharedPlace, answer: Answer | None, metadata: Metadata) -> PartitionData:
     data = PartitionData(partition_index=place.partition, records=b"")
     if isinstance(answer, KafkaError):
         data.error_code, data.error_message = answer.code, answer.detail

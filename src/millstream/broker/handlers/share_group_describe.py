@@ -32,8 +32,8 @@ async def handle(
     request: ShareGroupDescribeRequest,
     context: RequestContext,
     *,
-    share_groups: ShareGroups,
     share_group_state: ShareGroupState,
+    share_groups: ShareGroups,
 ) -> ShareGroupDescribeResponse:
     share_groups.check_served()
     groups = [

@@ -35,8 +35,8 @@ async def handle(
     request: ShareGroupHeartbeatRequest,
     context: RequestContext,
     *,
-    share_groups: ShareGroups,
     share_group_state: ShareGroupState,
+    share_groups: ShareGroups,
 ) -> ShareGroupHeartbeatResponse:
     share_groups.check_served()
     check_heartbeat(request)

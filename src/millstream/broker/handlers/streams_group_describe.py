@@ -36,8 +36,8 @@ async def handle(
     request: StreamsGroupDescribeRequest,
     context: RequestContext,
     *,
-    group_coordinator: GroupCoordination,
     config: DynamicConfig,
+    group_coordinator: GroupCoordination,
     metadata: Metadata,
 ) -> StreamsGroupDescribeResponse:
     check_streams_protocol(config, metadata)

@@ -50,10 +50,10 @@ async def handle(
     request: StreamsGroupHeartbeatRequest,
     context: RequestContext,
     *,
-    group_coordinator: GroupCoordination,
     config: DynamicConfig,
-    metadata: Metadata,
     disk_pool: DiskPool,
+    group_coordinator: GroupCoordination,
+    metadata: Metadata,
     streams_internal_topics: StreamsInternalTopics,
 ) -> StreamsGroupHeartbeatResponse:
     try:

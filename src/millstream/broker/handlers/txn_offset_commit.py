@@ -8,7 +8,7 @@ COORDINATOR_LOAD_IN_PROGRESS is told as COORDINATOR_NOT_AVAILABLE.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
@@ -58,28 +58,20 @@ _KNOWS_LOADING_VERSION: Final = 2
 ErrorCodes = dict[tuple[str, int], int]
 
 
+@dataclass(frozen=True, slots=True)
+class Services:
+    config: DynamicConfig
+    group_coordinator: GroupCoordination
+    metadata: Metadata
+    transaction_coordinator: TransactionCoordination
+
+
 async def handle(
-    request: TxnOffsetCommitRequest,
-    context: RequestContext,
-    *,
-    config: DynamicConfig,
-    group_coordinator: GroupCoordination,
-    metadata: Metadata,
-    transaction_coordinator: TransactionCoordination,
+    request: TxnOffsetCommitRequest, context: RequestContext, services: Services
 ) -> TxnOffsetCommitResponse:
-    image = metadata.image
+    image = services.metadata.image
     known = [part for topic in request.topics if (part := _known_part(topic, image)).partitions]
-    codes = (
-        await _commit(
-            replace(request, topics=known),
-            context,
-            config=config,
-            group_coordinator=group_coordinator,
-            transaction_coordinator=transaction_coordinator,
-        )
-        if known
-        else {}
-    )
+    codes = await _commit(replace(request, topics=known), context, services) if known else {}
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
@@ -122,22 +114,11 @@ def _known_part(
 
 
 async def _commit(
-    request: TxnOffsetCommitRequest,
-    context: RequestContext,
-    *,
-    config: DynamicConfig,
-    group_coordinator: GroupCoordination,
-    transaction_coordinator: TransactionCoordination,
+    request: TxnOffsetCommitRequest, context: RequestContext, services: Services
 ) -> ErrorCodes:
     """An error of the whole request is every partition's error."""
     try:
-        response = await _commit_in_transaction(
-            request,
-            context,
-            config=config,
-            group_coordinator=group_coordinator,
-            transaction_coordinator=transaction_coordinator,
-        )
+        response = await _commit_in_transaction(request, context, services)
     except KafkaError as error:
         code = _told(error, context.version).code
         return {(t.name, p.partition_index): code for t in request.topics for p in t.partitions}
@@ -149,20 +130,13 @@ async def _commit(
 
 
 async def _commit_in_transaction(
-    request: TxnOffsetCommitRequest,
-    context: RequestContext,
-    *,
-    config: DynamicConfig,
-    group_coordinator: GroupCoordination,
-    transaction_coordinator: TransactionCoordination,
+    request: TxnOffsetCommitRequest, context: RequestContext, services: Services
 ) -> TxnOffsetCommitResponse:
     if not request.group_id:
         raise InvalidGroupId("a group id must not be empty")
-    coordinator = group_coordinator.shards.shard_of(request.group_id)
+    coordinator = services.group_coordinator.shards.shard_of(request.group_id)
     partition = coordinator.partition
-    marker_offset = await _join_transaction(
-        request, partition, context, config=config, transaction_coordinator=transaction_coordinator
-    )
+    marker_offset = await _join_transaction(request, partition, context, services)
 
     def commit(
         shard: GroupShard, asked: TxnOffsetCommitRequest, caller: Caller, now: Instant
@@ -181,21 +155,22 @@ async def _join_transaction(
     request: TxnOffsetCommitRequest,
     partition: Partition,
     context: RequestContext,
-    *,
-    config: DynamicConfig,
-    transaction_coordinator: TransactionCoordination,
+    services: Services,
 ) -> int:
     """Sees to it that the transaction knows of `partition`; the last marker offset of the producer there. Raises why not."""
     producers = partition.log.producers
     producers.check_epoch(request.producer_id, request.producer_epoch)
     marker_offset = producers.last_marker_offset(request.producer_id)
     kind = _kind(context.version)
-    must_ask = kind is ClaimKind.ADDS or config.current.transaction_partition_verification_enable
+    verifies = services.config.current.transaction_partition_verification_enable
+    must_ask = kind is ClaimKind.ADDS or verifies
     if must_ask and not producers.has_open_transaction(request.producer_id, request.producer_epoch):
         claim = TransactionClaim(
             request.transactional_id, request.producer_id, request.producer_epoch, kind
         )
-        errors = await claim_partitions(transaction_coordinator, claim, [partition.topic_partition])
+        errors = await claim_partitions(
+            services.transaction_coordinator, claim, [partition.topic_partition]
+        )
         for error in errors.values():
             raise error
     return marker_offset

@@ -38,8 +38,8 @@ async def handle(
     request: WriteShareGroupStateRequest,
     _context: RequestContext,
     *,
-    share_groups: ShareGroups,
     disk_pool: DiskPool,
+    share_groups: ShareGroups,
 ) -> WriteShareGroupStateResponse:
     share_groups.check_served()
     response = WriteShareGroupStateResponse()

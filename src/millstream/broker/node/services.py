@@ -50,7 +50,7 @@ class ControllerClient(Protocol):
     ) -> ResponseT:
         """Runs `handle` on the controller and returns its response once its records are committed and applied here.
 
-        Used as `await node.controller.submit(Controller.handle_create_topics, request)`. Raises NotController, RequestTimedOut.
+        Used as `await controller.submit(Controller.handle_create_topics, request)`. Raises NotController, RequestTimedOut.
         """
         ...
 
