@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 
 from millstream.clients.blocking.loop_thread import LoopThread
 from millstream.clients.blocking.twin import Twin, waits
 from millstream.clients.config import ProducerSettings
-from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import Headers, RecordMetadata
 from millstream.clients.producer import producer
 from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,
     ProducerInterceptor,
-    ProducerRecord,
 )
-from millstream.clients.producer.core.outgoing import AnySerializer, OutgoingRecord, plain_record
+from millstream.clients.producer.core.outgoing import AnySerializer
 from millstream.clients.producer.core.partitioner import PartitionChooser
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.delivery import BatchDelivery as AsyncBatchDelivery
@@ -111,17 +108,18 @@ class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
         interceptors: Sequence[ProducerInterceptor[Key, Value]] | None = None,
         **settings: Unpack[ProducerSettings],
     ) -> None:
-        self._guard = threading.Lock()
         super().__init__(
             lambda: producer.Producer(
                 key_serializer=key_serializer,
                 value_serializer=value_serializer,
                 partitioner=partitioner,
                 interceptors=interceptors,
-                guard=self._guard,
                 **settings,
             )
         )
+        self._append = self._client._append
+        self._append_lock = self._client._records.lock
+        self._settlements = self._client._settlements
 
     def send(
         self,
@@ -139,37 +137,17 @@ class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
         Interceptors, serializers and the partitioner run in this thread; `on_delivery` on the loop's.
         """
         self._loop.check()
-        client = self._client
-        if client.outgoing.is_plain:
-            with self._guard:
-                placed = client.placing.place(
-                    topic, value, key, headers, partition, timestamp_ms, on_delivery
-                )
-            if placed is None:
-                record = plain_record(value, key, headers, partition, timestamp_ms, on_delivery)
-                placed = self._loop.run(client.placing.place_in_time(topic, record))
-        else:
-            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
-            given = client.outgoing.on_send(given)
-            with client.outgoing.failures_told(given):
-                record = self._serialized(given, on_delivery)
-                topic = given.topic
-                with self._guard:
-                    placed = client.placing.place(topic, *record)
-                if placed is None:
-                    placed = self._loop.run(client.placing.place_in_time(topic, record))
-        batch, index, look = placed
+        with self._append_lock:
+            appended = self._append(
+                topic, value, key, headers, partition, timestamp_ms, on_delivery
+            )
+        if not isinstance(appended, tuple):
+            appended = self._loop.run(appended)
+        batch, index, look = appended
         if look:
-            self._loop.call_soon(lambda: client.wake_sender(topic))
-        return Delivery(batch, index, client.settlements, self._loop)
-
-    def _serialized(
-        self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
-    ) -> OutgoingRecord:
-        try:
-            return self._client.outgoing.serialize(record, callback)
-        except LookupNeeded:
-            return self._loop.run(self._client.serialized(record, callback))
+            wake_sender, topic = self._client._appender.wake_sender, batch.topic_partition.topic
+            self._loop.call_soon(lambda: wake_sender(topic))
+        return Delivery(batch, index, self._settlements, self._loop)
 
     def send_batch(
         self, topic: str, records: pa.RecordBatch, *, partition: int | None = None

@@ -16,20 +16,16 @@ from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.client_names import described, named
 from millstream.clients.core.misuse import IllegalState
-from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerGroupMetadata, Headers, OffsetAndMetadata
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,
     ProducerInterceptor,
-    ProducerRecord,
 )
 from millstream.clients.producer.core.outgoing import (
     AnySerializer,
     Outgoing,
-    OutgoingRecord,
-    plain_record,
 )
 from millstream.clients.producer.core.partitioner import (
     CustomPartitioner,
@@ -40,11 +36,11 @@ from millstream.clients.producer.core.partitioner import (
 from millstream.clients.producer.core.sender import Sender
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.delivery import BatchDelivery, Delivery
-from millstream.clients.producer.placing import Placing
-from millstream.clients.producer.sending import Guard, Sending
+from millstream.clients.producer.record_appender import RecordAppender
+from millstream.clients.producer.record_serializer import RecordSerializer
+from millstream.clients.producer.sending import Sending
 from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.clients.producer.transaction.transactions import Transactions
-from millstream.errors import RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
@@ -68,15 +64,12 @@ class Producer(Generic[Key, Value]):
         value_serializer: AnySerializer[Value] | None = None,
         partitioner: PartitionChooser | None = None,
         interceptors: Sequence[ProducerInterceptor[Key, Value]] | None = None,
-        guard: Guard | None = None,
         environment: Environment | None = None,
         **settings: Unpack[ProducerSettings],
     ) -> None:
         """`partitioner` chooses for every record that names no partition itself, e.g. RoundRobinPartitioner()."""
         config = named(parse_settings(ProducerConfig, settings))
         self.config = config
-        self.guard: Guard = contextlib.nullcontext() if guard is None else guard
-        """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
         environment = system_environment() if environment is None else environment
         clock, random = environment.clock, environment.random
         self._scope = TaskScope("producer", self._background_failed)
@@ -90,9 +83,8 @@ class Producer(Generic[Key, Value]):
             AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
         )
         sender = Sender(_policy(config, self._cluster), accumulator, random, self._transaction)
-        self._sending = Sending(self._cluster, self._scope, sender, accumulator, self.guard)
-        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors or ())
-        self.placing = Placing(
+        self._sending = Sending(self._cluster, self._scope, sender, accumulator)
+        self._appender = RecordAppender(
             config,
             self._sending,
             _default_partitioner(config, self._sending, random)
@@ -101,7 +93,12 @@ class Producer(Generic[Key, Value]):
             self._transaction,
             clock,
         )
-        self.settlements = self._sending.settlements
+        self._outgoing = Outgoing(key_serializer, value_serializer, interceptors or ())
+        self._records: RecordAppender | RecordSerializer[Key, Value] = self._appender
+        if not self._outgoing.is_plain:
+            self._records = RecordSerializer(self._outgoing, self._appender, self._cluster.now_ms)
+        self._append = self._records.append
+        self._settlements = self._sending.settlements
         self._transactions: Transactions | None = None
         if self._transaction is not None:
             self._transactions = Transactions(
@@ -146,32 +143,14 @@ class Producer(Generic[Key, Value]):
         `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records, unless this
         call itself raises.
         """
-        if self.outgoing.is_plain:
-            placed = self.placing.place(
-                topic, value, key, headers, partition, timestamp_ms, on_delivery
-            )
-            if placed is None:
-                record = plain_record(value, key, headers, partition, timestamp_ms, on_delivery)
-                placed = await self.placing.place_in_time(topic, record)
-        else:
-            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
-            given = self.outgoing.on_send(given)
-            with self.outgoing.failures_told(given):
-                record = await self.serialized(given, on_delivery)
-                topic = given.topic
-                placed = self.placing.place(topic, *record) or await self.placing.place_in_time(
-                    topic, record
-                )
-        batch, index, look = placed
+        appended = self._append(topic, value, key, headers, partition, timestamp_ms, on_delivery)
+        if not isinstance(appended, tuple):
+            appended = await appended
+        batch, index, look = appended
         if look:
-            self.wake_sender(topic)
+            self._appender.wake_sender(batch.topic_partition.topic)
             await asyncio.sleep(0)  # let the sender run, however fast the caller is
-        return Delivery(batch, index, self.settlements)
-
-    def wake_sender(self, topic: str) -> None:
-        """There may be something to send. On the event loop."""
-        self._cluster.use_topics(topic)
-        self._sending.wake()
+        return Delivery(batch, index, self._settlements)
 
     async def send_batch(
         self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
@@ -181,7 +160,7 @@ class Producer(Generic[Key, Value]):
         Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
         within a partition is kept. No Python object is made per record.
         """
-        return await self.placing.place_arrow(topic, records, partition)
+        return await self._appender.append_rows(topic, records, partition)
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
         """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
@@ -190,7 +169,9 @@ class Producer(Generic[Key, Value]):
 
     async def partitions_for(self, topic: str) -> list[int]:
         """Raises UnknownTopicOrPartition within max_block_ms."""
-        return list((await self._cluster.topic(topic, self.placing.block_deadline_ms())).partitions)
+        return list(
+            (await self._cluster.topic(topic, self._appender.block_deadline_ms())).partitions
+        )
 
     async def flush(self, timeout_ms: int | None = None) -> None:
         """Wait until everything sent so far is acknowledged or has failed.
@@ -278,7 +259,7 @@ class Producer(Generic[Key, Value]):
                 )
                 self._sending.forget_failures()
                 self._sending.end()
-                self.outgoing.close()
+                self._outgoing.close()
                 await self._cluster.close()
 
     @property
@@ -289,26 +270,6 @@ class Producer(Generic[Key, Value]):
                 "the producer has no transactions; give it a transactional_id that no other live producer has"
             )
         return self._transactions
-
-    async def serialized(
-        self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
-    ) -> OutgoingRecord:
-        """Awaits what a serializer must look up first, like a schema's id."""
-        deadline_ms = self.placing.block_deadline_ms()
-        while True:
-            try:
-                return self.outgoing.serialize(record, callback)
-            except LookupNeeded as needed:
-                await self._look_up(needed, deadline_ms)
-
-    async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> None:
-        try:
-            async with asyncio.timeout((deadline_ms - self._cluster.now_ms()) / 1000):
-                await needed.look_up()
-        except TimeoutError as error:
-            raise RequestTimedOut(
-                f"a serializer did not get what it needs within max_block_ms: {needed}"
-            ) from error
 
     def _metadata_observed(self) -> None:
         self._sending.observe_metadata()

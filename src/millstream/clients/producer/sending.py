@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Callable, Sequence
 
 from millstream.clients.cluster.cluster import Cluster
@@ -31,9 +32,6 @@ _log = logging.getLogger(__name__)
 
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
 
-Guard = contextlib.AbstractContextManager[object]
-"""Held while batches are touched; appending may happen in other threads."""
-
 
 class Sending:
     def __init__(
@@ -42,13 +40,13 @@ class Sending:
         scope: TaskScope,
         sender: Sender,
         accumulator: RecordAccumulator,
-        guard: Guard,
     ) -> None:
         self.cluster = cluster
         self.scope = scope
         self._sender = sender
         self.accumulator = accumulator
-        self.guard = guard
+        self.lock = threading.Lock()
+        """Held while batches are touched on the loop, and by threads that append to them."""
         self.memory = BufferMemory(accumulator, cluster.now_ms)
         self.settlements = Settlements()
         self.after_drain: Callable[[], None] = lambda: None
@@ -100,7 +98,7 @@ class Sending:
 
     def abandon(self, error: MillstreamError) -> None:
         """Fail everything that is not settled."""
-        with self.guard:
+        with self.lock:
             settled = self._sender.abandon(error)
         self._announce(settled)
 
@@ -136,7 +134,7 @@ class Sending:
                 await self._fetch_producer_id()
             now_ms = self.cluster.now_ms()
             hurry = self._hurrying > 0 or self.memory.is_awaited
-            with self.guard:
+            with self.lock:
                 expired = self._sender.expire(now_ms)
                 intents = self._sender.drain(
                     self.cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
@@ -158,7 +156,7 @@ class Sending:
 
     async def _wait_for_work(self, drained_ms: int) -> None:
         """By the clock of the drain: a batch whose linger ended since must not look as if it had been left over."""
-        with self.guard:
+        with self.lock:
             wait_ms = self._sender.next_wake_ms(drained_ms)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
@@ -177,7 +175,7 @@ class Sending:
         try:
             await self.cluster.connection(node_id)
         except KafkaError as error:
-            with self.guard:
+            with self.lock:
                 self._sender.handle_unreachable(node_id, self.cluster.picture, error)
         finally:
             self._connecting.discard(node_id)
@@ -187,10 +185,10 @@ class Sending:
         try:
             response = await self._exchange(intent, connection)
         except KafkaError as error:
-            with self.guard:
+            with self.lock:
                 settled = self._sender.handle_failure(intent, error, self.cluster.now_ms())
         else:
-            with self.guard:
+            with self.lock:
                 settled = self._sender.handle_response(intent, response, self.cluster.now_ms())
             if response is not None:
                 self.cluster.learn(intent.news(response))
@@ -247,7 +245,7 @@ class Sending:
         self._settled.set()
 
     def _waiting_topics(self) -> set[str]:
-        with self.guard:
+        with self.lock:
             return {queue.topic_partition.topic for queue in self.accumulator.busy_queues}
 
 

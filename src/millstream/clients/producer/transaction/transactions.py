@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
@@ -47,7 +48,7 @@ _LEAVE_MS = 2_000
 class Records(Protocol):
     """The records being sent, as far as transactions must know."""
 
-    guard: Guard
+    lock: threading.Lock
     """Held while records are put into batches: a transaction that ends takes no more of them."""
 
     async def settle_all(self, deadline_ms: int) -> None: ...
@@ -92,7 +93,7 @@ class Transactions:
 
     async def commit(self) -> None:
         async with self._one_at_a_time:
-            with self._records.guard:
+            with self._records.lock:
                 self._transaction.begin_commit()
             deadline_ms = self._deadline_ms()
             await self._settle(deadline_ms)
@@ -101,7 +102,7 @@ class Transactions:
 
     async def abort(self, limit_ms: int | None = None) -> None:
         async with self._one_at_a_time:
-            with self._records.guard:
+            with self._records.lock:
                 self._transaction.begin_abort()
             deadline_ms = self._deadline_ms(limit_ms)
             await self._settle(deadline_ms)

@@ -5,6 +5,8 @@ Owns the path that every record takes, so it does there only what each record ne
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
 from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
@@ -12,7 +14,12 @@ from millstream.clients.config import ProducerConfig
 from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.values import Headers
 from millstream.clients.producer.core.interceptors import DeliveryCallback
-from millstream.clients.producer.core.outgoing import OutgoingRecord, as_bytes, checked_headers
+from millstream.clients.producer.core.outgoing import (
+    OutgoingRecord,
+    as_bytes,
+    checked_headers,
+    plain_record,
+)
 from millstream.clients.producer.core.partitioner import DefaultPartitioner, Partitioner
 from millstream.clients.producer.core.producer_batch import (
     RECORD_OVERHEAD_BYTES,
@@ -29,13 +36,15 @@ from millstream.runtime import Clock
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Placed = tuple[ProducerBatch, int, bool]
+Appended = tuple[ProducerBatch, int, bool]
 """The batch, the record's index in it, and whether the sender should look now."""
+Lock = contextlib.AbstractContextManager[object]
+Waiting = Coroutine[object, object, Appended]
 
 _TIMESTAMP_END = 2**63
 
 
-class Placing:
+class RecordAppender:
     def __init__(
         self,
         config: ProducerConfig,
@@ -52,9 +61,10 @@ class Placing:
         self._cluster = sending.cluster
         self._accumulator = sending.accumulator
         self._memory = sending.memory
+        self.lock: Lock = sending.lock
         self._record_bytes_max = config.max_request_size
 
-    def place(  # noqa: PLR0917 - for each record, and keywords take their time
+    def append(  # noqa: PLR0917 - for each record, and keywords take their time
         self,
         topic: str,
         value: object,
@@ -65,10 +75,11 @@ class Placing:
         callback: DeliveryCallback | None,
         *,
         waited: bool = False,
-    ) -> Placed | None:
-        """Put the record into a batch if that needs no waiting; None if it does.
+    ) -> Appended | Waiting:
+        """Puts a record of bytes into a batch at once, or gives a coroutine that does so when it can. The coroutine is to be awaited
+        on the event loop. Threads beside the loop hold `lock` meanwhile.
 
-        Where the guard is a lock, it is held. Raises what is wrong with the record, or with the transaction.
+        Raises what is wrong with the record, or with the transaction.
         """
         size = RECORD_OVERHEAD_BYTES
         if value is not None:
@@ -88,7 +99,9 @@ class Placing:
             or size > self._record_bytes_max
             or not self._memory.admits(size, waited=waited)
         ):
-            return None
+            return self.append_in_time(
+                topic, plain_record(value, key, headers, partition, timestamp_ms, callback)
+            )
         if partition is None:
             partition = self._partitioner.partition(metadata, key, value, size)
         elif partition not in metadata.partitions:
@@ -102,27 +115,28 @@ class Placing:
             )
         accumulator = self._accumulator
         queue = accumulator.queue(topic, partition)
-        placed = accumulator.append(queue, timestamp_ms, key, value, headers, callback, size)
-        if placed is None:
+        appended = accumulator.append(queue, timestamp_ms, key, value, headers, callback, size)
+        if appended is None:
             accumulator.start_batch(queue, self._clock.now().monotonic_ms)
-            placed = accumulator.append(queue, timestamp_ms, key, value, headers, callback, size)
-            assert placed is not None, "a batch that was just started takes a record of any size"
-        return placed
+            appended = accumulator.append(queue, timestamp_ms, key, value, headers, callback, size)
+            assert appended is not None, "a batch that was just started takes a record of any size"
+        return appended
 
-    async def place_in_time(self, topic: str, record: OutgoingRecord) -> Placed:
-        """`place`, after waiting for what it needs: one budget, max_block_ms, for all of it."""
+    async def append_in_time(self, topic: str, record: OutgoingRecord) -> Appended:
+        """`append`, after waiting for what it needs: one budget, max_block_ms, for all of it."""
         deadline_ms = self.block_deadline_ms()
         value, key, headers = record[:3]
         size = RECORD_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
         size += headers_size_bytes(headers) if headers else 0
         while True:
             await self._wait_for_topic_and_room(topic, size, deadline_ms)
-            with self._sending.guard:
-                placed = self.place(topic, *record, waited=True)
-            if placed is not None:
-                return placed
+            with self.lock:
+                appended = self.append(topic, *record, waited=True)
+            if isinstance(appended, tuple):
+                return appended
+            appended.close()  # the topic is gone again
 
-    async def place_arrow(
+    async def append_rows(
         self, topic: str, records: pa.RecordBatch, partition: int | None
     ) -> BatchDelivery:
         """Whole encoded batches, cut by request size; each waits for its own bytes."""
@@ -142,7 +156,7 @@ class Placing:
             wall_ms = self._clock.wall_ms()
             for encoded, count in encode_rows(rows, options, self._record_bytes_max, wall_ms):
                 await self._wait_for_topic_and_room(topic, len(encoded), self.block_deadline_ms())
-                with self._sending.guard:
+                with self.lock:
                     if self._transaction is not None:
                         self._transaction.check_open()
                     batch = self._accumulator.append_encoded(
@@ -154,6 +168,11 @@ class Placing:
                 parts.append(Delivery(batch, 0, self._sending.settlements))
                 self._sending.wake()
         return BatchDelivery(parts)
+
+    def wake_sender(self, topic: str) -> None:
+        """There may be something to send. On the event loop."""
+        self._cluster.use_topics(topic)
+        self._sending.wake()
 
     def block_deadline_ms(self) -> int:
         return self._cluster.now_ms() + self._config.max_block_ms

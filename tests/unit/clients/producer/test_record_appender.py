@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import threading
 from types import SimpleNamespace
 from typing import cast
 
@@ -20,7 +20,7 @@ from millstream.clients.producer.core.accumulator import AccumulatorLimits, Reco
 from millstream.clients.producer.core.outgoing import plain_record
 from millstream.clients.producer.core.partitioner import DefaultPartitioner
 from millstream.clients.producer.core.producer_batch import BatchOutcome
-from millstream.clients.producer.placing import Placing
+from millstream.clients.producer.record_appender import RecordAppender
 from millstream.clients.producer.sending import Sending
 from millstream.errors import RequestTimedOut
 from millstream.net.client.tasks import TaskScope
@@ -45,10 +45,10 @@ class World:
             accumulator=self.accumulator,
             memory=self.memory,
             scope=TaskScope("producer"),
-            guard=contextlib.nullcontext(),
+            lock=threading.Lock(),
             wake=lambda: None,
         )
-        self.placing = Placing(
+        self.appender = RecordAppender(
             ProducerConfig(max_block_ms=1_000),
             cast("Sending", sending),
             DefaultPartitioner(SystemRandom(), 100),
@@ -72,6 +72,14 @@ class World:
         self.memory.let_in()
 
 
+def is_appended_at_once(world: World) -> bool:
+    appended = world.appender.append("t", *RECORD)
+    if isinstance(appended, tuple):
+        return True
+    appended.close()
+    return False
+
+
 def note_deadlines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def wait(size_bytes: int, deadline_ms: int) -> None:
         world.deadlines.append(deadline_ms)
@@ -85,27 +93,27 @@ async def test_what_waiting_for_the_topic_took_is_not_left_for_memory(
 ) -> None:
     world = World(metadata_ms=800)
     note_deadlines(world, monkeypatch)
-    await world.placing.place_in_time("t", RECORD)
+    await world.appender.append_in_time("t", RECORD)
     world.picture = ClusterMetadata()
     with pytest.raises(RequestTimedOut, match="memory is full"):
-        await world.placing.place_in_time("t", RECORD)
+        await world.appender.append_in_time("t", RECORD)
     assert world.deadlines == [1_000, 1_800, 1_800]
 
 
 async def test_memory_is_given_to_who_came_first() -> None:
     world = World()
-    await world.placing.place_in_time("t", RECORD)
+    await world.appender.append_in_time("t", RECORD)
     order: list[str] = []
 
     async def send(name: str) -> None:
-        await world.placing.place_in_time("t", RECORD)
+        await world.appender.append_in_time("t", RECORD)
         order.append(name)
 
     async with asyncio.TaskGroup() as group:
         for name in ("first", "second"):
             group.create_task(send(name))
             await asyncio.sleep(0)
-        assert world.placing.place("t", *RECORD) is None, "no one gets past those who wait"
+        assert not is_appended_at_once(world), "no one gets past those who wait"
         for _ in range(2):
             world.settle_oldest()
             for _ in range(5):
@@ -115,8 +123,8 @@ async def test_memory_is_given_to_who_came_first() -> None:
 
 async def test_who_gives_up_waiting_lets_the_next_one_in() -> None:
     world = World()
-    await world.placing.place_in_time("t", RECORD)
-    waiting = [asyncio.create_task(world.placing.place_in_time("t", RECORD)) for _ in range(2)]
+    await world.appender.append_in_time("t", RECORD)
+    waiting = [asyncio.create_task(world.appender.append_in_time("t", RECORD)) for _ in range(2)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     world.settle_oldest()
@@ -129,7 +137,7 @@ async def test_who_gives_up_waiting_lets_the_next_one_in() -> None:
 async def test_memory_that_does_not_come_is_told_with_what_holds_it() -> None:
     world = World()
     world.time_ms = 5_000
-    await world.placing.place_in_time("t", RECORD)
+    await world.appender.append_in_time("t", RECORD)
     expected = r"no room for a record of 121 bytes within max_block_ms: 182 bytes of buffer_memory"
     with pytest.raises(RequestTimedOut, match=expected):
         await world.memory.wait(121, deadline_ms=5_000)
@@ -139,4 +147,4 @@ async def test_a_producer_that_ended_admits_nobody() -> None:
     world = World()
     world.memory.close()
     assert not world.memory.admits(10)
-    assert world.placing.place("t", *RECORD) is None
+    assert not is_appended_at_once(world)
