@@ -41,7 +41,7 @@ class TimerQueue:
         return self._heap[0][0] if self._heap else None
 
     def first_due(self, now_ms: int) -> TimerKey | None:
-        """The timer that `pop_due` would give; it goes on running."""
+        """The timer that `pop_due` would give."""
         self._settle()
         return self._heap[0][2] if self._heap and self._heap[0][0] <= now_ms else None
 
