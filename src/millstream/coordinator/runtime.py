@@ -182,22 +182,22 @@ class CoordinatorRuntime(Generic[ShardT]):
         left = operations_max
         is_long_next = False
         while left and self._may_run:
-            is_long_next = self._is_long_next(now)
+            due = self._next_due(now)
+            if due is None:
+                break
+            is_long_next = self._takes_long(due)
             if is_long_next:
                 break
-            result = self._run_next(now)
-            if result is None:
-                break
-            self._carry_out(result, now)
+            self._carry_out(self._run(due, now), now)
             left -= 1
         return self._ready(is_unfinished=not left, is_long_next=is_long_next)
 
     def run_long(self, now: Instant) -> Ready:
         """Runs the operation or timer that is next, which `advance` has left at `now`."""
         assert self._may_run, "something else is under way"
-        result = self._run_next(now)
-        assert result is not None, "nothing was left to be run"
-        self._carry_out(result, now)
+        due = self._next_due(now)
+        assert due is not None, "nothing was left to be run"
+        self._carry_out(self._run(due, now), now)
         return self._ready()
 
     def next_deadline_ms(self) -> int | None:
@@ -246,33 +246,31 @@ class CoordinatorRuntime(Generic[ShardT]):
     def _may_run(self) -> bool:
         return self._state is ShardState.ACTIVE and self._writing is None
 
-    def _is_operation_next(self) -> bool:
-        """The operation or timer whose time came first is.
+    def _next_due(self, now: Instant) -> Operation[ShardT] | TimerKey | None:
+        """The operation or timer whose time came first; it stays where it is.
 
         A heartbeat that arrived in time counts even when the broker was too busy to look at it before the session ended.
         """
         timer_ms = self._timers.next_deadline_ms()
-        return bool(self._operations) and (timer_ms is None or self._operations[0][0] <= timer_ms)
+        if self._operations and (timer_ms is None or self._operations[0][0] <= timer_ms):
+            return self._operations[0][1]
+        return self._timers.first_due(now.monotonic_ms)
 
-    def _is_long_next(self, now: Instant) -> bool:
-        if self._is_operation_next():
-            operation = self._operations[0][1]
-            return operation.is_long or self.shard.takes_long(operation.asked)
-        key = self._timers.first_due(now.monotonic_ms)
-        return key is not None and self.shard.takes_long(key)
+    def _takes_long(self, due: Operation[ShardT] | TimerKey) -> bool:
+        if isinstance(due, Operation):
+            return due.is_long or self.shard.takes_long(due.asked)
+        return self.shard.takes_long(due)
 
-    def _run_next(self, now: Instant) -> CoordinatorResult | None:
-        if self._is_operation_next():
-            return self._run(self._operations.popleft()[1], now)
-        key = self._timers.pop_due(now.monotonic_ms)
-        return None if key is None else self.shard.handle_timer(key, now)
-
-    def _run(self, operation: Operation[ShardT], now: Instant) -> CoordinatorResult:
+    def _run(self, due: Operation[ShardT] | TimerKey, now: Instant) -> CoordinatorResult:
+        if not isinstance(due, Operation):
+            self._timers.pop_due(now.monotonic_ms)
+            return self.shard.handle_timer(due, now)
+        self._operations.popleft()
         try:
-            return operation.handle(self.shard, now)
+            return due.handle(self.shard, now)
         except KafkaError as error:
             result = CoordinatorResult()
-            result.fail(operation.token, error)
+            result.fail(due.token, error)
             return result
 
     def _ready(self, *, is_unfinished: bool = False, is_long_next: bool = False) -> Ready:
@@ -306,7 +304,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._parked.extend(_Parked(self._end_offset, deadline_ms, reply) for reply in replies)
 
     def _park_notices(self, notices: Sequence[object]) -> None:
-        self._parked_notices.extend((self._end_offset, notice) for notice in notices)
+        if notices:
+            self._parked_notices.extend((self._end_offset, notice) for notice in notices)
 
     def _take_notices(self) -> Sequence[object]:
         due = []

@@ -29,6 +29,19 @@ AT_ONCE: Final = 1_000
 OFFSETS_AT_ONCE: Final = 500
 """Looked at, and deleted, in some milliseconds."""
 _REMEMBERED_MAX: Final = 10_000
+_MAY_TAKE_LONG: Final = frozenset[type](
+    (
+        GroupTimer,
+        ConsumerGroupHeartbeatRequest,
+        ShareGroupHeartbeatRequest,
+        StreamsGroupHeartbeatRequest,
+        DeleteGroupsRequest,
+        OffsetFetchRequest,
+        JoinGroupRequest,
+        SyncGroupRequest,
+        LeaveGroupRequest,
+    )
+)
 
 
 def has_many_offsets(offsets: OffsetStore, group_id: str) -> bool:
@@ -64,6 +77,8 @@ class GroupSizes:
         """Of a group with very many names, partitions or protocols, everything that its members ask for, and its timers; what is done with
         all of very many offsets.
         """
+        if type(asked) not in _MAY_TAKE_LONG:
+            return False
         named = 0
         match asked:
             case GroupTimer():
