@@ -57,7 +57,7 @@ class Admin:
             ask_metadata=ask_controllers if asks_controllers else None,
             retry_when_refused=config.retry_when_refused,
         )
-        self.driver = Driver(
+        self._driver = Driver(
             self._cluster,
             self._scope,
             default_timeout_ms=config.default_api_timeout_ms,

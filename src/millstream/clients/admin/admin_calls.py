@@ -11,5 +11,5 @@ from millstream.clients.async_client import AsyncClient
 class AdminCalls(AsyncClient, Protocol):
     """The admin client, as a call sees it."""
 
-    driver: Driver
+    _driver: Driver
     """Carries the call out."""

@@ -72,7 +72,7 @@ class Consumer(Twin[consumer.Consumer[Key, Value]], Generic[Key, Value]):
 
     def __next__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes."""
-        record = self._client.next_at_hand()
+        record = self._client._next_at_hand()
         return self._loop.run(self._client.__anext__()) if record is None else record
 
     def subscribe(

@@ -41,7 +41,7 @@ class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key,
 
     def __next__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes."""
-        record = self._client.next_at_hand()
+        record = self._client._next_at_hand()
         return self._loop.run(self._client.__anext__()) if record is None else record
 
     def poll(
@@ -61,7 +61,7 @@ class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key,
     ) -> None:
         """See the asyncio ShareConsumer."""
         self._loop.check()
-        self._client.acknowledge_at_hand(topic, partition, offset, kind)
+        self._client._acknowledge_at_hand(topic, partition, offset, kind)
 
     def wakeup(self) -> None:
         """From any thread: the call that is waiting, or else the next one, raises WakeupError."""

@@ -154,11 +154,11 @@ class Consumer(Generic[Key, Value]):
 
     async def __anext__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes. Asking for it says that the one before is processed."""
-        while (record := self.next_at_hand()) is None:
+        while (record := self._next_at_hand()) is None:
             self._reading.undelivered.add(await self.poll())
         return record
 
-    def next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
+    def _next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
         """The next record if iteration has it already."""
         self._guard.check()
         return self._reading.undelivered.next()

@@ -168,7 +168,7 @@ class Producer(Generic[Key, Value]):
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """Raises UnknownTopicOrPartition within max_block_ms."""
+        """The numbers of the partitions of a topic. Raises UnknownTopicOrPartition within max_block_ms."""
         return list(
             (await self._cluster.topic(topic, self._appender.block_deadline_ms())).partitions
         )
@@ -197,7 +197,7 @@ class Producer(Generic[Key, Value]):
         await self._transactional.initialize()
 
     async def begin_transaction(self) -> None:
-        """Waits only when the last transaction ended so that the producer needs a new epoch (older brokers)."""
+        """Begins a transaction. Waits only when the last transaction ended so that the producer needs a new epoch (older brokers)."""
         await self._transactional.begin()
 
     async def send_offsets_to_transaction(

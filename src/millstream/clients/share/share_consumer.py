@@ -122,11 +122,11 @@ class ShareConsumer(Generic[Key, Value]):
 
     async def __anext__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes. In implicit mode asking for it accepts those before it."""
-        while (record := self.next_at_hand()) is None:
+        while (record := self._next_at_hand()) is None:
             self._reading.ahead.extend(await self.poll())
         return record
 
-    def next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
+    def _next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
         """The next record if iteration has it already."""
         self._guard.check()
         return self._reading.ahead.popleft() if self._reading.ahead else None
@@ -233,9 +233,9 @@ class ShareConsumer(Generic[Key, Value]):
     ) -> None:
         """As `acknowledge`; also for a record that poll() raised an error for."""
         self._scope.check()
-        self.acknowledge_at_hand(topic, partition, offset, kind)
+        self._acknowledge_at_hand(topic, partition, offset, kind)
 
-    def acknowledge_at_hand(
+    def _acknowledge_at_hand(
         self, topic: str, partition: int, offset: int, kind: AcknowledgeType
     ) -> None:
         """As `acknowledge_offset`, on any thread: only calls of the consumer look at what is said here."""

@@ -146,7 +146,7 @@ async def test_a_second_task_is_told_that_it_is_one(bootstrap: str, new_topic: N
         for call in (
             lambda: consumer.seek(partition, 0),
             consumer.assignment,
-            consumer.next_at_hand,
+            consumer._next_at_hand,
             lambda: consumer.assign([]),
         ):
             with pytest.raises(ConcurrentUse, match="another task or thread is using"):

@@ -96,4 +96,4 @@ async def _beat(
         build=lambda _: request,
         read=read,
     )
-    return await admin.driver.one(call, group, admin.driver.deadline(None))
+    return await admin._driver.one(call, group, admin._driver.deadline(None))

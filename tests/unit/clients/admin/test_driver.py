@@ -54,7 +54,7 @@ from tests.unit.clients.admin.fake_cluster import NEWEST, Answer, FakeCluster, f
 
 class FakeAdmin:
     def __init__(self, cluster: FakeCluster) -> None:
-        self.driver = cluster.driver()
+        self._driver = cluster.driver()
 
 
 def coordinators(**nodes: int | KafkaError) -> Answer:
@@ -385,7 +385,7 @@ async def test_controllers_answer_for_themselves_and_the_active_one_does_everyth
         ApiKey.UNREGISTER_BROKER, lambda *_: moved, lambda *_: UnregisterBrokerResponse()
     )
     admin = FakeAdmin(cluster)
-    admin.driver = cluster.driver(asks_controllers=True)
+    admin._driver = cluster.driver(asks_controllers=True)
     await unregister_broker(admin, 5)
     asked = [node_id for node_id, _ in cluster.requests(ApiKey.UNREGISTER_BROKER)]
     assert asked == [1, 3]

@@ -128,7 +128,7 @@ class OldAdmin:
             brokers=brokers, cluster_id="c", controller_id=1, topics=[topic]
         )
         self.cluster.script(ApiKey.METADATA, lambda *_: metadata)
-        self.driver = self.cluster.driver()
+        self._driver = self.cluster.driver()
 
 
 def test_every_api_that_came_later_is_tried_here() -> None:

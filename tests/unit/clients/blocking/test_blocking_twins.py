@@ -16,10 +16,6 @@ PAIRS = [
 ]
 
 
-BETWEEN_MODULES = {"serialized"}
-"""Without an underscore because modules of the package call it; no method for users."""
-
-
 def public_methods(client: type) -> dict[str, object]:
     return {
         name: member
@@ -35,7 +31,7 @@ def test_every_coroutine_has_its_twin(client: type, twin: type) -> None:
         for name, member in public_methods(client).items()
         if inspect.iscoroutinefunction(member)
     }
-    assert coroutines - public_methods(twin).keys() - BETWEEN_MODULES == set()
+    assert coroutines - public_methods(twin).keys() == set()
 
 
 @pytest.mark.parametrize(("client", "twin"), PAIRS)

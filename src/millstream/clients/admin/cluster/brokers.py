@@ -46,12 +46,12 @@ async def describe_cluster(
     timeout_ms: int | None = None,
 ) -> ClusterDescription:
     """The brokers, or with `bootstrap_controllers` the controllers. Fenced brokers since Kafka 4.0."""
-    deadline_ms = admin.driver.deadline(timeout_ms)
+    deadline_ms = admin._driver.deadline(timeout_ms)
 
     def build(_: Asked[None]) -> DescribeClusterRequest:
         return DescribeClusterRequest(
             include_cluster_authorized_operations=include_authorized_operations,
-            endpoint_type=CONTROLLERS if admin.driver.asks_controllers else BROKERS,
+            endpoint_type=CONTROLLERS if admin._driver.asks_controllers else BROKERS,
             include_fenced_brokers=include_fenced_brokers,
         )
 
@@ -63,12 +63,12 @@ async def describe_cluster(
         read=lambda response, asked: dict.fromkeys(asked.keys, _described(response)),
     )
     try:
-        return await admin.driver.one(call, None, deadline_ms)
+        return await admin._driver.one(call, None, deadline_ms)
     except UnsupportedVersion:
         if include_fenced_brokers:
             raise
     older = _metadata_call(include=include_authorized_operations)
-    return await admin.driver.one(older, None, deadline_ms)
+    return await admin._driver.one(older, None, deadline_ms)
 
 
 async def unregister_broker(
@@ -87,7 +87,7 @@ async def unregister_broker(
         build=lambda asked: UnregisterBrokerRequest(asked.keys[0]),
         read=read,
     )
-    await admin.driver.one(call, broker_id, admin.driver.deadline(timeout_ms))
+    await admin._driver.one(call, broker_id, admin._driver.deadline(timeout_ms))
 
 
 def _described(response: DescribeClusterResponse) -> ClusterDescription:

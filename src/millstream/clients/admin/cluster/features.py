@@ -80,7 +80,7 @@ async def describe_features(
         ),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def update_features(
@@ -115,7 +115,7 @@ async def update_features(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, updates, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, updates, admin._driver.deadline(timeout_ms))
 
 
 def _update(name: str, update: FeatureUpdate, version: int) -> FeatureUpdateKey:

@@ -101,7 +101,7 @@ async def describe_log_dirs(
         build=lambda _: DescribeLogDirsRequest(topics=topics),
         read=read,
     )
-    return await admin.driver.run(call, broker_ids, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, broker_ids, admin._driver.deadline(timeout_ms))
 
 
 async def alter_replica_log_dirs(
@@ -146,7 +146,7 @@ async def alter_replica_log_dirs(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, moves, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, moves, admin._driver.deadline(timeout_ms))
 
 
 async def describe_replica_log_dirs(
@@ -173,7 +173,7 @@ async def describe_replica_log_dirs(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, replicas, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, replicas, admin._driver.deadline(timeout_ms))
 
 
 _HOLDER = Node[TopicPartitionReplica](lambda replica: replica.broker_id)

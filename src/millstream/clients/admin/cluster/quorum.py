@@ -71,7 +71,7 @@ async def describe_metadata_quorum(
         build=lambda _: DescribeQuorumRequest(topics=[_METADATA_PARTITION]),
         read=lambda response, asked: dict.fromkeys(asked.keys, _quorum(response)),
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def add_raft_voter(
@@ -106,7 +106,7 @@ async def add_raft_voter(
         build=build,
         read=read,
     )
-    await admin.driver.one(call, voter_id, admin.driver.deadline(timeout_ms))
+    await admin._driver.one(call, voter_id, admin._driver.deadline(timeout_ms))
 
 
 async def remove_raft_voter(
@@ -132,7 +132,7 @@ async def remove_raft_voter(
         ),
         read=read,
     )
-    await admin.driver.one(call, voter_id, admin.driver.deadline(timeout_ms))
+    await admin._driver.one(call, voter_id, admin._driver.deadline(timeout_ms))
 
 
 _METADATA_PARTITION: Final = DescribeQuorumRequestTopicData(

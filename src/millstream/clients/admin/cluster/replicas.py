@@ -93,7 +93,7 @@ async def alter_partition_reassignments(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, reassignments, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, reassignments, admin._driver.deadline(timeout_ms))
 
 
 async def list_partition_reassignments(
@@ -131,7 +131,7 @@ async def list_partition_reassignments(
         ),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def elect_leaders(
@@ -175,4 +175,4 @@ async def elect_leaders(
         build=build,
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))

@@ -93,7 +93,7 @@ async def describe_client_quotas(
         ),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def alter_client_quotas(
@@ -138,7 +138,7 @@ async def alter_client_quotas(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, changes, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, changes, admin._driver.deadline(timeout_ms))
 
 
 def _component(kind: str, match: str | QuotaDefault | QuotaAny) -> describe.ComponentData:

@@ -179,7 +179,7 @@ async def describe_configs(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, resources, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, resources, admin._driver.deadline(timeout_ms))
 
 
 async def incremental_alter_configs(
@@ -221,7 +221,7 @@ async def incremental_alter_configs(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, changes, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, changes, admin._driver.deadline(timeout_ms))
 
 
 async def list_config_resources(
@@ -261,7 +261,7 @@ async def list_config_resources(
         build=build,
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def list_client_metrics_resources(

@@ -71,7 +71,7 @@ async def describe_groups(
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
     """Classic groups of any protocol type, and KIP-848 groups. Brokers before Kafka 4 call an unknown id Dead."""
-    driver = admin.driver
+    driver = admin._driver
     deadline_ms = driver.deadline(timeout_ms)
     results = await driver.run(
         _consumer_call(include=include_authorized_operations), group_ids, deadline_ms
@@ -118,10 +118,10 @@ async def describe_classic_groups(
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
     """Groups of the classic protocol, of any protocol type (Connect's, for instance)."""
-    return await admin.driver.run(
+    return await admin._driver.run(
         _classic_call(include=include_authorized_operations),
         group_ids,
-        admin.driver.deadline(timeout_ms),
+        admin._driver.deadline(timeout_ms),
     )
 
 
@@ -151,7 +151,7 @@ async def describe_share_groups(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, group_ids, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, group_ids, admin._driver.deadline(timeout_ms))
 
 
 def _classic_call(*, include: bool) -> Call[str, GroupDescription, classic.DescribeGroupsResponse]:

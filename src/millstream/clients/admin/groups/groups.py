@@ -109,9 +109,9 @@ async def list_groups(
         read=read,
         retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
     )
-    deadline_ms = admin.driver.deadline(timeout_ms)
-    nodes = await admin.driver.nodes(deadline_ms)
-    found = (await admin.driver.run(call, nodes, deadline_ms)).raise_errors()
+    deadline_ms = admin._driver.deadline(timeout_ms)
+    nodes = await admin._driver.nodes(deadline_ms)
+    found = (await admin._driver.run(call, nodes, deadline_ms)).raise_errors()
     return sorted({group for node_id in found for group in found.result(node_id)})
 
 
@@ -141,4 +141,4 @@ async def delete_groups(
             each.group_id: done(each.error_code, each.group_id) for each in response.results
         },
     )
-    return await admin.driver.run(call, group_ids, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, group_ids, admin._driver.deadline(timeout_ms))

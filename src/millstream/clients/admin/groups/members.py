@@ -38,7 +38,7 @@ async def remove_members_from_consumer_group(
     timeout_ms: int | None = None,
 ) -> Results[MemberToRemove, None]:
     """None puts out all members. `reason` is written to the broker's log."""
-    deadline_ms = admin.driver.deadline(timeout_ms)
+    deadline_ms = admin._driver.deadline(timeout_ms)
     wanted = await _all_members(admin, group_id, timeout_ms) if members is None else members
 
     def build(asked: Asked[MemberToRemove]) -> LeaveGroupRequest:
@@ -60,7 +60,7 @@ async def remove_members_from_consumer_group(
         read=lambda response, asked: _answers(group_id, response, asked),
         batched_since=_FIRST_LEAVE_OF_MANY,
     )
-    return await admin.driver.run(call, wanted, deadline_ms)
+    return await admin._driver.run(call, wanted, deadline_ms)
 
 
 def _answers(

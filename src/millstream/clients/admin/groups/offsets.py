@@ -96,7 +96,7 @@ async def list_consumer_group_offsets(
         version_max=_LAST_BY_NAME,
         retries=(UnstableOffsetCommit,),
     )
-    return await admin.driver.run(call, wanted, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, wanted, admin._driver.deadline(timeout_ms))
 
 
 async def alter_consumer_group_offsets(
@@ -136,7 +136,7 @@ async def alter_consumer_group_offsets(
         version_max=_LAST_BY_NAME,
         retries=(RebalanceInProgress,),
     )
-    return await admin.driver.run(call, offsets, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, offsets, admin._driver.deadline(timeout_ms))
 
 
 async def delete_consumer_group_offsets(
@@ -175,7 +175,7 @@ async def delete_consumer_group_offsets(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, partitions, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, partitions, admin._driver.deadline(timeout_ms))
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

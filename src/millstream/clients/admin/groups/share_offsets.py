@@ -76,7 +76,7 @@ async def list_share_group_offsets(
         build=build,
         read=lambda response, _: {group.group_id: _offsets(group) for group in response.groups},
     )
-    return await admin.driver.run(call, wanted, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, wanted, admin._driver.deadline(timeout_ms))
 
 
 async def alter_share_group_offsets(
@@ -122,7 +122,7 @@ async def alter_share_group_offsets(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, offsets, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, offsets, admin._driver.deadline(timeout_ms))
 
 
 async def delete_share_group_offsets(
@@ -150,7 +150,7 @@ async def delete_share_group_offsets(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, topics, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, topics, admin._driver.deadline(timeout_ms))
 
 
 def _offsets(group: DescribeShareGroupOffsetsResponseGroup) -> ShareGroupOffsets | KafkaError:

@@ -115,7 +115,7 @@ async def describe_streams_groups(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, group_ids, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, group_ids, admin._driver.deadline(timeout_ms))
 
 
 def _group(group: DescribedGroup, coordinator: int | None) -> StreamsGroupDescription | KafkaError:

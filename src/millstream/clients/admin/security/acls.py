@@ -81,7 +81,7 @@ async def create_acls(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, bindings, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, bindings, admin._driver.deadline(timeout_ms))
 
 
 async def describe_acls(
@@ -122,7 +122,7 @@ async def describe_acls(
         ),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def delete_acls(
@@ -161,7 +161,7 @@ async def delete_acls(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, filters, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, filters, admin._driver.deadline(timeout_ms))
 
 
 def _deleted(result: DeleteAclsFilterResult) -> Results[AclBinding, None] | KafkaError:

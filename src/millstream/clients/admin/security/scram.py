@@ -77,7 +77,7 @@ async def describe_user_scram_credentials(
         build=lambda _: DescribeUserScramCredentialsRequest(users=names or None),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def alter_user_scram_credentials(
@@ -116,7 +116,7 @@ async def alter_user_scram_credentials(
             for each in response.results
         },
     )
-    return await admin.driver.run(call, by_user, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, by_user, admin._driver.deadline(timeout_ms))
 
 
 def salted(credential: UpsertScramCredential, salt: bytes) -> ScramCredentialUpsertion:

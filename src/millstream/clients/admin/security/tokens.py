@@ -104,7 +104,7 @@ async def create_delegation_token(
         build=build,
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def renew_delegation_token(
@@ -127,7 +127,7 @@ async def renew_delegation_token(
         build=lambda _: RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=renew_period_ms),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def expire_delegation_token(
@@ -152,7 +152,7 @@ async def expire_delegation_token(
         ),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 async def describe_delegation_token(
@@ -194,7 +194,7 @@ async def describe_delegation_token(
         build=lambda _: DescribeDelegationTokenRequest(owners=named),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 def _requester(kind: str, name: str) -> KafkaPrincipal | None:

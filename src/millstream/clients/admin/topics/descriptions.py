@@ -78,13 +78,13 @@ async def describe_topics(
 ) -> Results[TopicKey, TopicDescription]:
     """By name, or all by id (Kafka 3.1). `partitions_per_page` limits each answer of the broker, not the result."""
     keys = list(topics)
-    deadline_ms = admin.driver.deadline(timeout_ms)
+    deadline_ms = admin._driver.deadline(timeout_ms)
     names = [key for key in keys if isinstance(key, str)]
     if names and len(names) == len(keys):
         pages = TopicPages(names, partitions_per_page)
         try:
             while not pages.is_complete:
-                pages.take(await admin.driver.one(_next_page(pages), None, deadline_ms))
+                pages.take(await admin._driver.one(_next_page(pages), None, deadline_ms))
         except UnsupportedVersion:
             pass  # an older broker: Metadata knows almost as much
         except KafkaError as error:
@@ -92,7 +92,7 @@ async def describe_topics(
         else:
             return Results({key: pages.result(key) for key in keys if isinstance(key, str)})
     return await _from_metadata(
-        admin.driver, keys, deadline_ms, include_operations=include_authorized_operations
+        admin._driver, keys, deadline_ms, include_operations=include_authorized_operations
     )
 
 

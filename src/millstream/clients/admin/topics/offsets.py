@@ -111,7 +111,7 @@ async def list_offsets(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, timestamps, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, timestamps, admin._driver.deadline(timeout_ms))
 
 
 async def delete_records(
@@ -146,7 +146,7 @@ async def delete_records(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, before, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, before, admin._driver.deadline(timeout_ms))
 
 
 def _too_old(timestamp: int, version: int) -> UnsupportedVersion | None:

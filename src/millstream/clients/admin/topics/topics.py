@@ -105,7 +105,7 @@ async def create_topics(
         read=read,
         final=_final(retry_on_quota_violation=retry_on_quota_violation),
     )
-    return await admin.driver.run(call, by_name, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, by_name, admin._driver.deadline(timeout_ms))
 
 
 async def delete_topics(
@@ -152,7 +152,7 @@ async def delete_topics(
         read=read,
         final=_final(retry_on_quota_violation=retry_on_quota_violation),
     )
-    return await admin.driver.run(call, topics, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, topics, admin._driver.deadline(timeout_ms))
 
 
 async def create_partitions(
@@ -183,7 +183,7 @@ async def create_partitions(
         },
         final=_final(retry_on_quota_violation=retry_on_quota_violation),
     )
-    return await admin.driver.run(call, totals, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, totals, admin._driver.deadline(timeout_ms))
 
 
 async def list_topics(
@@ -208,7 +208,7 @@ async def list_topics(
         build=lambda _: MetadataRequest(topics=None, allow_auto_topic_creation=False),
         read=read,
     )
-    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
+    return await admin._driver.one(call, None, admin._driver.deadline(timeout_ms))
 
 
 def _final(*, retry_on_quota_violation: bool) -> tuple[type[KafkaError], ...]:

@@ -77,7 +77,7 @@ async def describe_producers(
         build=build,
         read=read,
     )
-    return await admin.driver.run(call, partitions, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, partitions, admin._driver.deadline(timeout_ms))
 
 
 async def find_hanging_transactions(
@@ -106,7 +106,7 @@ async def find_hanging_transactions(
     producers = await describe_producers(
         admin, partitions, broker_id=broker_id, timeout_ms=timeout_ms
     )
-    oldest_ms = admin.driver.now_ms() - max_transaction_timeout_ms
+    oldest_ms = admin._driver.now_ms() - max_transaction_timeout_ms
     producers.raise_errors()
     suspects = [
         OpenTransaction(partition, producer)

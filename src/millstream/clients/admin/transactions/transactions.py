@@ -146,9 +146,9 @@ async def list_transactions(
         read=read,
         retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
     )
-    deadline_ms = admin.driver.deadline(timeout_ms)
-    nodes = await admin.driver.nodes(deadline_ms)
-    found = (await admin.driver.run(call, nodes, deadline_ms)).raise_errors()
+    deadline_ms = admin._driver.deadline(timeout_ms)
+    nodes = await admin._driver.nodes(deadline_ms)
+    found = (await admin._driver.run(call, nodes, deadline_ms)).raise_errors()
     return sorted(each for node_id in found for each in found.result(node_id))
 
 
@@ -166,7 +166,7 @@ async def describe_transactions(
             for each in response.transaction_states
         },
     )
-    return await admin.driver.run(call, transactional_ids, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, transactional_ids, admin._driver.deadline(timeout_ms))
 
 
 async def fence_producers(
@@ -193,7 +193,7 @@ async def fence_producers(
         version_max=_LAST_STABLE_INIT,
         retries=(ConcurrentTransactions,),
     )
-    return await admin.driver.run(call, transactional_ids, admin.driver.deadline(timeout_ms))
+    return await admin._driver.run(call, transactional_ids, admin._driver.deadline(timeout_ms))
 
 
 async def force_terminate_transaction(
@@ -248,7 +248,7 @@ async def abort_transaction(
         build=build,
         read=read,
     )
-    await admin.driver.one(call, partition, admin.driver.deadline(timeout_ms))
+    await admin._driver.one(call, partition, admin._driver.deadline(timeout_ms))
 
 
 def _described(
