@@ -5,11 +5,13 @@ A service that was not given is a stand-in that fails with a clear sentence as s
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_view import NodeView
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.request_context import RequestContext
 from millstream.metadata.image import MetadataImage
@@ -61,11 +63,16 @@ class NotGiven:
 
 
 def handler_services(**given: Any) -> HandlerServices:  # Any: as much of each service as is used
-    return _with_stand_ins(HandlerServices, given)
+    return _with_stand_ins(HandlerServices, _with_turns(given))
 
 
 def node_view(**given: Any) -> NodeView:  # Any: as much of each part as is read
-    return _with_stand_ins(NodeView, given)
+    return _with_stand_ins(NodeView, _with_turns(given))
+
+
+def _with_turns(given: dict[str, Any]) -> dict[str, Any]:  # Any: see above
+    """Everybody may take turns."""
+    return {"long_work": LongWork(time.perf_counter)} | given
 
 
 def _with_stand_ins(

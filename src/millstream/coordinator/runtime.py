@@ -192,6 +192,11 @@ class CoordinatorRuntime(Generic[ShardT]):
             left -= 1
         return self._ready(is_unfinished=not left, is_long_next=is_long_next)
 
+    def is_due(self, now: Instant) -> bool:
+        """Whether an operation or a timer may run now."""
+        first_due = self._timers.first_due
+        return self._may_run and (bool(self._operations) or first_due(now.monotonic_ms) is not None)
+
     def run_long(self, now: Instant) -> Ready:
         """Runs the operation or timer that is next, which `advance` has left at `now`."""
         assert self._may_run, "something else is under way"

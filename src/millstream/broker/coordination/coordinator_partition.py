@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
@@ -51,13 +52,9 @@ _PAUSE_S: Final = 0.1
 _LOGGER = logging.getLogger(__name__)
 
 LOAD_CHUNK_BYTES: Final = 256 * 1024
-RECORDS_A_TURN: Final = 200
-"""Replayed between two breaths of the event loop."""
 OPERATIONS_PER_TURN: Final = 16
 ENDED_AT_ONCE: Final = 1_000
 """Records of a transaction that come into force, or are forgotten, in a millisecond or two."""
-WORK_PER_BREATH: Final = 64
-"""Turns, operations and records between two breaths: a millisecond or two."""
 
 ShardT = TypeVar("ShardT", bound=Shard)
 DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
@@ -86,6 +83,7 @@ class CoordinatorServices:
     durability: Durability
     commit_timeout_ms: int
     pool: DiskPool
+    long_work: LongWork
     codec: Codec = Codec.NONE
     on_written: Callable[[Sequence[CoordinatorRecord]], None] = lambda _records: None
     """Told of records once they are in the log; must not raise."""
@@ -214,8 +212,9 @@ class CoordinatorPartition(Generic[ShardT]):
             await self._wait_for_work()
 
     async def _advance(self) -> None:
-        """Until nothing is due, giving way to others now and then."""
-        work = 0
+        """Until nothing is due, in turns with others that have much to do."""
+        long_work = self._services.long_work
+        end_s = long_work.begin()
         while not self._is_closed:
             if self.is_lent:  # to the end of a transaction
                 async with self._lent:
@@ -229,10 +228,13 @@ class CoordinatorPartition(Generic[ShardT]):
                 await self._run_long(now)
             elif not ready.replies and not ready.is_unfinished:
                 return
-            work += 1 + len(ready.records) + ready.is_unfinished * OPERATIONS_PER_TURN
-            if work >= WORK_PER_BREATH:
-                work = 0
-                await asyncio.sleep(0)
+            if long_work.now_s() >= end_s:
+                self._tell(
+                    self._runtime.advance(now, 0)
+                )  # no answer waits for what is due after it
+                if not self._runtime.is_due(now):
+                    return
+                end_s = await long_work.next_turn()
 
     async def _run_long(self, now: Instant) -> None:
         async with self._lending():
@@ -381,20 +383,18 @@ class CoordinatorPartition(Generic[ShardT]):
         """Returns where to go on. Others have their turn between the records, and what closes the partition ends it."""
         records = self.partition.log.read(offset, LOAD_CHUNK_BYTES, end_offset).records
         data = records.read() if isinstance(records, FileRange) else records
-        turn = RECORDS_A_TURN
+        long_work = self._services.long_work
+        end_s = await long_work.next_turn()
         for header, batch in iterate_batches(memoryview(data)):
             if header.is_control:
                 self._replay_marker(header, batch)
             for record in self._records(header, batch, offset):
                 self._replay(header, record)
-                turn -= 1
-                if turn == 0:
-                    turn = RECORDS_A_TURN
-                    await asyncio.sleep(0)
-                    if self._is_closed:
-                        return end_offset
+                if long_work.now_s() >= end_s:
+                    end_s = await long_work.next_turn()
+                if self._is_closed:
+                    return end_offset
             offset = header.next_offset
-        await asyncio.sleep(0)
         return offset
 
     def _records(self, header: BatchHeader, batch: memoryview, offset: int) -> Iterator[Record]:

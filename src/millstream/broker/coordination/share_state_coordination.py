@@ -51,6 +51,7 @@ class ShareStateCoordination:
     ) -> None:
         self._image = MetadataImage()
         self._config = config
+        self._long_work = services.long_work
         self.shards = CoordinatorTopic(
             CoordinatorKind(SHARE_GROUP_STATE, self._new_shard, decode_share_record),
             broker_id,
@@ -101,12 +102,12 @@ class ShareStateCoordination:
         """Deletes what later snapshots have made redundant, until cancelled."""
         while True:
             await asyncio.sleep(interval_ms / 1000)
-            self.prune()
+            await self.prune()
 
-    def prune(self) -> None:
+    async def prune(self) -> None:
         """A partition that cannot be pruned now stays longer; it is said and tried again."""
-        for shard in self.shards:
-            if shard.is_lent:
+        async for shard in self._long_work.in_turns(self.shards):
+            if shard.is_lent or shard.is_closed:
                 continue
             partition = shard.partition
             needed = min(shard.shard.first_needed_offset, partition.high_watermark)

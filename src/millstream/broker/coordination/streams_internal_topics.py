@@ -13,8 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import ControllerClient, Tasks
-from millstream.broker.requests.turns import in_turns
 from millstream.controller.controller import Controller
 from millstream.coordinator.group.streams.configured_topology import InternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
@@ -36,13 +36,20 @@ class StreamsInternalTopics:
     """Bounded: one creation a topic at a time, and the newest failures."""
 
     def __init__(
-        self, controller: ControllerClient, tasks: Tasks, clock: Clock, timeout_ms: int
+        self,
+        controller: ControllerClient,
+        tasks: Tasks,
+        clock: Clock,
+        timeout_ms: int,
+        *,
+        long_work: LongWork,
     ) -> None:
         """`timeout_ms`: how long the controller may take."""
         self._controller = controller
         self._tasks = tasks
         self._clock = clock
         self._timeout_ms = timeout_ms
+        self._long_work = long_work
         self._in_flight: set[str] = set()
         self._failures: OrderedDict[str, _Failure] = OrderedDict()
 
@@ -68,7 +75,9 @@ class StreamsInternalTopics:
         self, topics: Mapping[str, InternalTopic], names: AbstractSet[str], retry_after_ms: int
     ) -> None:
         wanted = [
-            topic.creatable() async for name, topic in in_turns(topics.items()) if name in names
+            topic.creatable()
+            async for name, topic in self._long_work.in_turns(topics.items())
+            if name in names
         ]
         request = CreateTopicsRequest(topics=wanted, timeout_ms=self._timeout_ms)
         try:
@@ -76,7 +85,7 @@ class StreamsInternalTopics:
         except KafkaError as error:
             told = some_of([topic.name for topic in wanted])
             _LOGGER.warning("internal topics %s could not be created: %s", told, error)
-            async for name in in_turns(names):
+            async for name in self._long_work.in_turns(names):
                 self._remember(name, str(error), retry_after_ms)
         else:
             await self._note(response, retry_after_ms)
@@ -85,7 +94,7 @@ class StreamsInternalTopics:
 
     async def _note(self, response: CreateTopicsResponse, retry_after_ms: int) -> None:
         refused = []
-        async for result in in_turns(response.topics):
+        async for result in self._long_work.in_turns(response.topics):
             if result.error_code in (0, TopicAlreadyExists.code):
                 self._failures.pop(result.name, None)
                 continue

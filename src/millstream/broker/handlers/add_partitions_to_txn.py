@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import in_turns
 from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
@@ -55,13 +55,18 @@ async def handle(
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
     *,
+    long_work: LongWork,
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResponse:
     if context.version >= _BATCHED_VERSION:
         results = [
             await _add(
-                each, context, metadata=metadata, transaction_coordinator=transaction_coordinator
+                each,
+                context,
+                long_work=long_work,
+                metadata=metadata,
+                transaction_coordinator=transaction_coordinator,
             )
             for each in request.transactions
         ]
@@ -73,7 +78,11 @@ async def handle(
         topics=request.v3_and_below_topics,
     )
     result = await _add(
-        asked, context, metadata=metadata, transaction_coordinator=transaction_coordinator
+        asked,
+        context,
+        long_work=long_work,
+        metadata=metadata,
+        transaction_coordinator=transaction_coordinator,
     )
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
 
@@ -101,18 +110,20 @@ async def _add(
     asked: AddPartitionsToTxnTransaction,
     context: RequestContext,
     *,
+    long_work: LongWork,
     metadata: Metadata,
     transaction_coordinator: TransactionCoordination,
 ) -> AddPartitionsToTxnResult:
     image = metadata.image
     unknown = {
         each
-        async for each in in_turns(_partitions_of(asked.topics))
+        async for each in long_work.in_turns(_partitions_of(asked.topics))
         if image.partition(*each) is None
     }
     if unknown:
         return await _refused(
             asked,
+            long_work,
             lambda partition: (
                 (UnknownTopicOrPartition if partition in unknown else OperationNotAttempted).code
             ),
@@ -129,11 +140,13 @@ async def _add(
         )
     except KafkaError as error:
         code = error_code(error, context.version, _KNOWS_FENCED_FROM)
-        return await _refused(asked, lambda _partition: code)
+        return await _refused(asked, long_work, lambda _partition: code)
 
 
 async def _refused(
-    asked: AddPartitionsToTxnTransaction, code_of: Callable[[TopicPartition], int]
+    asked: AddPartitionsToTxnTransaction,
+    long_work: LongWork,
+    code_of: Callable[[TopicPartition], int],
 ) -> AddPartitionsToTxnResult:
     results = [
         AddPartitionsToTxnTopicResult(
@@ -142,10 +155,10 @@ async def _refused(
                 AddPartitionsToTxnPartitionResult(
                     number, code_of(TopicPartition(topic.name, number))
                 )
-                async for number in in_turns(topic.partitions)
+                async for number in long_work.in_turns(topic.partitions)
             ],
         )
-        async for topic in in_turns(asked.topics)
+        async for topic in long_work.in_turns(asked.topics)
     ]
     return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=results)
 

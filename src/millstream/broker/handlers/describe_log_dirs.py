@@ -7,14 +7,13 @@ is in both, there with `is_future_key` and the number of records it lacks. An of
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import turns_of
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import METADATA_TOPIC, LogDirectory
@@ -52,6 +51,7 @@ async def handle(
     *,
     file_system: FileSystem,
     log_directories: LogDirectories,
+    long_work: LongWork,
     partitions: Partitions,
 ) -> DescribeLogDirsResponse:
     """Thousands of logs are described in turns with other requests, those that were there when it began."""
@@ -62,7 +62,7 @@ async def handle(
     for directory, logs in found_logs:
         found = DescribeLogDirsResult(
             log_dir=file_system.absolute(directory.path),
-            topics=await _topics(logs, wanted, hosted),
+            topics=await _topics(logs, wanted, hosted, long_work),
             is_cordoned=directory.path in log_directories.cordoned,
         )
         try:
@@ -95,17 +95,16 @@ async def _topics(
     logs: Sequence[_Found],
     wanted: set[tuple[str, int]] | None,
     hosted: Mapping[TopicPartition, Partition],
+    long_work: LongWork,
 ) -> list[DescribeLogDirsTopic]:
     topics: dict[str, DescribeLogDirsTopic] = {}
-    for part in turns_of(logs):
-        for found in part:
-            name = found.log.partition
-            if name.topic != METADATA_TOPIC and (wanted is None or name in wanted):
-                topic = topics.get(name.topic)
-                if topic is None:
-                    topic = topics[name.topic] = DescribeLogDirsTopic(name=name.topic)
-                topic.partitions.append(_described(found, hosted.get(name)))
-        await asyncio.sleep(0)
+    async for found in long_work.in_turns(logs):
+        name = found.log.partition
+        if name.topic != METADATA_TOPIC and (wanted is None or name in wanted):
+            topic = topics.get(name.topic)
+            if topic is None:
+                topic = topics[name.topic] = DescribeLogDirsTopic(name=name.topic)
+            topic.partitions.append(_described(found, hosted.get(name)))
     return list(topics.values())
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from millstream.broker.cluster.cluster_view import advertised_brokers, partition_view
 from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import in_turns
 from millstream.errors import InvalidRequest, InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
 from millstream.metadata.topic_names import check_topic_name, is_internal
@@ -42,6 +42,7 @@ async def handle(
     *,
     authorizer: Authorizer,
     config: DynamicConfig,
+    long_work: LongWork,
     metadata: Metadata,
 ) -> DescribeTopicPartitionsResponse:
     """Raises InvalidRequest for a cursor that cannot be one."""
@@ -53,7 +54,7 @@ async def handle(
     room = max(1, min(request.response_partition_limit, limit_max))
     reachable = frozenset(b.id for b in advertised_brokers(image, context.listener_name))
     response = DescribeTopicPartitionsResponse()
-    async for name in in_turns(_names(request, image, start.topic_name)):
+    async for name in long_work.in_turns(_names(request, image, start.topic_name)):
         topic = image.topic(name)
         first = start.partition_index if name == start.topic_name else 0
         if topic is not None and room == 0:

@@ -17,7 +17,6 @@ replica), fetching from followers (rack id is ignored, as without a replica sele
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +27,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.fetch.fetch_session import Answer, FetchKey
 from millstream.broker.fetch.fetch_sessions import FetchContext, FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.purgatory import Purgatory
@@ -81,6 +81,7 @@ _NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
 class Services:
     config: DynamicConfig
     fetch_sessions: FetchSessions
+    long_work: LongWork
     metadata: Metadata
     metrics: NodeMetrics
     partitions: Partitions
@@ -153,7 +154,7 @@ async def _handle_in_turns(
     session.when_stirred(waiting.stirred)
     try:
         for part in turns_of(session.partitions()):
-            await asyncio.sleep(0)
+            await services.long_work.next_turn()
             if waiting.is_over:
                 break
             waiting.add(part)
@@ -254,7 +255,7 @@ async def _read_in_turns(
 ) -> _Reading:
     reading = _Reading(limits, context, services)
     for part in turns_of(asked):
-        await asyncio.sleep(0)
+        await services.long_work.next_turn()
         reading.add(part)
     return reading
 
@@ -471,6 +472,6 @@ async def _answer_in_turns(
 ) -> FetchResponse:
     answering = _Answering(session, context, services)
     for part in turns_of(answers):
-        await asyncio.sleep(0)
+        await services.long_work.next_turn()
         answering.add(part)
     return answering.response

@@ -11,10 +11,10 @@ everybody is answered as a consumer.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from millstream.broker.fetch.time_search import first_found
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
@@ -53,8 +53,6 @@ _SINCE_VERSION: Final = {
 _READ_COMMITTED: Final = 1
 _LEADER_EPOCH_VERSION: Final = 4
 _NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
-_ANSWERS_A_TURN: Final = 64
-"""Then others have theirs."""
 
 
 async def handle(
@@ -62,24 +60,22 @@ async def handle(
     context: RequestContext,
     *,
     disk_pool: DiskPool,
+    long_work: LongWork,
     partitions: Partitions,
 ) -> ListOffsetsResponse:
-    answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
-    count = 0
-    for topic in request.topics:
-        of_topic = answered.setdefault(topic.name, {})
-        for asked in topic.partitions:
-            index = asked.partition_index
-            count += 1
-            if count % _ANSWERS_A_TURN == 0:
-                await asyncio.sleep(0)
-            of_topic[index] = (
-                ListOffsetsPartitionResponse(index, InvalidRequest.code)
-                if index in of_topic
-                else await _answer(
-                    topic.name, asked, request, context, disk_pool=disk_pool, partitions=partitions
-                )
+    answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {
+        topic.name: {} for topic in request.topics
+    }
+    every = ((topic.name, asked) for topic in request.topics for asked in topic.partitions)
+    async for name, asked in long_work.in_turns(every):
+        index, of_topic = asked.partition_index, answered[name]
+        of_topic[index] = (
+            ListOffsetsPartitionResponse(index, InvalidRequest.code)
+            if index in of_topic
+            else await _answer(
+                name, asked, request, context, disk_pool=disk_pool, partitions=partitions
             )
+        )
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(name=name, partitions=list(of_topic.values()))

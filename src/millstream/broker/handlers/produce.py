@@ -29,6 +29,7 @@ from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -119,6 +120,7 @@ class Services:
     disk_pool: DiskPool
     durability: Durability
     log_flusher: LogFlusher
+    long_work: LongWork
     metadata: Metadata
     metrics: NodeMetrics
     ordered_appends: OrderedAppends
@@ -303,8 +305,8 @@ def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatch
 
 async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
     """The check that was too much work, where it keeps nobody waiting; and others have their turn in any case."""
-    await asyncio.sleep(0)
     services = appending.services
+    await services.long_work.next_turn()
     appending.now = services.clock.now()
     try:
         partition, header, batch = _addressed(part, appending)

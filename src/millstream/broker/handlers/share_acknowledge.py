@@ -13,7 +13,6 @@ from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import in_turns
 from millstream.broker.share.acknowledging import Outcomes, acknowledge, acknowledgements_of
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
@@ -66,7 +65,7 @@ async def handle(
         share_groups,
         metadata.image,
         key,
-        await acknowledgements_of(request.topics),
+        await acknowledgements_of(request.topics, share_groups.long_work),
         may_renew=request.is_renew_ack,
     )
     if request.share_session_epoch == FINAL_EPOCH:
@@ -88,7 +87,7 @@ async def _response(
         response.acquisition_lock_timeout_ms = limits.lock_duration_ms
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     leaders: list[int] = []
-    async for place, refused in in_turns(outcomes.items()):
+    async for place, refused in share_groups.long_work.in_turns(outcomes.items()):
         topic = topics.get(place.topic_id)
         if topic is None:
             topic = topics[place.topic_id] = ShareAcknowledgeTopicResponse(place.topic_id)

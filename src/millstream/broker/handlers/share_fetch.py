@@ -21,7 +21,6 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.requests.turns import in_turns
 from millstream.broker.share.acknowledging import (
     Acknowledgements,
     Outcomes,
@@ -88,7 +87,7 @@ async def handle(
     share = services.share_groups
     share.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
-    acknowledgements = await acknowledgements_of(request.topics)
+    acknowledgements = await acknowledgements_of(request.topics, share.long_work)
     check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
@@ -144,6 +143,7 @@ async def _begin(
     if request.share_session_epoch == FINAL_EPOCH:
         sessions.find(key)
         return []
+    in_turns = services.share_groups.long_work.in_turns
     asked = [each async for each in in_turns(_asked(request, services.metadata.image))]
     if request.share_session_epoch == INITIAL_EPOCH:
         try:
@@ -190,7 +190,7 @@ async def _fetch(
     """Every partition that was asked for; None where there is nothing for this member."""
     answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
     loaded: dict[LoadedSharePartition, SharedPlace] = {}
-    async for place, topic in in_turns(places):
+    async for place, topic in services.share_groups.long_work.in_turns(places):
         try:
             loaded[await _load(key, place, topic, services)] = place
         except KafkaError as error:
@@ -249,7 +249,7 @@ async def _response(
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     leaders: list[int] = []
     places = [*answers, *(place for place in outcomes if place not in answers)]
-    async for place in in_turns(places):
+    async for place in services.share_groups.long_work.in_turns(places):
         topic = topics.get(place.topic_id)
         if topic is None:
             topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -57,7 +56,7 @@ async def _metrics(node: NodeView) -> AsyncIterator[bytes]:
     for family in families(node):
         for piece in render(family, _SAMPLES_BETWEEN_BREATHS):
             yield piece
-            await asyncio.sleep(0)
+            await node.long_work.next_turn()
 
 
 def _ready(node: NodeView) -> HttpResponse:

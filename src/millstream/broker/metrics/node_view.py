@@ -8,6 +8,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.broker_state import BrokerLife
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import ControllerClient, Metadata, Partitions
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.log.directory.log_directories import LogDirectories
@@ -27,4 +28,5 @@ class NodeView:
     log_directories: LogDirectories
     group_coordinator: GroupCoordination
     purgatory: Purgatory
+    long_work: LongWork
     fetch_sessions: FetchSessions

@@ -35,6 +35,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.pattern_matching import PatternMatching
 from millstream.broker.produce.ordered_appends import OrderedAppends
@@ -118,7 +119,8 @@ class NodeParts:
         self._session = BrokerSession(self._controller, self._identity, config, clock)
         self._metrics = NodeMetrics(time.perf_counter_ns)
         self._purgatory = Purgatory(clock)
-        self.new_logs = NewLogs()
+        self._long_work = LongWork(time.perf_counter)
+        self.new_logs = NewLogs(self._long_work)
         self._assignments = DirectoryAssignments(
             self._controller, self._session, self._identity.node_id
         )
@@ -126,9 +128,16 @@ class NodeParts:
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
         self._moves = self._new_moves()
-        self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
+        self._background = BackgroundWork(
+            directories, self._partitions, self._flusher, pool, clock, long_work=self._long_work
+        )
         self._cleaner = LogCleaner(
-            self._partitions, directories.of, pool, clock, self._cleaner_settings
+            self._partitions,
+            directories.of,
+            pool,
+            clock,
+            self._cleaner_settings,
+            long_work=self._long_work,
         )
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
@@ -249,6 +258,7 @@ class NodeParts:
             on_progress=self._purgatory.wake,
             on_placed=self._assignments.placed,
             new_logs=self.new_logs,
+            long_work=self._long_work,
         )
 
     def _new_moves(self) -> ReplicaMoves:
@@ -318,6 +328,7 @@ class NodeParts:
             internal_topics=self._internal_topics,
             log_directories=self._directories,
             log_flusher=self._flusher,
+            long_work=self._long_work,
             metadata=self._controller,
             metrics=self._metrics,
             ordered_appends=OrderedAppends(self._tasks),
@@ -326,10 +337,14 @@ class NodeParts:
             producer_ids=producer_ids,
             purgatory=self._purgatory,
             replica_moves=self._moves,
-            share_group_state=ShareGroupState(groups, share_groups),
+            share_group_state=ShareGroupState(groups, share_groups, self._long_work),
             share_groups=share_groups,
             streams_internal_topics=StreamsInternalTopics(
-                self._controller, self._tasks, self._clock, config.request_timeout_ms
+                self._controller,
+                self._tasks,
+                self._clock,
+                config.request_timeout_ms,
+                long_work=self._long_work,
             ),
             transaction_coordinator=self._new_transaction_coordination(
                 producer_ids, markers, services
@@ -348,6 +363,7 @@ class NodeParts:
             log_directories=self._directories,
             group_coordinator=self.services.group_coordinator,
             purgatory=self._purgatory,
+            long_work=self._long_work,
             fetch_sessions=self.services.fetch_sessions,
         )
 
@@ -359,6 +375,7 @@ class NodeParts:
             durability=self._durability,
             commit_timeout_ms=config.offsets_commit_timeout_ms,
             pool=self._pool,
+            long_work=self._long_work,
             codec=Codec(config.offsets_topic_compression_codec),
         )
 
@@ -397,7 +414,7 @@ class NodeParts:
             transaction_coordinator_config(self._config),
             self._identity.node_id,
             producer_ids,
-            TransactionCompletion(markers, self._controller),
+            TransactionCompletion(markers, self._controller, self._long_work),
             partitions=self._partitions,
             tasks=self._tasks,
             services=replace(services, codec=Codec.NONE),

@@ -6,7 +6,6 @@ the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -14,6 +13,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from millstream.broker.metrics.request_metrics import ApiMetrics
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.handler_services import HandlerServices, bound
@@ -114,6 +114,7 @@ class Dispatcher:
 
     def __init__(self, services: HandlerServices, handlers: Mapping[ApiKey, Handler]) -> None:
         self._pool = services.disk_pool
+        self._long_work = services.long_work
         self._clock = services.clock
         self._now_ns = services.metrics.now_ns
         self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
@@ -177,11 +178,12 @@ class Dispatcher:
         begin_ns: int,
     ) -> Response | None:
         """Decoded and encoded in a thread where that takes long, and handled in parts (`long_requests`)."""
+        await self._long_work.next_turn()
         in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
         decode = partial(route.decode, body, 0, header.request_api_version)
         message, _ = await self._in_thread(decode) if in_thread else decode()
         context = RequestContext(header, connection, self._clock.now(), in_thread)
-        waits_for = _answer_in_parts(route, message, context)
+        waits_for = _answer_in_parts(route, message, context, self._long_work)
         times = (begin_ns, self._now_ns())
         return await self._finish(route, header, message, waits_for, times, in_thread=in_thread)
 
@@ -219,9 +221,9 @@ class Dispatcher:
 
 
 async def _answer_in_parts(
-    route: _Route, message: Message, context: RequestContext
+    route: _Route, message: Message, context: RequestContext, long_work: LongWork
 ) -> Message | None:
-    """Others have their turn between two parts."""
+    """A turn for each part."""
     cut = in_parts(message, route.key)
     if cut is None:
         return await _answer(route, message, context)
@@ -229,7 +231,7 @@ async def _answer_in_parts(
     context = replace(context, is_long=False)
     answers: list[Message] = []
     for part in parts:
-        await asyncio.sleep(0)
+        await long_work.next_turn()
         answer = await _answer(route, part, context)
         if answer is not None:
             answers.append(answer)

@@ -21,6 +21,7 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.identity import NodeIdentity
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import (
     ControllerClient,
     LogFlusher,
@@ -65,6 +66,7 @@ class HandlerServices:
     internal_topics: InternalTopics
     log_directories: LogDirectories
     log_flusher: LogFlusher
+    long_work: LongWork
     metadata: Metadata
     metrics: NodeMetrics
     ordered_appends: OrderedAppends

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
-from millstream.broker.requests.turns import in_turns, turns_of
+from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.turns import turns_of
 from millstream.broker.share.sessions import SessionKey, SharedPlace
 from millstream.broker.share.share_groups import ShareGroups, share_key
 from millstream.coordinator.share_partition.acknowledgement import (
@@ -25,7 +26,9 @@ Outcomes = dict[SharedPlace, KafkaError | None]
 RequestTopic = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
 
 
-async def acknowledgements_of(topics: Iterable[RequestTopic]) -> Acknowledgements:
+async def acknowledgements_of(
+    topics: Iterable[RequestTopic], long_work: LongWork
+) -> Acknowledgements:
     """Of the partitions that have any."""
     partitions = ((topic, partition) for topic in topics for partition in topic.partitions)
     return {
@@ -33,7 +36,7 @@ async def acknowledgements_of(topics: Iterable[RequestTopic]) -> Acknowledgement
             AcknowledgementBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types)
             for batch in partition.acknowledgement_batches
         ]
-        async for topic, partition in in_turns(partitions)
+        async for topic, partition in long_work.in_turns(partitions)
         if partition.acknowledgement_batches
     }
 
@@ -49,6 +52,8 @@ async def acknowledge(
     """Returns when every partition's are stored or refused."""
     outcomes: Outcomes = {}
     for part in turns_of(list(acknowledgements.items())):
+        if outcomes:
+            await share.long_work.next_turn()
         results = await asyncio.gather(
             *(
                 _acknowledge(share, image, session, place, batches, may_renew=may_renew)

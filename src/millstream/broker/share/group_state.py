@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.shard import GroupShard
@@ -33,9 +34,12 @@ AnswerT = TypeVar("AnswerT")
 class ShareGroupState:
     """Changes of a share group that concern both coordinators."""
 
-    def __init__(self, group_coordinator: GroupCoordination, share_groups: ShareGroups) -> None:
+    def __init__(
+        self, group_coordinator: GroupCoordination, share_groups: ShareGroups, long_work: LongWork
+    ) -> None:
         self._group_coordinator = group_coordinator
         self._share_groups = share_groups
+        self._long_work = long_work
 
     async def ask(
         self, group_id: str, request: object, expected: type[AnswerT], caller: Caller
@@ -52,7 +56,7 @@ class ShareGroupState:
         persister = self._share_groups.persister
         group_id = initialization.group_id
         keys = list(_keys(group_id, initialization.partitions))
-        errors = await _for_each(
+        errors = await self._for_each(
             keys,
             lambda key: persister.initialize(
                 key,
@@ -72,7 +76,7 @@ class ShareGroupState:
     async def delete(self, deletion: Deletion) -> dict[SharePartitionKey, KafkaError]:
         """The partitions whose state could not be deleted."""
         keys = list(_keys(deletion.group_id, deletion.partitions))
-        errors = await _for_each(keys, self._share_groups.persister.delete)
+        errors = await self._for_each(keys, self._share_groups.persister.delete)
         self._forget(keys)
         return errors
 
@@ -82,6 +86,23 @@ class ShareGroupState:
         errors = await self.delete(deletion)
         for error in errors.values():
             raise error
+
+    async def _for_each(
+        self, keys: Iterable[SharePartitionKey], ask: Callable[[SharePartitionKey], Awaitable[None]]
+    ) -> dict[SharePartitionKey, KafkaError]:
+        """All are under way together, so that their shards write together, but they do not begin together."""
+        errors: dict[SharePartitionKey, KafkaError] = {}
+
+        async def note_error(key: SharePartitionKey) -> None:
+            try:
+                await ask(key)
+            except KafkaError as error:
+                errors[key] = error
+
+        async with asyncio.TaskGroup() as tasks:
+            async for key in self._long_work.in_turns(keys):
+                tasks.create_task(note_error(key))
+        return errors
 
     def _forget(self, keys: Iterable[SharePartitionKey]) -> None:
         """Here at least nobody goes on with what the state was before."""
@@ -102,17 +123,3 @@ def _partitions(keys: Iterable[SharePartitionKey]) -> Partitions:
     for key in keys:
         numbers.setdefault(key.topic_id, set()).add(key.partition)
     return {topic_id: frozenset(each) for topic_id, each in numbers.items()}
-
-
-async def _for_each(
-    keys: Iterable[SharePartitionKey], ask: Callable[[SharePartitionKey], Awaitable[None]]
-) -> dict[SharePartitionKey, KafkaError]:
-    async def error_of(key: SharePartitionKey) -> tuple[SharePartitionKey, KafkaError | None]:
-        try:
-            await ask(key)
-        except KafkaError as error:
-            return key, error
-        return key, None
-
-    outcomes = await asyncio.gather(*(error_of(key) for key in keys))
-    return {key: error for key, error in outcomes if error is not None}

@@ -48,6 +48,7 @@ class ShareGroups:
         self._setting = setting
         self._tasks = tasks
         self._is_closed = False
+        self.long_work: Final = services.long_work
         self.settings = ShareGroupSettings(metadata, setting)
         self.sessions = ShareSessions(self._number("group.share.max.share.sessions"))
         self.state = ShareStateCoordination(
@@ -104,7 +105,7 @@ class ShareGroups:
 
     async def release(self, session: ShareSession) -> None:
         """What cannot be stored is said here: nobody waits for it, and locks run out by themselves."""
-        for place in session.places:
+        async for place in self.long_work.in_turns(list(session.places)):
             try:
                 await self.partitions.release_member(
                     share_key(session.key, place), session.key.member_id

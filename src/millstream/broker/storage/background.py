@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 from millstream.broker.config.broker_config import BrokerConfig
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Tasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.hosted_partitions import HostedPartitions
@@ -19,6 +20,7 @@ from millstream.broker.storage.log_flusher import GroupCommitFlusher
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.model import TopicPartition
+from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -36,12 +38,15 @@ class BackgroundWork:
         flusher: GroupCommitFlusher,
         pool: DiskPool,
         clock: Clock,
+        *,
+        long_work: LongWork,
     ) -> None:
         self._directories = directories
         self._partitions = partitions
         self._flusher = flusher
         self._pool = pool
         self._clock = clock
+        self._long_work = long_work
         self._written_high_watermarks: dict[TopicPartition, int] = {}
 
     def start(self, config: BrokerConfig, tasks: Tasks) -> None:
@@ -87,7 +92,10 @@ class BackgroundWork:
 
     async def checkpoint_high_watermarks(self) -> None:
         """Writes nothing while nothing has moved."""
-        current = self.high_watermarks()
+        current = {
+            topic_partition: partition.high_watermark
+            async for topic_partition, partition in self._all_in_turns()
+        }
         if current != self._written_high_watermarks:
             for directory in self._directories:
                 await self._pool.run(partial(directory.checkpoint_high_watermarks, current))
@@ -103,24 +111,23 @@ class BackgroundWork:
 
     async def forget_producers(self) -> None:
         now = self._clock.now()
-        for _, partition in self._partitions.all():
+        async for _, partition in self._all_in_turns():
             partition.log.remove_expired_producers(now)
 
     async def maintain_logs(self) -> None:
-        """Retention, log by log, giving way between two."""
-        for topic_partition, partition in list(self._partitions.all()):
+        """Retention, log by log."""
+        async for topic_partition, partition in self._all_in_turns():
             if partition.log.failure is not None:
                 continue
             removed = partition.log.maintain(partition.high_watermark, self._clock.now())
             if removed:
                 _LOGGER.info("%s: %d segments left by retention", topic_partition, removed)
-            await asyncio.sleep(0)
 
     async def remove_deleted_files(self) -> None:
         """Of topics and of segments, once file.delete.delay.ms has passed."""
         now = self._clock.now()
         due = [r for directory in self._directories for r in directory.take_due_removals(now)]
-        for _, partition in self._partitions.all():
+        async for _, partition in self._all_in_turns():
             due += partition.log.take_due_removals(now)
         for remove in due:
             try:
@@ -134,13 +141,17 @@ class BackgroundWork:
 
     async def flush_rolled_segments(self) -> None:
         """So that a restart after a crash need not look at more than the newest segment."""
-        for _, partition in self._partitions.all():
+        async for _, partition in self._all_in_turns():
             if partition.log.failure is None and partition.log.has_unflushed_segments:
                 self._flusher.start_flush(partition.log)
 
     async def flush_overdue_logs(self) -> None:
         """Those whose last flush is flush.ms ago. (flush.messages is looked at with each append.)"""
         now = self._clock.now()
-        for _, partition in self._partitions.all():
+        async for _, partition in self._all_in_turns():
             if partition.log.failure is None and partition.log.flush_is_overdue(now):
                 self._flusher.start_flush(partition.log)
+
+    def _all_in_turns(self) -> AsyncIterator[tuple[TopicPartition, Partition]]:
+        """Those that were hosted when the walk began: one that is deleted meanwhile has a log that is retired."""
+        return self._long_work.in_turns(self._partitions.all())

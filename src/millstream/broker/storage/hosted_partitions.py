@@ -16,6 +16,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import Final
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.new_logs import NewLogs
 from millstream.errors import (
     ConfigError,
@@ -59,11 +60,13 @@ class HostedPartitions:
         on_progress: Callable[[TopicPartition], None],
         on_placed: Callable[[TopicImage, int, Uuid], None],
         new_logs: NewLogs,
+        long_work: LongWork,
     ) -> None:
         """`on_placed` is told topic, partition and directory id of replicas that are not where the metadata has them."""
         self._directories = directories
         self._on_placed = on_placed
         self._new_logs = new_logs
+        self._long_work = long_work
         self._node_id = node_id
         self._static_settings = static_settings
         self._clock = clock
@@ -98,10 +101,10 @@ class HostedPartitions:
                 await self._has_work.wait()
                 self._has_work.clear()
                 while self._behind or self._unconfigured:
+                    await self._long_work.next_turn()
                     self._follow_some(_PER_TURN)
                     for topic in list(islice(self._unconfigured, _TOPICS_PER_TURN)):
                         self._reconfigure(topic)
-                    await asyncio.sleep(0)
         finally:
             for name, numbers in self._behind.items():
                 for number in numbers:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self, final
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
@@ -73,6 +74,8 @@ class LogCleaner:
         pool: DiskPool,
         clock: Clock,
         settings: Callable[[], CleanerSettings],
+        *,
+        long_work: LongWork,
     ) -> None:
         """`settings` is asked before each cleaning: they may change while the node runs."""
         self._partitions = partitions
@@ -80,6 +83,7 @@ class LogCleaner:
         self._pool = pool
         self._clock = clock
         self._settings = settings
+        self._long_work = long_work
         self._pace = Pace(lambda: settings().bytes_per_second_max)
         self._in_work: set[PartitionLog] = set()
         self._uncleanable: set[PartitionLog] = set()
@@ -94,7 +98,9 @@ class LogCleaner:
             running: set[asyncio.Task[bool]] = set()
             while True:
                 backoff_s = max(self._settings().backoff_ms, 1) / 1000
-                while len(running) < self._settings().threads and (found := self._filthiest()):
+                while len(running) < self._settings().threads and (
+                    found := await self._take_filthiest()
+                ):
                     running.add(group.create_task(self._clean_or_set_aside(*found)))
                 if not running:
                     await asyncio.sleep(backoff_s)
@@ -107,12 +113,11 @@ class LogCleaner:
 
     async def clean_filthiest(self) -> bool:
         """Cleans the log that needs it most; False when none does."""
-        found = self._filthiest()
+        found = await self._take_filthiest()
         return found is not None and await self._clean_or_set_aside(*found)
 
     async def _clean_or_set_aside(self, log: PartitionLog, plan: CompactionPlan) -> bool:
         """False when the disk refused it."""
-        self._in_work.add(log)
         try:
             await self._clean(log, plan)
         except OSError as error:
@@ -134,12 +139,13 @@ class LogCleaner:
             error,
         )
 
-    def _filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
+    async def _take_filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
+        """The log counts as one in work from now on."""
         now = self._clock.now()
         logs = {partition.log: partition for _, partition in self._partitions.all()}
         self._uncleanable &= logs.keys()
         due: list[tuple[PartitionLog, CompactionPlan]] = []
-        for log, partition in logs.items():
+        async for log, partition in self._long_work.in_turns(logs.items()):
             passed_over = log in self._in_work or log in self._uncleanable
             if passed_over or not log.config.is_compacted or log.failure:
                 continue
@@ -150,7 +156,10 @@ class LogCleaner:
                 continue
             if plan is not None and plan.is_due:
                 due.append((log, plan))
-        return max(due, key=lambda each: each[1].dirty_ratio, default=None)
+        found = max(due, key=lambda each: each[1].dirty_ratio, default=None)
+        if found is not None:
+            self._in_work.add(found[0])
+        return found
 
     async def _clean(self, log: PartitionLog, plan: CompactionPlan) -> None:
         settings = self._settings()

@@ -10,6 +10,7 @@ import logging
 from collections import deque
 from typing import final
 
+from millstream.broker.node.long_work import LongWork
 from millstream.errors import KafkaStorageError
 from millstream.log.partition_log import PartitionLog
 
@@ -18,7 +19,8 @@ _LOGGER = logging.getLogger(__name__)
 
 @final
 class NewLogs:
-    def __init__(self) -> None:
+    def __init__(self, long_work: LongWork) -> None:
+        self._long_work = long_work
         self._pending: deque[PartitionLog] = deque()
         """Never more than the partitions of this broker."""
         self._is_needed = asyncio.Event()
@@ -35,6 +37,7 @@ class NewLogs:
         while True:
             await self._is_needed.wait()
             self._is_needed.clear()
+            end_s = self._long_work.begin()
             while self._pending:
                 log = self._pending.popleft()
                 try:
@@ -43,4 +46,5 @@ class NewLogs:
                 except KafkaStorageError as error:
                     _LOGGER.error("%s", error)  # noqa: TRY400 - the first append says it again, or succeeds
                 del log  # it may be deleted before another one comes
-                await asyncio.sleep(0)
+                if self._long_work.now_s() >= end_s:
+                    end_s = await self._long_work.next_turn()

@@ -14,8 +14,8 @@ from typing import Final, final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorPartition
 from millstream.broker.coordination.coordinator_topic import ask_shard
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata
-from millstream.broker.requests.turns import in_turns
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
@@ -37,9 +37,12 @@ _RETRY_PAUSE_MAX_S: Final = 5.0
 
 @final
 class TransactionCompletion:
-    def __init__(self, markers: TransactionMarkers, metadata: Metadata) -> None:
+    def __init__(
+        self, markers: TransactionMarkers, metadata: Metadata, long_work: LongWork
+    ) -> None:
         self._markers = markers
         self._metadata = metadata
+        self._long_work = long_work
 
     async def complete(
         self, coordinator: CoordinatorPartition[TransactionShard], prepared: PreparedTransaction
@@ -86,12 +89,14 @@ class TransactionCompletion:
         """
         image = self._metadata.image
         existing = [
-            each async for each in in_turns(partitions) if image.partition(*each) is not None
+            each
+            async for each in self._long_work.in_turns(partitions)
+            if image.partition(*each) is not None
         ]
         done = set(partitions).difference(existing)
         refused: dict[type[KafkaError], list[TopicPartition]] = {}
         refusals = await self._markers.write(existing, marker)
-        async for partition, error in in_turns(refusals.items()):
+        async for partition, error in self._long_work.in_turns(refusals.items()):
             if error is None or isinstance(error, InvalidProducerEpoch):
                 done.add(partition)
             if error is not None:

@@ -14,7 +14,6 @@ from millstream.broker.coordination.coordinator_partition import CoordinatorServ
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Partitions
-from millstream.broker.requests.turns import in_turns
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -50,7 +49,7 @@ class TransactionMarkers:
         refusals: dict[TopicPartition, KafkaError | None] = {}
         room = asyncio.Semaphore(_WAITING_MAX)
         async with asyncio.TaskGroup() as tasks:
-            async for partition in in_turns(partitions):
+            async for partition in self._services.long_work.in_turns(partitions):
                 await room.acquire()
                 refusals[partition] = None
                 try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import count, pairwise
 
 import pytest
 
@@ -15,6 +17,7 @@ from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
     CoordinatorServices,
 )
+from millstream.broker.node.long_work import TURN_S, LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
@@ -93,6 +96,7 @@ class World:
         self.disk = SimFileSystem()
         self.flusher = HeldFlusher()
         self.clock = SystemClock()
+        self.long_work = LongWork(time.perf_counter)
         self.notices: list[object] = []
         self.log = PartitionLog.open(
             OFFSETS,
@@ -119,7 +123,7 @@ class World:
         purgatory = Purgatory(self.clock)
         durability = Durability(self.flusher, purgatory, lambda: policy)
         services = CoordinatorServices(
-            self.clock, purgatory.wake, durability, commit_timeout_ms, DiskPool()
+            self.clock, purgatory.wake, durability, commit_timeout_ms, DiskPool(), self.long_work
         )
         shard = GroupShard(
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
@@ -341,10 +345,13 @@ async def test_a_log_that_cannot_be_read_is_not_served(
     assert "cannot be loaded" in caplog.text
 
 
-async def test_others_have_their_turn_between_the_records_of_one_batch(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("millstream.broker.coordination.coordinator_partition.RECORDS_A_TURN", 10)
+def slow_work() -> LongWork:
+    """Of whose turns each has time for four things: every look at the clock takes a while."""
+    return LongWork(partial(next, count(step=TURN_S * 0.3)))
+
+
+async def test_others_have_their_turn_between_the_records_of_one_batch(world: World) -> None:
+    world.long_work = slow_work()
     world.write(*(stored_record(offset) for offset in range(50)))
     async with world.serving() as coordinator:
         await turns(3)
@@ -372,6 +379,7 @@ async def test_a_long_log_is_loaded_in_pieces(
 async def test_others_have_their_turn_while_many_requests_are_due(
     world: World, writes: bool
 ) -> None:
+    world.long_work = slow_work()
     async with world.serving() as coordinator:
         await turns()
         answers = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 
 from millstream.broker.coordination.streams_internal_topics import (
     FAILURES_MAX,
     StreamsInternalTopics,
 )
+from millstream.broker.node.long_work import LongWork
 from millstream.coordinator.group.streams.configured_topology import InternalTopic
 from millstream.errors import InvalidConfig, NotController, TopicAlreadyExists
 from millstream.protocol.generated.create_topics import (
@@ -30,7 +32,9 @@ class World:
         self.now_ms = 0
         self.asked: list[list[str]] = []
         self.waiting: list[Coroutine[None, None, None]] = []
-        self.topics = StreamsInternalTopics(self, self, self, timeout_ms=30_000)  # type: ignore[arg-type]  # plays the controller
+        self.topics = StreamsInternalTopics(
+            self, self, self, timeout_ms=30_000, long_work=LongWork(time.perf_counter)
+        )  # type: ignore[arg-type]  # plays the controller
 
     def now(self) -> Instant:
         return Instant(0, self.now_ms)

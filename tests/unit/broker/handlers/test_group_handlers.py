@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from millstream.broker.handlers import (
     offset_fetch,
     sync_group,
 )
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
@@ -143,7 +145,9 @@ class World:
         self.created: list[CreateTopicsRequest] = []
         purgatory = Purgatory(self.clock)
         durability = Durability(NoFlusher(), purgatory, lambda: "never")
-        services = CoordinatorServices(self.clock, purgatory.wake, durability, 60_000, DiskPool())
+        services = CoordinatorServices(
+            self.clock, purgatory.wake, durability, 60_000, DiskPool(), LongWork(time.perf_counter)
+        )
         self.coordination = GroupCoordination(
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
             ME,
@@ -234,7 +238,9 @@ class World:
         share_groups: Any = NoShareGroups()  # Any: as much of ShareGroups as is used
         services = handler_services(
             group_coordinator=self.coordination,
-            share_group_state=ShareGroupState(self.coordination, share_groups),
+            share_group_state=ShareGroupState(
+                self.coordination, share_groups, LongWork(time.perf_counter)
+            ),
             metadata=self,
             internal_topics=InternalTopics(self, self, config),
         )

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError
@@ -76,7 +78,14 @@ def work(
     flusher: Any = SimpleNamespace(start_flush=flushed.append)
     fake_directories: Any = [directory]
     fake_partitions: Any = partitions
-    return BackgroundWork(fake_directories, fake_partitions, flusher, DiskPool(), SystemClock())
+    return BackgroundWork(
+        fake_directories,
+        fake_partitions,
+        flusher,
+        DiskPool(),
+        SystemClock(),
+        long_work=LongWork(time.perf_counter),
+    )
 
 
 async def test_high_watermarks_are_written_only_when_they_moved() -> None:
@@ -163,7 +172,14 @@ async def test_recovery_points_of_every_directory_are_written() -> None:
     directories: Any = [FakeDirectory(), FakeDirectory()]
     partitions: Any = FakePartitions()
     flusher: Any = None
-    background = BackgroundWork(directories, partitions, flusher, DiskPool(), SystemClock())
+    background = BackgroundWork(
+        directories,
+        partitions,
+        flusher,
+        DiskPool(),
+        SystemClock(),
+        long_work=LongWork(time.perf_counter),
+    )
     await background.checkpoint_recovery_points()
     await background.checkpoint_recovery_points()
     assert [each.recovery_points for each in directories] == [2, 2]

@@ -6,11 +6,13 @@ import asyncio
 import errno
 import math
 import sys
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.topic_config import LogConfig
@@ -67,7 +69,12 @@ class World:
         directory: Any = SimpleNamespace(checkpoint_cleaner=self.checkpoint)
         self.settings = CleanerSettings(1 << 20, 1e300, 1)
         self.cleaner = LogCleaner(
-            partitions, lambda _log: directory, pool, self.clock, lambda: self.settings
+            partitions,
+            lambda _log: directory,
+            pool,
+            self.clock,
+            lambda: self.settings,
+            long_work=LongWork(time.perf_counter),
         )
 
     def checkpoint(self) -> None:

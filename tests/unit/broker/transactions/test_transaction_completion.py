@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.coordinator.transaction.requests import PreparedTransaction
@@ -89,7 +91,7 @@ class World:
         return future
 
     async def complete(self, *partitions: TopicPartition) -> None:
-        completion = TransactionCompletion(self, self)  # type: ignore[arg-type]  # see above
+        completion = TransactionCompletion(self, self, LongWork(time.perf_counter))  # type: ignore[arg-type]  # see above
         async with asyncio.timeout(LONG_ENOUGH_S):
             await completion.complete(self, prepared(*partitions))  # type: ignore[arg-type]  # see above
 

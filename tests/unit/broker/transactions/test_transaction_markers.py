@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, Final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.durability import Durability
 from millstream.broker.transactions.markers import TransactionMarkers
@@ -65,7 +67,14 @@ class World:
         flusher: Any = self  # Any: has what is used of a flusher, a pool and partitions
         purgatory = Purgatory(clock)
         durability = Durability(flusher, purgatory, lambda: flush_on_ack)
-        services = CoordinatorServices(clock, purgatory.wake, durability, 5_000, pool=flusher)
+        services = CoordinatorServices(
+            clock,
+            purgatory.wake,
+            durability,
+            5_000,
+            pool=flusher,
+            long_work=LongWork(time.perf_counter),
+        )
         return TransactionMarkers(flusher, flusher, services)
 
     async def has_unsynced(self, count: int) -> None:
