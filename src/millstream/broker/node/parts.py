@@ -131,21 +131,10 @@ class NodeParts:
         self._background = BackgroundWork(
             directories, self._partitions, self._flusher, pool, clock, long_work=self._long_work
         )
-        self._cleaner = LogCleaner(
-            self._partitions,
-            directories.of,
-            pool,
-            clock,
-            self._cleaner_settings,
-            long_work=self._long_work,
-        )
+        self._cleaner = self._new_cleaner()
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
-        self._durability = Durability(
-            self._flusher,
-            self._purgatory,
-            lambda: self.dynamic_config.current.millstream_flush_on_ack,
-        )
+        self._durability = Durability(self._flusher, self._purgatory, self._flush_on_ack)
         self._internal_topics = InternalTopics(
             self._controller, self._controller, self.dynamic_config
         )
@@ -252,12 +241,24 @@ class NodeParts:
     def _new_partitions(self) -> HostedPartitions:
         return HostedPartitions(
             self._directories,
-            node_id=self._identity.node_id,
-            static_settings=self._config.settings,
-            clock=self._clock,
+            self._config,
+            self._clock,
             on_progress=self._purgatory.wake,
             on_placed=self._assignments.placed,
             new_logs=self.new_logs,
+            long_work=self._long_work,
+        )
+
+    def _flush_on_ack(self) -> str:
+        return self.dynamic_config.current.millstream_flush_on_ack
+
+    def _new_cleaner(self) -> LogCleaner:
+        return LogCleaner(
+            self._partitions,
+            self._directories.of,
+            self._pool,
+            self._clock,
+            self._cleaner_settings,
             long_work=self._long_work,
         )
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import islice
 from typing import Final
 
+from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.new_logs import NewLogs
 from millstream.errors import (
@@ -53,10 +54,9 @@ class HostedPartitions:
     def __init__(
         self,
         directories: LogDirectories,
-        *,
-        node_id: BrokerId,
-        static_settings: Mapping[str, str],
+        config: BrokerConfig,
         clock: Clock,
+        *,
         on_progress: Callable[[TopicPartition], None],
         on_placed: Callable[[TopicImage, int, Uuid], None],
         new_logs: NewLogs,
@@ -67,8 +67,8 @@ class HostedPartitions:
         self._on_placed = on_placed
         self._new_logs = new_logs
         self._long_work = long_work
-        self._node_id = node_id
-        self._static_settings = static_settings
+        self._node_id = BrokerId(config.node_id)
+        self._static_settings = config.settings
         self._clock = clock
         self._on_progress = on_progress
         self._hosted: dict[tuple[str, int], Partition] = {}
