@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         WakeupError,
     )
     from millstream.clients.consumer.core.interceptors import ConsumerInterceptor
+    from millstream.clients.consumer.fetch_collector import ArrowRecords
     from millstream.clients.consumer.range_reader import RangeReader
-    from millstream.clients.consumer.reading import ArrowRecords
-    from millstream.clients.core.misuse import ConcurrentUse, IllegalState
+    from millstream.clients.core.illegal_state import ConcurrentUse, IllegalState
     from millstream.clients.core.serialization import RecordDeserializationError
     from millstream.clients.core.values import (
         ConsumerGroupMetadata,
@@ -51,7 +51,7 @@ else:
             "millstream.clients.consumer.core.interceptors": "ConsumerInterceptor",
             "millstream.clients.consumer.core.errors": "CommitFailed CorruptBatch LogTruncation NoOffsetForPartition WakeupError",
             "millstream.clients.producer.core.interceptors": "ProducerInterceptor ProducerRecord",
-            "millstream.clients.core.misuse": "ConcurrentUse IllegalState",
+            "millstream.clients.core.illegal_state": "ConcurrentUse IllegalState",
             "millstream.clients.producer.core.partitioner": "RoundRobinPartitioner",
             "millstream.clients.core.serialization": "RecordDeserializationError",
             "millstream.clients.share.core.values": "AcknowledgeType TopicIdPartition",
@@ -61,7 +61,7 @@ else:
             "millstream.clients.group.member": "RebalanceListener",
             "millstream.clients.producer.producer": "Producer",
             "millstream.clients.consumer.range_reader": "RangeReader",
-            "millstream.clients.consumer.reading": "ArrowRecords",
+            "millstream.clients.consumer.fetch_collector": "ArrowRecords",
             "millstream.clients.share.share_consumer": "ShareConsumer",
             "millstream.model": "TopicPartition",
         },

@@ -24,7 +24,7 @@ from millstream.clients import (
     ShareConsumer,
     TopicPartition,
 )
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.testing.broker import Broker
 from tests.integration.clients.suspensions import (
     MOMENTS,

@@ -19,7 +19,7 @@ from millstream.clients import (
     RangeReader,
     TopicPartition,
 )
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import (
     BrokerNotAvailable,
     ConfigError,

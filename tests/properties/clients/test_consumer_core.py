@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from millstream.clients.consumer.core.fetcher import FetchIntent
+from millstream.clients.consumer.core.fetch_planner import FetchIntent
 from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP
 from millstream.clients.consumer.core.positions import (
     EpochEnd,

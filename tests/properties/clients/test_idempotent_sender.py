@@ -14,9 +14,9 @@ from millstream.clients.cluster.core.cluster_metadata import (
     TopicMetadata,
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.produce_request import ProduceIntent
 from millstream.clients.producer.core.producer_batch import ProducerBatch
-from millstream.clients.producer.core.sender import Sender
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.errors import NetworkException
 from millstream.model import TopicPartition
@@ -105,7 +105,7 @@ class Simulation:
         self.broker = ModelBroker()
         self.accumulator = RecordAccumulator(AccumulatorLimits(150, 10**9, 1_500))
         policy = SenderPolicy(-1, True, Codec.NONE, 5, 10_000, 3_000, 5, 10**6, Backoff(10, 50))
-        self.sender = Sender(policy, self.accumulator, Steady())
+        self.sender = ProducePlanner(policy, self.accumulator, Steady())
         self.sender.set_producer_id(1, 0)
         self.in_flight: list[ProduceIntent] = []
         self.late: list[bytes] = []

@@ -23,10 +23,10 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.buffer import ShareBuffer
-from millstream.clients.share.core.fetcher import ShareFetcher
-from millstream.clients.share.core.in_hand import InHand
-from millstream.clients.share.core.intent import FetchIntent, ShareIntent
+from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
+from millstream.clients.share.core.planned_requests import FetchIntent, ShareIntent
 from millstream.clients.share.core.requests import SharePolicy
 from millstream.clients.share.core.values import AcknowledgeType, TopicIdPartition
 from millstream.coordinator.share.state import ShareState
@@ -193,14 +193,14 @@ class SimMember:
     """As ShareConsumer in explicit mode, without waiting."""
 
     name: str
-    in_hand: InHand = field(default_factory=InHand)
+    in_hand: AcquiredRecords = field(default_factory=AcquiredRecords)
     buffer: ShareBuffer = field(default_factory=ShareBuffer)
     in_flight: list[ShareIntent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         backoff = Backoff(10, 50)
         policy = SharePolicy("g", self.name)
-        self.fetcher = ShareFetcher(policy, self.buffer, backoff, SimRandom(0))
+        self.fetcher = ShareFetchPlanner(policy, self.buffer, backoff, SimRandom(0))
 
     def send(self, now_ms: int) -> None:
         self.in_flight += self.fetcher.plan([PARTITION], CLUSTER, now_ms)

@@ -20,9 +20,9 @@ from millstream.clients.cluster.core.cluster_metadata import (
     TopicMetadata,
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.produce_request import ProduceIntent
 from millstream.clients.producer.core.producer_batch import ProducerBatch
-from millstream.clients.producer.core.sender import Sender
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
 from millstream.errors import NetworkException
@@ -165,7 +165,7 @@ class Simulation:
         self.accumulator = RecordAccumulator(AccumulatorLimits(150, 10**9, 10**9))
         self.transaction = Transaction("id")
         policy = SenderPolicy(-1, True, Codec.NONE, 5, 10_000, 3_000, 5, 10**6, Backoff(10, 50))
-        self.sender = Sender(policy, self.accumulator, Steady(), self.transaction)
+        self.sender = ProducePlanner(policy, self.accumulator, Steady(), self.transaction)
         self.transaction.restart()
         self.transaction.initialized((1, 0))
         self.in_flight: list[ProduceIntent] = []

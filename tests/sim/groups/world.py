@@ -276,7 +276,7 @@ class SimCluster:
 
 
 class SimFetching:
-    """What members use of `Fetching`."""
+    """What members use of `Fetcher`."""
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
@@ -304,7 +304,7 @@ class Client(RebalanceListener):
         self.topics: frozenset[str] = frozenset()
         self._scope = TaskScope(name)
         self._subscription = SubscriptionState()
-        self._fetching = SimFetching()
+        self._fetcher = SimFetching()
         given: Mapping[str, object] = {
             "bootstrap_servers": "sim:1",
             "group_id": GROUP,
@@ -315,7 +315,7 @@ class Client(RebalanceListener):
         config = parse_settings(ConsumerConfig, given)
         make: Callable[..., Member] = ConsumerMember if protocol == "consumer" else ClassicMember
         cluster = SimCluster(world, self._scope)
-        self.member = make(config, cluster, self._subscription, self._fetching, self._scope)
+        self.member = make(config, cluster, self._subscription, self._fetcher, self._scope)
 
     @property
     def is_rejoining(self) -> bool:
@@ -342,10 +342,10 @@ class Client(RebalanceListener):
             remaining_ms = min(deadline_ms - now_ms(), self.member.next_turn_ms())
             if now_ms() >= deadline_ms:
                 return
-            self._fetching.news.clear()
+            self._fetcher.news.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(remaining_ms / 1000):
-                    await self._fetching.news.wait()
+                    await self._fetcher.news.wait()
 
     async def close(self) -> None:
         try:

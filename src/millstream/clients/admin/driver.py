@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Iterable, Mapping
 
 from millstream.clients.admin.core.call import Asked, Call, Key, Progress, Response, Value
 from millstream.clients.admin.core.lookups import FIND_LEADERS, coordinator_call
-from millstream.clients.admin.core.places import AnyBroker, Controller, Coordinator, Leader, Node
 from millstream.clients.admin.core.results import Results
+from millstream.clients.admin.core.routes import AnyBroker, Controller, Coordinator, Leader, Node
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import KafkaError
@@ -132,7 +132,7 @@ class Driver:
         deadline_ms: int,
     ) -> Mapping[Key, int | KafkaError | None]:
         """The broker of each item; None means any. Gives up at the deadline by itself, and says why."""
-        match call.place:
+        match call.route:
             case AnyBroker() if not self.asks_controllers:
                 return dict.fromkeys(keys)
             case AnyBroker() | Controller():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Unpack
 
 from millstream.clients.admin import admin as client
-from millstream.clients.blocking.twin import Twin, waits
+from millstream.clients.blocking.blocking_client import BlockingClient, waits
 from millstream.clients.config import AdminSettings
 
 
-class Admin(Twin[client.Admin]):
+class Admin(BlockingClient[client.Admin]):
     """See `millstream.clients.Admin`: same settings, same methods. Safe to share between threads."""
 
     def __init__(self, **settings: Unpack[AdminSettings]) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Self, Unpack, final
 
-from millstream.clients.blocking.twin import Twin, calls, waits
+from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
 from millstream.clients.config import ConsumerSettings
 from millstream.clients.consumer import consumer, range_reader
 from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
@@ -43,7 +43,7 @@ class RebalanceListener:
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError | None], None]
 
 
-class Consumer(Twin[consumer.Consumer[Key, Value]], Generic[Key, Value]):
+class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.Consumer`: same settings, same methods. One thread at a time may use it.
 
     A second thread gets ConcurrentUse; only `wakeup` and `close` may be called while another is in a call. Heartbeats
@@ -163,7 +163,7 @@ class _OnThread(member.RebalanceListener):
         await asyncio.to_thread(self._listener.on_partitions_lost, partitions)
 
 
-class RangeReader(Twin[range_reader.RangeReader]):
+class RangeReader(BlockingClient[range_reader.RangeReader]):
     """See `millstream.clients.RangeReader`. Keep one per process; threads may share it."""
 
     def __init__(self, **settings: Unpack[ConsumerSettings]) -> None:

@@ -11,8 +11,8 @@ import contextlib
 from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 
+from millstream.clients.blocking.blocking_client import BlockingClient, waits
 from millstream.clients.blocking.loop_thread import LoopThread
-from millstream.clients.blocking.twin import Twin, waits
 from millstream.clients.config import ProducerSettings
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import Headers, RecordMetadata
@@ -93,7 +93,7 @@ def _wait(
         raise RequestTimedOut(f"not acknowledged within {timeout_ms} ms") from error
 
 
-class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
+class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.Producer`: same settings, same methods. Safe to share between threads.
 
     What is still on its way when the interpreter exits is flushed. Transactions belong to one thread at a time.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, Self, Unpack
 
-from millstream.clients.blocking.twin import Twin, calls, waits
+from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
 from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.core.type_variables import Key, Value
@@ -13,7 +13,7 @@ from millstream.clients.share import share_consumer
 from millstream.clients.share.core.values import AcknowledgeType
 
 
-class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key, Value]):
+class ShareConsumer(BlockingClient[share_consumer.ShareConsumer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.ShareConsumer`: same settings, same methods. One thread at a time may use it.
 
     A second thread gets ConcurrentUse; only `wakeup` and `close` may be called while another is in a call. Heartbeats

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata, TopicMetadata
-from millstream.clients.cluster.core.leader_news import LeaderNews
+from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.cluster.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.clients.cluster.metadata_refresh import MetadataRefresh
 from millstream.clients.config import ClientConfig
@@ -140,7 +140,7 @@ class Cluster:
         """Ask for a refresh in the background."""
         self._refresh.request()
 
-    def learn(self, news: LeaderNews) -> None:
+    def learn(self, news: LeaderChanges) -> None:
         """Leaders that an answer named in passing."""
         self.metadata.replace_cluster(news.told_to(self.picture))
 

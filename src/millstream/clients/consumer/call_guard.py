@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 
 from millstream.clients.consumer.core.errors import WakeupError
-from millstream.clients.core.misuse import ConcurrentUse
+from millstream.clients.core.illegal_state import ConcurrentUse
 from millstream.errors import MillstreamError
 
 _CALLS: ContextVar[tuple[object, ...]] = ContextVar("calls under way", default=())

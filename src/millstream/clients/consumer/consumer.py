@@ -1,7 +1,7 @@
 """The asyncio consumer: records and Arrow batches out of topics.
 
 Owns what the application calls, and the order of things inside poll(): callbacks, auto-commit, rebalances, records.
-Fetching runs in the background (`fetching`), membership in `classic_member` and `consumer_member`, commits in `commits`.
+Fetching runs in the background (`fetcher`), membership in `classic_member` and `consumer_member`, commits in `commits`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from millstream.clients.consumer.core.offset_reset import (
 )
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
-from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.consumer.fetch_collector import ArrowRecords, FetchCollector
+from millstream.clients.consumer.fetcher import Fetcher
+from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.consumer.offset_lookup import lookup_offsets
-from millstream.clients.consumer.reading import ArrowRecords, Reading
-from millstream.clients.consumer.subscribing import Subscribing
 from millstream.clients.core.client_names import described, first_of, named
 from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import RecordDeserializationError
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import (
@@ -96,18 +96,18 @@ class Consumer(Generic[Key, Value]):
             allow_auto_create_topics=config.allow_auto_create_topics,
             metadata_observer=self._observe_metadata,
         )
-        self._fetching = Fetching(config, self._cluster, self._subscription, self._scope)
-        self._subscribing = Subscribing(
+        self._fetcher = Fetcher(config, self._cluster, self._subscription, self._scope)
+        self._group_subscription = GroupSubscription(
             config,
             self._cluster,
             self._subscription,
-            self._fetching,
+            self._fetcher,
             self._scope,
             before_giving_up=self._commit_before_giving_up,
         )
-        self._reading = Reading(
+        self._collector = FetchCollector(
             self._cluster,
-            self._fetching,
+            self._fetcher,
             self._subscription,
             self._scope,
             interceptors=interceptor_chain,
@@ -116,7 +116,7 @@ class Consumer(Generic[Key, Value]):
         self._commits = Commits(
             self._cluster,
             self._scope,
-            self._subscribing.committing_group,
+            self._group_subscription.committing_group,
             interceptor_chain.on_commit,
         )
         self._auto_commit: AutoCommit | None = None
@@ -155,13 +155,13 @@ class Consumer(Generic[Key, Value]):
     async def __anext__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes. Asking for it says that the one before is processed."""
         while (record := self._next_at_hand()) is None:
-            self._reading.undelivered.add(await self.poll())
+            self._collector.undelivered.add(await self.poll())
         return record
 
     def _next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
         """The next record if iteration has it already."""
         self._guard.check()
-        return self._reading.undelivered.next()
+        return self._collector.undelivered.next()
 
     # ---- what to read
 
@@ -170,13 +170,13 @@ class Consumer(Generic[Key, Value]):
         self._check()
         wanted = arguments.topic_partitions(partitions)
         held = set(self._subscription.partitions)
-        self._reading.undelivered.give_back(held)
+        self._collector.undelivered.give_back(held)
         if not wanted:
-            self._subscribing.unsubscribe_soon()
+            self._group_subscription.unsubscribe_soon()
             return
         if self._auto_commit is not None and held:
             self._auto_commit.soon()
-        self._subscribing.assign(wanted)
+        self._group_subscription.assign(wanted)
 
     def subscribe(
         self,
@@ -197,19 +197,19 @@ class Consumer(Generic[Key, Value]):
             raise TypeError(f"listener must be a RebalanceListener, got {listener!r}")
         shielded = listener and ShieldedListener(listener, self._guard)
         if pattern is not None:
-            self._subscribing.subscribe_pattern(pattern, shielded)
+            self._group_subscription.subscribe_pattern(pattern, shielded)
         elif names := arguments.topic_names(topics or ()):
-            self._subscribing.subscribe(names, shielded)
+            self._group_subscription.subscribe(names, shielded)
         else:
-            self._reading.undelivered.give_back(self._subscription.partitions)
-            self._subscribing.unsubscribe_soon()
+            self._collector.undelivered.give_back(self._subscription.partitions)
+            self._group_subscription.unsubscribe_soon()
 
     async def unsubscribe(self) -> None:
         """Leave the group, forget assignment and positions."""
         self._check()
         with self._guard.call():
-            await self._subscribing.unsubscribe()
-            self._reading.undelivered.drop_given_up()
+            await self._group_subscription.unsubscribe()
+            self._collector.undelivered.drop_given_up()
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read now: those of `assign`, or those that the group gave us by the last poll().
@@ -247,7 +247,7 @@ class Consumer(Generic[Key, Value]):
         with self._guard.call():
             while True:
                 await self._look_after_group(deadline_ms)
-                records = await self._reading.take(count_max, deadline_ms)
+                records = await self._collector.take(count_max, deadline_ms)
                 if records or not await self._wait_for_data(deadline_ms):
                     return records
 
@@ -264,7 +264,7 @@ class Consumer(Generic[Key, Value]):
         with self._guard.call():
             while True:
                 await self._look_after_group(deadline_ms)
-                batches = await self._reading.take_arrow(
+                batches = await self._collector.take_arrow(
                     check_crcs=self.config.check_crcs, headers=headers
                 )
                 if batches or not await self._wait_for_data(deadline_ms):
@@ -278,7 +278,7 @@ class Consumer(Generic[Key, Value]):
     def pause(self, partitions: Iterable[AnyPartition]) -> None:
         """Return nothing of these partitions until `resume`; positions and membership stay."""
         states = self._states(partitions)
-        self._reading.undelivered.give_back(state.topic_partition for state in states)
+        self._collector.undelivered.give_back(state.topic_partition for state in states)
         for state in states:
             state.paused = True
 
@@ -286,7 +286,7 @@ class Consumer(Generic[Key, Value]):
         """Return records of these partitions again, from where they were paused. Raises IllegalState for one not assigned."""
         for state in self._states(partitions):
             state.paused = False
-        self._fetching.wake()
+        self._fetcher.wake()
 
     def paused(self) -> set[TopicPartition]:
         """The assigned partitions that `pause` was called for. A copy."""
@@ -302,9 +302,9 @@ class Consumer(Generic[Key, Value]):
         """
         target = arguments.position(offset)
         state = self._state(partition)
-        self._reading.undelivered.give_back((state.topic_partition,))
+        self._collector.undelivered.give_back((state.topic_partition,))
         state.seek(target.offset, target.leader_epoch)
-        self._fetching.wake()
+        self._fetcher.wake()
 
     def seek_to_beginning(self, *partitions: AnyPartition) -> None:
         """All assigned partitions when none is named."""
@@ -318,11 +318,11 @@ class Consumer(Generic[Key, Value]):
         """The offset of the next record that poll() returns."""
         deadline_ms = self._deadline(timeout_ms)
         state = self._state(partition)
-        undelivered = self._reading.undelivered.first_offsets().get(state.topic_partition)
+        undelivered = self._collector.undelivered.first_offsets().get(state.topic_partition)
         if undelivered is not None:
             return undelivered
         with self._guard.call():
-            self._fetching.wake()
+            self._fetcher.wake()
             while state.position is None:
                 if state.error is not None:
                     error, state.error = state.error, None
@@ -332,7 +332,7 @@ class Consumer(Generic[Key, Value]):
                     raise RequestTimedOut(
                         f"the position of {state.topic_partition} could not be determined in time"
                     )
-                await self._fetching.wait_for_news(remaining_ms)
+                await self._fetcher.wait_for_news(remaining_ms)
                 self._scope.check()
             return state.position
 
@@ -353,7 +353,7 @@ class Consumer(Generic[Key, Value]):
         states = self._subscription.partitions.values()
         lags = {state.topic_partition: self._lag(state) for state in states}
         known = {tp: lag for tp, lag in lags.items() if lag is not None}
-        return ConsumerMetrics(replace(self._fetching.counters), known)
+        return ConsumerMetrics(replace(self._fetcher.counters), known)
 
     async def beginning_offsets(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
@@ -411,11 +411,11 @@ class Consumer(Generic[Key, Value]):
         group went on without us, RebalanceInProgress when poll() must join first, and the first error of a partition.
         """
         self._check()
-        self._subscribing.group_id()
+        self._group_subscription.group_id()
         chosen = self._returned() if offsets is None else arguments.positions(offsets)
         deadline_ms = self._deadline(timeout_ms)
         with self._guard.call():
-            await self._subscribing.end_unsubscribing()
+            await self._group_subscription.end_unsubscribing()
             await self._commits.commit(chosen, deadline_ms)
             await self._run_callbacks()
 
@@ -429,7 +429,7 @@ class Consumer(Generic[Key, Value]):
         Commits are sent in the order they were asked for. Without a callback a failure is logged.
         """
         self._check()
-        self._subscribing.group_id()
+        self._group_subscription.group_id()
         chosen = self._returned() if offsets is None else arguments.positions(offsets)
         self._commits.commit_soon(chosen, callback)
 
@@ -443,7 +443,7 @@ class Consumer(Generic[Key, Value]):
         """
         self._check()
         wanted = arguments.topic_partitions(partitions)
-        group_id = self._subscribing.group_id()
+        group_id = self._group_subscription.group_id()
         deadline_ms = self._deadline(timeout_ms)
         with self._guard.call():
             found = await fetch_committed(self._cluster, group_id, wanted, deadline_ms)
@@ -460,7 +460,7 @@ class Consumer(Generic[Key, Value]):
 
         Before the first poll() of a subscriber, and after `assign`, it is no member: generation -1.
         """
-        return self._subscribing.group_metadata()
+        return self._group_subscription.group_metadata()
 
     async def close(self, *, commit: bool = True, timeout_ms: int = _CLOSE_MS) -> None:
         """Commit (with auto-commit), leave the group, stop fetching, disconnect. Idempotent.
@@ -494,20 +494,20 @@ class Consumer(Generic[Key, Value]):
         await self._run_callbacks()
         if self._auto_commit is not None:
             self._auto_commit.poll()
-        await self._subscribing.poll(deadline_ms)
-        self._reading.undelivered.drop_given_up()
+        await self._group_subscription.poll(deadline_ms)
+        self._collector.undelivered.drop_given_up()
 
     async def _wait_for_data(self, deadline_ms: int) -> bool:
         """False when the time is over. Raises what a partition's fetch ended with."""
         self._cluster.raise_refusal()
-        self._fetching.records.raise_error()
+        self._fetcher.records.raise_error()
         self._guard.check_interruption()
-        self._fetching.wake()
+        self._fetcher.wake()
         remaining_ms = deadline_ms - self._cluster.now_ms()
         if remaining_ms <= 0:
             await asyncio.sleep(0)
             return False
-        await self._fetching.wait_for_news(self._subscribing.turn_ms(remaining_ms))
+        await self._fetcher.wait_for_news(self._group_subscription.turn_ms(remaining_ms))
         return True
 
     async def _run_callbacks(self) -> None:
@@ -523,14 +523,14 @@ class Consumer(Generic[Key, Value]):
 
     def _background_failed(self) -> None:
         self._cluster.wake_waiters()
-        self._fetching.announce()
+        self._fetcher.announce()
 
     def _observe_metadata(self) -> None:
-        self._fetching.observe_metadata()
-        self._fetching.announce()
+        self._fetcher.observe_metadata()
+        self._fetcher.announce()
 
     def _skipped(self, error: RecordDeserializationError) -> None:
-        self._fetching.counters.records_skipped += 1
+        self._fetcher.counters.records_skipped += 1
         _LOG.warning("passed over (deserialization_error skip): %s", error)
 
     def _check(self) -> None:
@@ -539,7 +539,7 @@ class Consumer(Generic[Key, Value]):
 
     def _returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """The positions behind everything that poll() and iteration have returned."""
-        undelivered = self._reading.undelivered.first_offsets()
+        undelivered = self._collector.undelivered.first_offsets()
         positions = {}
         for topic_partition, state in self._subscription.partitions.items():
             offset = undelivered.get(topic_partition, state.position)
@@ -550,13 +550,13 @@ class Consumer(Generic[Key, Value]):
     async def _leave(self, *, commit: bool) -> None:
         if commit:
             await self._commit_before_giving_up()
-        await self._subscribing.leave()
+        await self._group_subscription.leave()
         await self._commits.settle()
         await self._run_callbacks()
 
     def _lag(self, state: PartitionState) -> int | None:
-        end = state.last_stable_offset if self._fetching.read_committed else state.high_watermark
-        undelivered = self._reading.undelivered.first_offsets()
+        end = state.last_stable_offset if self._fetcher.read_committed else state.high_watermark
+        undelivered = self._collector.undelivered.first_offsets()
         position = undelivered.get(state.topic_partition, state.position)
         return None if end < 0 or position is None else max(0, end - position)
 
@@ -570,10 +570,10 @@ class Consumer(Generic[Key, Value]):
 
     def _seek_to(self, partitions: tuple[AnyPartition, ...], reset: OffsetReset) -> None:
         states = self._states(partitions or tuple(self._subscription.partitions))
-        self._reading.undelivered.give_back(state.topic_partition for state in states)
+        self._collector.undelivered.give_back(state.topic_partition for state in states)
         for state in states:
             state.seek_to_reset(reset)
-        self._fetching.wake()
+        self._fetcher.wake()
 
     async def _lookup(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: int | None
@@ -584,7 +584,7 @@ class Consumer(Generic[Key, Value]):
             return await lookup_offsets(
                 self._cluster,
                 timestamps,
-                read_committed=self._fetching.read_committed,
+                read_committed=self._fetcher.read_committed,
                 deadline_ms=deadline_ms,
             )
 

@@ -13,7 +13,7 @@ import contextlib
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.subscription import SubscriptionState
-from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.assignors.racks import replica_racks
 from millstream.clients.group.assignors.registry import chosen_assignors
@@ -59,17 +59,17 @@ class ClassicMember:
         config: ConsumerConfig,
         cluster: Cluster,
         subscription: SubscriptionState,
-        fetching: Fetching,
+        fetcher: Fetcher,
         scope: TaskScope,
     ) -> None:
         assert config.group_id is not None, "subscribe() checks that there is a group"
         self._group_id = config.group_id
         self._cluster = cluster
         self._subscription = subscription
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._scope = scope
         self._exclude_internal = config.exclude_internal_topics
-        self._owned = OwnedPartitions(subscription, fetching)
+        self._owned = OwnedPartitions(subscription, fetcher)
         self._membership = Membership(
             MembershipPolicy(
                 group_id=config.group_id,
@@ -291,7 +291,7 @@ class ClassicMember:
             self._cluster.forget_coordinator(self._group_id)
             if not error.retriable:
                 self._fatal = error
-                self._fetching.announce()
+                self._fetcher.announce()
             await self._wait_a_moment()
             return
         if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
@@ -302,7 +302,7 @@ class ClassicMember:
         told = membership.handle_heartbeat(response.error_code, request.generation_id)
         self._fatal = told or self._fatal
         if membership.rejoin_wanted or self._fatal is not None:
-            self._fetching.announce()
+            self._fetcher.announce()
 
     async def _wait_a_moment(self) -> None:
         """The heartbeat was not heard: the next one is not to wait for the whole interval."""

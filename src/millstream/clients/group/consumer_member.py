@@ -12,7 +12,7 @@ import contextlib
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.subscription import SubscriptionState
-from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.core.consumer_membership import (
     ConsumerMembership,
@@ -54,18 +54,18 @@ class ConsumerMember:
         config: ConsumerConfig,
         cluster: Cluster,
         subscription: SubscriptionState,
-        fetching: Fetching,
+        fetcher: Fetcher,
         scope: TaskScope,
     ) -> None:
         assert config.group_id is not None, "subscribe() checks that there is a group"
         self._group_id = config.group_id
         self._cluster = cluster
         self._subscription = subscription
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._scope = scope
         self._exclude_internal = config.exclude_internal_topics
-        self._owned = OwnedPartitions(subscription, fetching)
-        fetching.ask_as(self.metadata)
+        self._owned = OwnedPartitions(subscription, fetcher)
+        fetcher.ask_as(self.metadata)
         self._membership = ConsumerMembership(
             ConsumerMembershipPolicy(
                 group_id=config.group_id,
@@ -173,7 +173,7 @@ class ConsumerMember:
             self._topic_names.update(found)
             self._cluster.use_topics(*found.values())
             if found:
-                self._fetching.announce()
+                self._fetcher.announce()
                 return
         await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
 
@@ -250,7 +250,7 @@ class ConsumerMember:
         if error is not None:
             self._error = _explained(error)
         if self._has_work():
-            self._fetching.announce()
+            self._fetcher.announce()
 
     async def _wait_a_moment(self) -> None:
         self._failures += 1

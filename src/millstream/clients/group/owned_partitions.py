@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 
 from millstream.clients.consumer.core.subscription import SubscriptionState
-from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.group.member import RebalanceListener
 from millstream.model import TopicPartition
 
@@ -22,9 +22,9 @@ async def nothing_to_commit() -> None:
 
 
 class OwnedPartitions:
-    def __init__(self, subscription: SubscriptionState, fetching: Fetching) -> None:
+    def __init__(self, subscription: SubscriptionState, fetcher: Fetcher) -> None:
         self._subscription = subscription
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._untold: set[TopicPartition] = set()
         """Held since an assignment whose listener has not come to its end."""
         self.listener = RebalanceListener()
@@ -54,8 +54,8 @@ class OwnedPartitions:
         self._untold = (self._untold & assigned) | (assigned - owned)
         self._subscription.set_partitions(sorted(assigned))
         for topic_partition in assigned - owned:
-            self._fetching.want_position(self._subscription.partitions[topic_partition])
-        self._fetching.wake()
+            self._fetcher.want_position(self._subscription.partitions[topic_partition])
+        self._fetcher.wake()
         await self.listener.on_partitions_assigned(set(self._untold))
         self._untold = set()
         return revoked

@@ -15,7 +15,7 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.client_names import described, named
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerGroupMetadata, Headers, OffsetAndMetadata
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
@@ -33,12 +33,12 @@ from millstream.clients.producer.core.partitioner import (
     PartitionChooser,
     PartitionLoad,
 )
-from millstream.clients.producer.core.sender import Sender
+from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.delivery import BatchDelivery, Delivery
 from millstream.clients.producer.record_appender import RecordAppender
 from millstream.clients.producer.record_serializer import RecordSerializer
-from millstream.clients.producer.sending import Sending
+from millstream.clients.producer.sender import Sender
 from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.clients.producer.transaction.transactions import Transactions
 from millstream.model import TopicPartition
@@ -82,12 +82,14 @@ class Producer(Generic[Key, Value]):
         accumulator = RecordAccumulator(
             AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
         )
-        sender = Sender(_policy(config, self._cluster), accumulator, random, self._transaction)
-        self._sending = Sending(self._cluster, self._scope, sender, accumulator)
+        planner = ProducePlanner(
+            _policy(config, self._cluster), accumulator, random, self._transaction
+        )
+        self._sender = Sender(self._cluster, self._scope, planner, accumulator)
         self._appender = RecordAppender(
             config,
-            self._sending,
-            _default_partitioner(config, self._sending, random)
+            self._sender,
+            _default_partitioner(config, self._sender, random)
             if partitioner is None
             else CustomPartitioner(partitioner, lambda: self._cluster.picture),
             self._transaction,
@@ -98,13 +100,13 @@ class Producer(Generic[Key, Value]):
         if not self._outgoing.is_plain:
             self._records = RecordSerializer(self._outgoing, self._appender, self._cluster.now_ms)
         self._append = self._records.append
-        self._settlements = self._sending.settlements
+        self._settlements = self._sender.settlements
         self._transactions: Transactions | None = None
         if self._transaction is not None:
             self._transactions = Transactions(
-                config, self._cluster, self._transaction, self._sending, self._scope
+                config, self._cluster, self._transaction, self._sender, self._scope
             )
-            self._sending.after_drain = self._transactions.add_wanted
+            self._sender.after_drain = self._transactions.add_wanted
 
     def __repr__(self) -> str:
         return described(
@@ -181,11 +183,11 @@ class Producer(Generic[Key, Value]):
         """
         self._scope.check()
         deadline_ms = None if timeout_ms is None else self._cluster.now_ms() + timeout_ms
-        await self._sending.settle_all(deadline_ms)
+        await self._sender.settle_all(deadline_ms)
         if self._transaction is not None:
             self._transaction.raise_failure()
         else:
-            self._sending.raise_unseen_failures()
+            self._sender.raise_unseen_failures()
 
     async def init_transactions(self) -> None:
         """Take over `transactional_id`: what others began under it is aborted, and they are fenced.
@@ -254,11 +256,11 @@ class Producer(Generic[Key, Value]):
             try:
                 await self._scope.close()
             finally:
-                self._sending.abandon(
+                self._sender.abandon(
                     ClientClosed("the producer was closed before the record was acknowledged")
                 )
-                self._sending.forget_failures()
-                self._sending.end()
+                self._sender.forget_failures()
+                self._sender.end()
                 self._outgoing.close()
                 await self._cluster.close()
 
@@ -272,15 +274,13 @@ class Producer(Generic[Key, Value]):
         return self._transactions
 
     def _metadata_observed(self) -> None:
-        self._sending.observe_metadata()
+        self._sender.observe_metadata()
 
     def _background_failed(self) -> None:
         """Nothing will be sent any more: tell everybody who waits."""
-        self._sending.abandon(
-            ClientClosed("the producer ended: one of its background tasks failed")
-        )
+        self._sender.abandon(ClientClosed("the producer ended: one of its background tasks failed"))
         self._cluster.wake_waiters()
-        self._sending.end()
+        self._sender.end()
 
 
 def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
@@ -300,9 +300,9 @@ def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
 
 
 def _default_partitioner(
-    config: ProducerConfig, sending: Sending, random: Random
+    config: ProducerConfig, sender: Sender, random: Random
 ) -> DefaultPartitioner:
-    load = PartitionLoad(sending.accumulator.queue_lengths, sending.avoided_nodes)
+    load = PartitionLoad(sender.accumulator.queue_lengths, sender.avoided_nodes)
     return DefaultPartitioner(
         random,
         config.batch_size,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
 from millstream.clients.config import ProducerConfig
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import Headers
 from millstream.clients.producer.core.interceptors import DeliveryCallback
 from millstream.clients.producer.core.outgoing import (
@@ -27,7 +27,7 @@ from millstream.clients.producer.core.producer_batch import (
     headers_size_bytes,
 )
 from millstream.clients.producer.delivery import BatchDelivery, Delivery
-from millstream.clients.producer.sending import Sending
+from millstream.clients.producer.sender import Sender
 from millstream.clients.producer.transaction.core.transaction import Transaction
 from millstream.errors import InvalidPartitions, MessageTooLarge
 from millstream.records.builder import BatchOptions
@@ -48,20 +48,20 @@ class RecordAppender:
     def __init__(
         self,
         config: ProducerConfig,
-        sending: Sending,
+        sender: Sender,
         partitioner: Partitioner,
         transaction: Transaction | None,
         clock: Clock,
     ) -> None:
         self._config = config
-        self._sending = sending
+        self._sender = sender
         self._partitioner = partitioner
         self._transaction = transaction
         self._clock = clock
-        self._cluster = sending.cluster
-        self._accumulator = sending.accumulator
-        self._memory = sending.memory
-        self.lock: Lock = sending.lock
+        self._cluster = sender.cluster
+        self._accumulator = sender.accumulator
+        self._memory = sender.memory
+        self.lock: Lock = sender.lock
         self._record_bytes_max = config.max_request_size
 
     def append(  # noqa: PLR0917 - for each record, and keywords take their time
@@ -165,21 +165,21 @@ class RecordAppender:
                         count,
                         self._cluster.now_ms(),
                     )
-                parts.append(Delivery(batch, 0, self._sending.settlements))
-                self._sending.wake()
+                parts.append(Delivery(batch, 0, self._sender.settlements))
+                self._sender.wake()
         return BatchDelivery(parts)
 
     def wake_sender(self, topic: str) -> None:
         """There may be something to send. On the event loop."""
         self._cluster.use_topics(topic)
-        self._sending.wake()
+        self._sender.wake()
 
     def block_deadline_ms(self) -> int:
         return self._cluster.now_ms() + self._config.max_block_ms
 
     async def _wait_for_topic_and_room(self, topic: str, size: int, deadline_ms: int) -> None:
         """Raises MessageTooLarge, RequestTimedOut, and whatever is wrong with the topic."""
-        self._sending.scope.check()
+        self._sender.scope.check()
         if size > self._record_bytes_max:
             raise MessageTooLarge(
                 f"a record of {size} bytes is larger than max_request_size ({self._record_bytes_max})"
@@ -188,9 +188,9 @@ class RecordAppender:
             await self._cluster.topic(topic, deadline_ms)
         waited = False
         while not self._memory.admits(size, waited=waited):
-            self._sending.wake()
+            self._sender.wake()
             await self._memory.wait(size, deadline_ms)
-            self._sending.scope.check()
+            self._sender.scope.check()
             waited = True
 
     def _rows_by_partition(

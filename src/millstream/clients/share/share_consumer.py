@@ -23,7 +23,7 @@ from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.core import arguments
 from millstream.clients.core.client_names import described, first_of, named
 from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.share.core.values import (
@@ -32,9 +32,9 @@ from millstream.clients.share.core.values import (
     NodeAcknowledgements,
     TopicIdPartition,
 )
-from millstream.clients.share.fetching import ShareFetching
+from millstream.clients.share.fetch_collector import ShareFetchCollector
+from millstream.clients.share.fetcher import ShareFetcher
 from millstream.clients.share.member import ShareMember
-from millstream.clients.share.reading import ShareReading
 from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import uuid_from_random, uuid_text
 from millstream.net.client.environment import Environment, system_environment
@@ -87,10 +87,10 @@ class ShareConsumer(Generic[Key, Value]):
             uuid_text(uuid_from_random(environment.random.randbytes(16))),
             self._observe_member,
         )
-        self._fetching = ShareFetching(config, self._cluster, self._member, self._scope)
+        self._fetcher = ShareFetcher(config, self._cluster, self._member, self._scope)
         is_implicit = config.share_acknowledgement_mode == IMPLICIT
-        self._reading = ShareReading(
-            self._cluster, self._fetching, self._scope, reader, is_implicit=is_implicit
+        self._collector = ShareFetchCollector(
+            self._cluster, self._fetcher, self._scope, reader, is_implicit=is_implicit
         )
         self._callback: AcknowledgementCommitCallback | None = None
         self._in_callback = False
@@ -123,13 +123,13 @@ class ShareConsumer(Generic[Key, Value]):
     async def __anext__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes. In implicit mode asking for it accepts those before it."""
         while (record := self._next_at_hand()) is None:
-            self._reading.ahead.extend(await self.poll())
+            self._collector.ahead.extend(await self.poll())
         return record
 
     def _next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
         """The next record if iteration has it already."""
         self._guard.check()
-        return self._reading.ahead.popleft() if self._reading.ahead else None
+        return self._collector.ahead.popleft() if self._collector.ahead else None
 
     # ---- what to read
 
@@ -177,7 +177,7 @@ class ShareConsumer(Generic[Key, Value]):
             raise IllegalState("nothing to read: call subscribe() first")
         with self._guard.call():
             self._hear_outcomes()
-            self._reading.finish_last_poll()
+            self._collector.finish_last_poll()
             self._member.begin_poll()
             try:
                 self._cluster.use_topics(*self._member.membership.topics)
@@ -193,24 +193,24 @@ class ShareConsumer(Generic[Key, Value]):
             self._scope.check()
             self._cluster.raise_refusal()
             self._hear_outcomes()
-            acknowledgements = self._reading.in_hand.take_acknowledgements()
-            if self._reading.has_next:
-                self._fetching.commit(acknowledgements, self._api_deadline_ms())
-                records, needed = self._reading.take(count)
+            acknowledgements = self._collector.in_hand.take_acknowledgements()
+            if self._collector.has_next:
+                self._fetcher.commit(acknowledgements, self._api_deadline_ms())
+                records, needed = self._collector.take(count)
                 if records:
                     return records
-                if needed is not None and not await self._reading.look_up(needed, deadline_ms):
+                if needed is not None and not await self._collector.look_up(needed, deadline_ms):
                     return []
                 continue
             if acknowledgements or not has_asked:
-                self._fetching.fetch(acknowledgements, count)
+                self._fetcher.fetch(acknowledgements, count)
                 has_asked = True
             self._member.raise_error()
             remaining_ms = deadline_ms - self._cluster.now_ms()
             if remaining_ms <= 0:
                 return []
             self._guard.check_interruption()
-            await self._fetching.wait_for_news(remaining_ms)
+            await self._fetcher.wait_for_news(remaining_ms)
 
     def wakeup(self) -> None:
         """End the call that is waiting with WakeupError, or else the next one. The one method for other tasks."""
@@ -242,7 +242,7 @@ class ShareConsumer(Generic[Key, Value]):
         self._check_call()
         if self._closing:
             raise ClientClosed("share consumer is closed")
-        self._reading.acknowledge(topic, partition, offset, kind)
+        self._collector.acknowledge(topic, partition, offset, kind)
 
     async def commit(
         self, *, timeout_ms: int | None = None
@@ -255,8 +255,8 @@ class ShareConsumer(Generic[Key, Value]):
         self._check()
         deadline_ms = self._api_deadline_ms(timeout_ms)
         with self._guard.call():
-            commit = self._fetching.commit(self._to_commit(), deadline_ms)
-            if not await self._fetching.wait_until_complete(commit, deadline_ms):
+            commit = self._fetcher.commit(self._to_commit(), deadline_ms)
+            if not await self._fetcher.wait_until_complete(commit, deadline_ms):
                 raise RequestTimedOut("some brokers did not answer the acknowledgements in time")
             self._hear_outcomes()
         return commit.results
@@ -264,7 +264,7 @@ class ShareConsumer(Generic[Key, Value]):
     def commit_async(self) -> None:
         """As `commit`, without waiting: the acknowledgement-commit callback hears of it in a later call."""
         self._check()
-        self._fetching.commit(self._to_commit(), self._api_deadline_ms())
+        self._fetcher.commit(self._to_commit(), self._api_deadline_ms())
 
     def set_acknowledgement_commit_callback(
         self, callback: AcknowledgementCommitCallback | None
@@ -279,7 +279,7 @@ class ShareConsumer(Generic[Key, Value]):
     def acquisition_lock_timeout_ms(self) -> int | None:
         """How long the broker keeps records for us before they are given to somebody else; None before the first."""
         self._check()
-        return self._reading.in_hand.lock_timeout_ms
+        return self._collector.in_hand.lock_timeout_ms
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
         """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
@@ -315,21 +315,21 @@ class ShareConsumer(Generic[Key, Value]):
 
     async def _leave(self, limit_ms: int) -> None:
         deadline_ms = self._cluster.now_ms() + limit_ms
-        last = self._fetching.close(self._reading.in_hand.take_acknowledgements(), deadline_ms)
+        last = self._fetcher.close(self._collector.in_hand.take_acknowledgements(), deadline_ms)
         try:
             async with asyncio.timeout(limit_ms / 1000):
-                await self._fetching.wait_until_complete(last, deadline_ms)
+                await self._fetcher.wait_until_complete(last, deadline_ms)
                 await self._member.leave()
         except TimeoutError:
             _LOG.warning("not left within %d ms; the broker will notice", limit_ms)
 
     def _to_commit(self) -> list[NodeAcknowledgements]:
         self._hear_outcomes()
-        return self._reading.take_acknowledgements_to_commit()
+        return self._collector.take_acknowledgements_to_commit()
 
     def _hear_outcomes(self) -> None:
-        while (outcome := self._fetching.fetcher.outcomes.take()) is not None:
-            self._reading.in_hand.handle_outcome(outcome)
+        while (outcome := self._fetcher.fetcher.outcomes.take()) is not None:
+            self._collector.in_hand.handle_outcome(outcome)
             if self._callback is not None:
                 self._in_callback = True
                 try:
@@ -355,11 +355,11 @@ class ShareConsumer(Generic[Key, Value]):
             raise IllegalState("an acknowledgement-commit callback must not use the consumer")
 
     def _observe_metadata(self) -> None:
-        self._fetching.observe_metadata()
+        self._fetcher.observe_metadata()
 
     def _observe_member(self) -> None:
-        self._fetching.observe_member()
+        self._fetcher.observe_member()
 
     def _background_failed(self) -> None:
         self._cluster.wake_waiters()
-        self._fetching.announce()
+        self._fetcher.announce()

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.telemetry.core.metrics import Measured, Metric, metrics_of
 from millstream.clients.telemetry.core.session import DEFAULT_INTERVAL_MS, TelemetrySession
 from millstream.errors import KafkaError, RequestTimedOut

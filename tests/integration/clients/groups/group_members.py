@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from millstream.clients import Admin
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import GROUP_COORDINATOR
 from millstream.clients.admin.core.results import check
+from millstream.clients.admin.core.routes import GROUP_COORDINATOR
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -92,7 +92,7 @@ async def _beat(
     call = Call[str, Beat, Beat](
         api=api,
         response=response_type,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=lambda _: request,
         read=read,
     )

@@ -24,7 +24,7 @@ from millstream.clients import (
 )
 from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.consumer.core.errors import WakeupError
-from millstream.clients.core.misuse import ConcurrentUse, IllegalState
+from millstream.clients.core.illegal_state import ConcurrentUse, IllegalState
 from millstream.clients.core.serialization import RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord
 from millstream.errors import InvalidRecordState, KafkaError

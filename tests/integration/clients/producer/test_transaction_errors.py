@@ -17,7 +17,7 @@ from millstream.clients import (
     TransactionalProducerFailed,
     TransactionFailed,
 )
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import (
     IllegalGeneration,
     InvalidTransactionTimeout,

@@ -19,7 +19,7 @@ from millstream.clients import (
     TopicPartition,
     blocking,
 )
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.producer.transaction.core.errors import (
     TransactionAborted,
     TransactionFailed,

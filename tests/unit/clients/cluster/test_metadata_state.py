@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
-from millstream.clients.cluster.core.leader_news import LeaderNews
+from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.cluster.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.model import TopicPartition, Uuid
 from millstream.net.client.core.backoff import Backoff
@@ -179,12 +179,12 @@ def test_news_of_a_leader_brings_its_address() -> None:
     """KIP-951: the new leader may be a broker that metadata did not know."""
     cluster = ClusterMetadata().with_response(response(leader=1, epoch=5), complete=False)
     partition = TopicPartition("t", 0)
-    news = LeaderNews.collect(
+    news = LeaderChanges.collect(
         [(partition, LeaderIdAndEpoch(7, 6))], [NodeEndpoint(7, "new", 99, None)]
     )
     told = news.told_to(cluster)
     assert (told.leader(partition), str(told.nodes[7].address)) == (7, "new:99")
-    nothing = LeaderNews.collect([(partition, LeaderIdAndEpoch())], [])
+    nothing = LeaderChanges.collect([(partition, LeaderIdAndEpoch())], [])
     assert nothing.told_to(cluster) is cluster
 
 

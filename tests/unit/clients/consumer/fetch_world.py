@@ -10,8 +10,8 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from millstream.clients.consumer.core.fetch_planner import FetchIntent, FetchPlanner, FetchPolicy
 from millstream.clients.consumer.core.fetched_records import FetchedRecords
-from millstream.clients.consumer.core.fetcher import Fetcher, FetchIntent, FetchPolicy
 from millstream.clients.consumer.core.offset_reset import parse_offset_reset
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.positions import Positions
@@ -90,7 +90,7 @@ class World:
         policy = FetchPolicy(
             1, 500, total_bytes, partition_bytes, read_committed, parse_offset_reset(reset), "rack"
         )
-        self.fetcher = Fetcher(policy, self.subscription)
+        self.fetcher = FetchPlanner(policy, self.subscription)
         self.positions = Positions(self.subscription, policy.reset)
         self.records = FetchedRecords(self.subscription, check_crcs=check_crcs)
         self.lead(*leaders)

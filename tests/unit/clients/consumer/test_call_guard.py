@@ -8,7 +8,7 @@ import pytest
 
 from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.core.errors import WakeupError
-from millstream.clients.core.misuse import ConcurrentUse
+from millstream.clients.core.illegal_state import ConcurrentUse
 from millstream.net.client.tasks import ClientClosed
 from tests.patience import LONG_ENOUGH_S
 

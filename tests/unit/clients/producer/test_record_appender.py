@@ -21,7 +21,7 @@ from millstream.clients.producer.core.outgoing import plain_record
 from millstream.clients.producer.core.partitioner import DefaultPartitioner
 from millstream.clients.producer.core.producer_batch import BatchOutcome
 from millstream.clients.producer.record_appender import RecordAppender
-from millstream.clients.producer.sending import Sending
+from millstream.clients.producer.sender import Sender
 from millstream.errors import RequestTimedOut
 from millstream.net.client.tasks import TaskScope
 from millstream.runtime.system import SystemClock, SystemRandom
@@ -50,7 +50,7 @@ class World:
         )
         self.appender = RecordAppender(
             ProducerConfig(max_block_ms=1_000),
-            cast("Sending", sending),
+            cast("Sender", sending),
             DefaultPartitioner(SystemRandom(), 100),
             None,
             SystemClock(),

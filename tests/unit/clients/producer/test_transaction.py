@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.producer.transaction.core.errors import (
     TransactionAborted,
     TransactionalProducerFailed,

@@ -8,11 +8,15 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.commit import ShareCommit
-from millstream.clients.share.core.fetcher import ShareFetcher
-from millstream.clients.share.core.in_hand import InHand
-from millstream.clients.share.core.intent import AcknowledgeIntent, FetchIntent, ShareIntent
+from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
+from millstream.clients.share.core.planned_requests import (
+    AcknowledgeIntent,
+    FetchIntent,
+    ShareIntent,
+)
 from millstream.clients.share.core.requests import SharePolicy
 from millstream.clients.share.core.values import (
     AcknowledgeType,
@@ -43,8 +47,8 @@ class World:
     def __init__(self, *leaders: int, record_limit: bool = False) -> None:
         self.buffer = ShareBuffer()
         policy = SharePolicy("g", "m", 1, 500, 10_000, record_limit)
-        self.fetcher = ShareFetcher(policy, self.buffer, Backoff(100, 1_000), SimRandom(0))
-        self.in_hand = InHand()
+        self.fetcher = ShareFetchPlanner(policy, self.buffer, Backoff(100, 1_000), SimRandom(0))
+        self.in_hand = AcquiredRecords()
         self.now_ms = 0
         self.lead(*(leaders or (1,)))
         self.assigned = [TopicIdPartition(TOPIC_ID, "t", p) for p in range(len(leaders or (1,)))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.share.core.intent import AcknowledgeIntent
+from millstream.clients.share.core.planned_requests import AcknowledgeIntent
 from millstream.clients.share.core.values import (
     AcknowledgeType,
 )

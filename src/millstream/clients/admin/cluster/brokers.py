@@ -7,8 +7,8 @@ from typing import NamedTuple
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.controllers import BROKERS, CONTROLLERS
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import check, operations
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import UnsupportedVersion
 from millstream.net.client.core.addresses import Address
@@ -58,7 +58,7 @@ async def describe_cluster(
     call = Call[None, ClusterDescription, DescribeClusterResponse](
         api=ApiKey.DESCRIBE_CLUSTER,
         response=DescribeClusterResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=lambda response, asked: dict.fromkeys(asked.keys, _described(response)),
     )
@@ -83,7 +83,7 @@ async def unregister_broker(
     call = Call[int, None, UnregisterBrokerResponse](
         api=ApiKey.UNREGISTER_BROKER,
         response=UnregisterBrokerResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda asked: UnregisterBrokerRequest(asked.keys[0]),
         read=read,
     )
@@ -123,7 +123,7 @@ def _metadata_call(*, include: bool) -> Call[None, ClusterDescription, MetadataR
     return Call(
         api=ApiKey.METADATA,
         response=MetadataResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: MetadataRequest(
             topics=[],
             allow_auto_topic_creation=False,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from millstream import __version__
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import Controller, Node
 from millstream.clients.admin.core.results import Results, check, done
+from millstream.clients.admin.core.routes import Controller, Node
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -74,7 +74,7 @@ async def describe_features(
     call = Call[None, FeatureMetadata, ApiVersionsResponse](
         api=ApiKey.API_VERSIONS,
         response=ApiVersionsResponse,
-        place=Node[None](lambda _: node_id),
+        route=Node[None](lambda _: node_id),
         build=lambda _: ApiVersionsRequest(
             client_software_name="millstream", client_software_version=__version__
         ),
@@ -111,7 +111,7 @@ async def update_features(
     call = Call(
         api=ApiKey.UPDATE_FEATURES,
         response=UpdateFeaturesResponse,
-        place=Controller(),
+        route=Controller(),
         build=build,
         read=read,
     )

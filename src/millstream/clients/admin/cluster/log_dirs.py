@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import Node, itself
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import Node, itself
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import ClusterAuthorizationFailed, KafkaError
 from millstream.model import TopicPartition
@@ -97,7 +97,7 @@ async def describe_log_dirs(
     call = Call(
         api=ApiKey.DESCRIBE_LOG_DIRS,
         response=DescribeLogDirsResponse,
-        place=Node[int](itself),
+        route=Node[int](itself),
         build=lambda _: DescribeLogDirsRequest(topics=topics),
         read=read,
     )
@@ -142,7 +142,7 @@ async def alter_replica_log_dirs(
     call = Call(
         api=ApiKey.ALTER_REPLICA_LOG_DIRS,
         response=AlterReplicaLogDirsResponse,
-        place=_HOLDER,
+        route=_HOLDER,
         build=build,
         read=read,
     )
@@ -169,7 +169,7 @@ async def describe_replica_log_dirs(
     call = Call(
         api=ApiKey.DESCRIBE_LOG_DIRS,
         response=DescribeLogDirsResponse,
-        place=_HOLDER,
+        route=_HOLDER,
         build=build,
         read=read,
     )

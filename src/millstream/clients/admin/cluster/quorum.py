@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import check
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.errors import UnknownServerError
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
@@ -67,7 +67,7 @@ async def describe_metadata_quorum(
     call = Call[None, QuorumInfo, DescribeQuorumResponse](
         api=ApiKey.DESCRIBE_QUORUM,
         response=DescribeQuorumResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: DescribeQuorumRequest(topics=[_METADATA_PARTITION]),
         read=lambda response, asked: dict.fromkeys(asked.keys, _quorum(response)),
     )
@@ -102,7 +102,7 @@ async def add_raft_voter(
     call = Call[int, None, AddRaftVoterResponse](
         api=ApiKey.ADD_RAFT_VOTER,
         response=AddRaftVoterResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )
@@ -126,7 +126,7 @@ async def remove_raft_voter(
     call = Call[int, None, RemoveRaftVoterResponse](
         api=ApiKey.REMOVE_RAFT_VOTER,
         response=RemoveRaftVoterResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: RemoveRaftVoterRequest(
             cluster_id=cluster_id, voter_id=voter_id, voter_directory_id=voter_directory_id
         ),

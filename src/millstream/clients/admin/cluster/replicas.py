@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import Controller
 from millstream.clients.admin.core.results import Results, check, done
+from millstream.clients.admin.core.routes import Controller
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import KafkaError, UnknownServerError
 from millstream.model import TopicPartition
@@ -89,7 +89,7 @@ async def alter_partition_reassignments(
     call = Call(
         api=ApiKey.ALTER_PARTITION_REASSIGNMENTS,
         response=AlterPartitionReassignmentsResponse,
-        place=Controller(),
+        route=Controller(),
         build=build,
         read=read,
     )
@@ -125,7 +125,7 @@ async def list_partition_reassignments(
     call = Call(
         api=ApiKey.LIST_PARTITION_REASSIGNMENTS,
         response=ListPartitionReassignmentsResponse,
-        place=Controller(),
+        route=Controller(),
         build=lambda asked: ListPartitionReassignmentsRequest(
             timeout_ms=asked.timeout_ms, topics=topics
         ),
@@ -171,7 +171,7 @@ async def elect_leaders(
     call = Call(
         api=ApiKey.ELECT_LEADERS,
         response=ElectLeadersResponse,
-        place=Controller(),
+        route=Controller(),
         build=build,
         read=read,
     )

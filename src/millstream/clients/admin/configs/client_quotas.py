@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import Results, check, done
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import alter_client_quotas as alter
@@ -87,7 +87,7 @@ async def describe_client_quotas(
     call = Call(
         api=ApiKey.DESCRIBE_CLIENT_QUOTAS,
         response=describe.DescribeClientQuotasResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: describe.DescribeClientQuotasRequest(
             components=components, strict=wanted.strict
         ),
@@ -134,7 +134,7 @@ async def alter_client_quotas(
     call = Call(
         api=ApiKey.ALTER_CLIENT_QUOTAS,
         response=alter.AlterClientQuotasResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, Self
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker, Node
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import AnyBroker, Node
 from millstream.errors import ConfigError, KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_configs import (
@@ -175,7 +175,7 @@ async def describe_configs(
     call = Call(
         api=ApiKey.DESCRIBE_CONFIGS,
         response=DescribeConfigsResponse,
-        place=_OWNER,
+        route=_OWNER,
         build=build,
         read=read,
     )
@@ -217,7 +217,7 @@ async def incremental_alter_configs(
     call = Call(
         api=ApiKey.INCREMENTAL_ALTER_CONFIGS,
         response=IncrementalAlterConfigsResponse,
-        place=_OWNER,
+        route=_OWNER,
         build=build,
         read=read,
     )
@@ -257,7 +257,7 @@ async def list_config_resources(
     call = Call(
         api=ApiKey.LIST_CONFIG_RESOURCES,
         response=ListConfigResourcesResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )

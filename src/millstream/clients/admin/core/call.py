@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from millstream.clients.admin.core.places import Place
 from millstream.clients.admin.core.releases import unsupported
 from millstream.clients.admin.core.results import Results
+from millstream.clients.admin.core.routes import Route
 from millstream.errors import (
     EncodeError,
     KafkaError,
@@ -52,7 +52,7 @@ class Call(Generic[Key, Value, Response]):
 
     api: ApiKey
     response: type[Response]
-    place: Place[Key]
+    route: Route[Key]
     build: Callable[[Asked[Key]], Message]
     read: Callable[[Response, Asked[Key]], Mapping[Key, Value | KafkaError]]
     batched_since: int = 0
@@ -92,7 +92,7 @@ class Call(Generic[Key, Value, Response]):
             return False
         if isinstance(error, self.doubted):
             return attempts < ATTEMPTS_IN_DOUBT
-        return isinstance(error, (*self.place.retries, *self.retries))
+        return isinstance(error, (*self.route.retries, *self.retries))
 
 
 class Progress(Generic[Key, Value]):

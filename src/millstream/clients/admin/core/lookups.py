@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import item_error
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.errors import (
     CoordinatorNotAvailable,
     KafkaError,
@@ -43,7 +43,7 @@ def coordinator_call(kind: CoordinatorType) -> Call[str, int, FindCoordinatorRes
     return Call(
         api=ApiKey.FIND_COORDINATOR,
         response=FindCoordinatorResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=_coordinators,
         batched_since=_FIRST_FIND_OF_MANY,
@@ -99,7 +99,7 @@ def _leader(
 FIND_LEADERS: Final = Call[TopicPartition, int, MetadataResponse](
     api=ApiKey.METADATA,
     response=MetadataResponse,
-    place=AnyBroker(),
+    route=AnyBroker(),
     build=lambda asked: metadata_request(sorted({each.topic for each in asked.keys})),
     read=_leaders,
     retries=(LeaderNotAvailable,),

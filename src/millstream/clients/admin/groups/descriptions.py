@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import GROUP_COORDINATOR
 from millstream.clients.admin.core.results import Results, item_error, operations
+from millstream.clients.admin.core.routes import GROUP_COORDINATOR
 from millstream.clients.admin.groups.groups import GroupState, GroupType
 from millstream.clients.group.core.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from millstream.errors import GroupIdNotFound, KafkaError, MalformedMessage, UnsupportedVersion
@@ -147,7 +147,7 @@ async def describe_share_groups(
     call = Call(
         api=ApiKey.SHARE_GROUP_DESCRIBE,
         response=share.ShareGroupDescribeResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=build,
         read=read,
     )
@@ -158,7 +158,7 @@ def _classic_call(*, include: bool) -> Call[str, GroupDescription, classic.Descr
     return Call(
         api=ApiKey.DESCRIBE_GROUPS,
         response=classic.DescribeGroupsResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=lambda asked: classic.DescribeGroupsRequest(
             groups=asked.keys, include_authorized_operations=include
         ),
@@ -174,7 +174,7 @@ def _consumer_call(
     return Call(
         api=ApiKey.CONSUMER_GROUP_DESCRIBE,
         response=consumer.ConsumerGroupDescribeResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=lambda asked: consumer.ConsumerGroupDescribeRequest(
             group_ids=asked.keys, include_authorized_operations=include
         ),

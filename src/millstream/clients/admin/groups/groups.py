@@ -8,8 +8,8 @@ from typing import Final, NamedTuple, Self
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import GROUP_COORDINATOR, Node
 from millstream.clients.admin.core.results import Results, check, done
+from millstream.clients.admin.core.routes import GROUP_COORDINATOR, Node
 from millstream.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -104,7 +104,7 @@ async def list_groups(
     call = Call(
         api=ApiKey.LIST_GROUPS,
         response=ListGroupsResponse,
-        place=Node[int](int),
+        route=Node[int](int),
         build=build,
         read=read,
         retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
@@ -135,7 +135,7 @@ async def delete_groups(
     call = Call(
         api=ApiKey.DELETE_GROUPS,
         response=DeleteGroupsResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=lambda asked: DeleteGroupsRequest(groups_names=asked.keys),
         read=lambda response, _: {
             each.group_id: done(each.error_code, each.group_id) for each in response.results

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import Coordinator
 from millstream.clients.admin.core.results import Results, check, done
+from millstream.clients.admin.core.routes import Coordinator
 from millstream.clients.admin.groups.descriptions import describe_consumer_groups
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
@@ -55,7 +55,7 @@ async def remove_members_from_consumer_group(
     call = Call(
         api=ApiKey.LEAVE_GROUP,
         response=LeaveGroupResponse,
-        place=Coordinator[MemberToRemove](CoordinatorType.GROUP, lambda _: group_id),
+        route=Coordinator[MemberToRemove](CoordinatorType.GROUP, lambda _: group_id),
         build=build,
         read=lambda response, asked: _answers(group_id, response, asked),
         batched_since=_FIRST_LEAVE_OF_MANY,

@@ -7,8 +7,8 @@ from typing import Final
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import GROUP_COORDINATOR, Coordinator
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import GROUP_COORDINATOR, Coordinator
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.errors import KafkaError, RebalanceInProgress, UnstableOffsetCommit
 from millstream.model import TopicPartition
@@ -89,7 +89,7 @@ async def list_consumer_group_offsets(
     call = Call(
         api=ApiKey.OFFSET_FETCH,
         response=OffsetFetchResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=build,
         read=read,
         batched_since=_FIRST_FETCH_OF_MANY,
@@ -126,7 +126,7 @@ async def alter_consumer_group_offsets(
     call = Call(
         api=ApiKey.OFFSET_COMMIT,
         response=OffsetCommitResponse,
-        place=_coordinator_of(group_id),
+        route=_coordinator_of(group_id),
         build=build,
         read=lambda response, _: {
             (key := TopicPartition(topic.name, each.partition_index)): done(each.error_code, key)
@@ -171,7 +171,7 @@ async def delete_consumer_group_offsets(
     call = Call(
         api=ApiKey.OFFSET_DELETE,
         response=OffsetDeleteResponse,
-        place=_coordinator_of(group_id),
+        route=_coordinator_of(group_id),
         build=build,
         read=read,
     )

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import GROUP_COORDINATOR, Coordinator
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import GROUP_COORDINATOR, Coordinator
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
@@ -72,7 +72,7 @@ async def list_share_group_offsets(
     call = Call(
         api=ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
         response=DescribeShareGroupOffsetsResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=build,
         read=lambda response, _: {group.group_id: _offsets(group) for group in response.groups},
     )
@@ -118,7 +118,7 @@ async def alter_share_group_offsets(
     call = Call(
         api=ApiKey.ALTER_SHARE_GROUP_OFFSETS,
         response=AlterShareGroupOffsetsResponse,
-        place=Coordinator[TopicPartition](CoordinatorType.GROUP, lambda _: group_id),
+        route=Coordinator[TopicPartition](CoordinatorType.GROUP, lambda _: group_id),
         build=build,
         read=read,
     )
@@ -146,7 +146,7 @@ async def delete_share_group_offsets(
     call = Call(
         api=ApiKey.DELETE_SHARE_GROUP_OFFSETS,
         response=DeleteShareGroupOffsetsResponse,
-        place=Coordinator[str](CoordinatorType.GROUP, lambda _: group_id),
+        route=Coordinator[str](CoordinatorType.GROUP, lambda _: group_id),
         build=build,
         read=read,
     )

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import GROUP_COORDINATOR
 from millstream.clients.admin.core.results import Results, item_error, operations
+from millstream.clients.admin.core.routes import GROUP_COORDINATOR
 from millstream.clients.admin.groups.groups import GroupState
 from millstream.errors import KafkaError
 from millstream.net.client.core.addresses import Address
@@ -111,7 +111,7 @@ async def describe_streams_groups(
     call = Call(
         api=ApiKey.STREAMS_GROUP_DESCRIBE,
         response=StreamsGroupDescribeResponse,
-        place=GROUP_COORDINATOR,
+        route=GROUP_COORDINATOR,
         build=build,
         read=read,
     )

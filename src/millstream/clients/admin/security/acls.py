@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_acls import (
@@ -77,7 +77,7 @@ async def create_acls(
     call = Call(
         api=ApiKey.CREATE_ACLS,
         response=CreateAclsResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )
@@ -110,7 +110,7 @@ async def describe_acls(
     call = Call(
         api=ApiKey.DESCRIBE_ACLS,
         response=DescribeAclsResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: DescribeAclsRequest(
             resource_type_filter=wanted.resource_type,
             resource_name_filter=wanted.resource_name,
@@ -157,7 +157,7 @@ async def delete_acls(
     call = Call(
         api=ApiKey.DELETE_ACLS,
         response=DeleteAclsResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker, Controller
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import AnyBroker, Controller
 from millstream.errors import ConfigError, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_user_scram_credentials import (
@@ -73,7 +73,7 @@ async def describe_user_scram_credentials(
     call = Call(
         api=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
         response=DescribeUserScramCredentialsResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: DescribeUserScramCredentialsRequest(users=names or None),
         read=read,
     )
@@ -109,7 +109,7 @@ async def alter_user_scram_credentials(
     call = Call(
         api=ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
         response=AlterUserScramCredentialsResponse,
-        place=Controller(),
+        route=Controller(),
         build=build,
         read=lambda response, _: {
             each.user: done(each.error_code, each.user, each.error_message)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import check
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_delegation_token import (
     CreatableRenewers,
@@ -100,7 +100,7 @@ async def create_delegation_token(
     call = Call(
         api=ApiKey.CREATE_DELEGATION_TOKEN,
         response=CreateDelegationTokenResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )
@@ -123,7 +123,7 @@ async def renew_delegation_token(
     call = Call[None, int, RenewDelegationTokenResponse](
         api=ApiKey.RENEW_DELEGATION_TOKEN,
         response=RenewDelegationTokenResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=renew_period_ms),
         read=read,
     )
@@ -146,7 +146,7 @@ async def expire_delegation_token(
     call = Call[None, int, ExpireDelegationTokenResponse](
         api=ApiKey.EXPIRE_DELEGATION_TOKEN,
         response=ExpireDelegationTokenResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: ExpireDelegationTokenRequest(
             hmac=hmac, expiry_time_period_ms=expiry_period_ms
         ),
@@ -190,7 +190,7 @@ async def describe_delegation_token(
     call = Call(
         api=ApiKey.DESCRIBE_DELEGATION_TOKEN,
         response=DescribeDelegationTokenResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: DescribeDelegationTokenRequest(owners=named),
         read=read,
     )

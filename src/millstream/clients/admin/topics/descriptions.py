@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker
 from millstream.clients.admin.core.results import Results, check, item_error, operations
+from millstream.clients.admin.core.routes import AnyBroker
 from millstream.clients.admin.driver import Driver
 from millstream.clients.admin.topics.topics import TopicKey
 from millstream.errors import (
@@ -157,7 +157,7 @@ def _next_page(
     return Call(
         api=ApiKey.DESCRIBE_TOPIC_PARTITIONS,
         response=DescribeTopicPartitionsResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: pages.next_request(),
         read=lambda response, asked: dict.fromkeys(asked.keys, response),
     )
@@ -195,7 +195,7 @@ async def _from_metadata(
     call = Call(
         api=ApiKey.METADATA,
         response=MetadataResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=build,
         read=read,
     )

@@ -12,8 +12,8 @@ from typing import Final
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import Leader, itself
 from millstream.clients.admin.core.results import Results, item_error
+from millstream.clients.admin.core.routes import Leader, itself
 from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.model import TopicPartition
@@ -107,7 +107,7 @@ async def list_offsets(
     call = Call(
         api=ApiKey.LIST_OFFSETS,
         response=ListOffsetsResponse,
-        place=_LEADER,
+        route=_LEADER,
         build=build,
         read=read,
     )
@@ -142,7 +142,7 @@ async def delete_records(
     call = Call(
         api=ApiKey.DELETE_RECORDS,
         response=DeleteRecordsResponse,
-        place=_LEADER,
+        route=_LEADER,
         build=build,
         read=read,
     )

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple, TypeVar
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.configs.configs import ConfigEntry, ConfigSource
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import AnyBroker, Controller
 from millstream.clients.admin.core.results import Results, check, done, item_error
+from millstream.clients.admin.core.routes import AnyBroker, Controller
 from millstream.errors import ConfigError, KafkaError, ThrottlingQuotaExceeded, UnsupportedVersion
 from millstream.model import Uuid, uuid_text
 from millstream.protocol.api import ApiKey
@@ -96,7 +96,7 @@ async def create_topics(
     call = Call(
         api=ApiKey.CREATE_TOPICS,
         response=CreateTopicsResponse,
-        place=Controller(),
+        route=Controller(),
         build=lambda asked: CreateTopicsRequest(
             topics=[_creatable(by_name[name]) for name in asked.keys],
             timeout_ms=asked.timeout_ms,
@@ -147,7 +147,7 @@ async def delete_topics(
     call = Call(
         api=ApiKey.DELETE_TOPICS,
         response=DeleteTopicsResponse,
-        place=Controller(),
+        route=Controller(),
         build=build,
         read=read,
         final=_final(retry_on_quota_violation=retry_on_quota_violation),
@@ -175,7 +175,7 @@ async def create_partitions(
     call = Call(
         api=ApiKey.CREATE_PARTITIONS,
         response=CreatePartitionsResponse,
-        place=Controller(),
+        route=Controller(),
         build=build,
         read=lambda response, _: {
             each.name: done(each.error_code, each.name, each.error_message)
@@ -204,7 +204,7 @@ async def list_topics(
     call = Call[None, dict[str, TopicListing], MetadataResponse](
         api=ApiKey.METADATA,
         response=MetadataResponse,
-        place=AnyBroker(),
+        route=AnyBroker(),
         build=lambda _: MetadataRequest(topics=None, allow_auto_topic_creation=False),
         read=read,
     )

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
-from millstream.clients.admin.core.places import Leader, Node, itself
 from millstream.clients.admin.core.results import Results, item_error
+from millstream.clients.admin.core.routes import Leader, Node, itself
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.clients.admin.topics.descriptions import describe_topics
 from millstream.clients.admin.topics.topics import list_topics
@@ -73,7 +73,7 @@ async def describe_producers(
     call = Call(
         api=ApiKey.DESCRIBE_PRODUCERS,
         response=DescribeProducersResponse,
-        place=leaders if broker_id is None else Node[TopicPartition](lambda _: broker_id),
+        route=leaders if broker_id is None else Node[TopicPartition](lambda _: broker_id),
         build=build,
         read=read,
     )

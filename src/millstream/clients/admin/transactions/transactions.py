@@ -8,8 +8,8 @@ from typing import Final, NamedTuple, Self
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import ONE_BY_ONE, Asked, Call
-from millstream.clients.admin.core.places import TRANSACTION_COORDINATOR, Leader, Node, itself
 from millstream.clients.admin.core.results import Results, check, item_error
+from millstream.clients.admin.core.routes import TRANSACTION_COORDINATOR, Leader, Node, itself
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -141,7 +141,7 @@ async def list_transactions(
     call = Call(
         api=ApiKey.LIST_TRANSACTIONS,
         response=ListTransactionsResponse,
-        place=Node[int](itself),
+        route=Node[int](itself),
         build=build,
         read=read,
         retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
@@ -159,7 +159,7 @@ async def describe_transactions(
     call = Call(
         api=ApiKey.DESCRIBE_TRANSACTIONS,
         response=DescribeTransactionsResponse,
-        place=TRANSACTION_COORDINATOR,
+        route=TRANSACTION_COORDINATOR,
         build=lambda asked: DescribeTransactionsRequest(transactional_ids=asked.keys),
         read=lambda response, asked: {
             each.transactional_id: _described(each, asked.node_id)
@@ -184,7 +184,7 @@ async def fence_producers(
     call = Call(
         api=ApiKey.INIT_PRODUCER_ID,
         response=InitProducerIdResponse,
-        place=TRANSACTION_COORDINATOR,
+        route=TRANSACTION_COORDINATOR,
         build=lambda asked: InitProducerIdRequest(
             transactional_id=asked.keys[0], transaction_timeout_ms=asked.timeout_ms
         ),
@@ -244,7 +244,7 @@ async def abort_transaction(
     call = Call(
         api=ApiKey.WRITE_TXN_MARKERS,
         response=WriteTxnMarkersResponse,
-        place=Leader[TopicPartition](itself),
+        route=Leader[TopicPartition](itself),
         build=build,
         read=read,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from millstream.clients.consumer.core.partition_state import PartitionState
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.model import TopicPartition
 
 __all__ = ["SubscriptionState", "SubscriptionType"]

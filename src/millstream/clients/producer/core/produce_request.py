@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
-from millstream.clients.cluster.core.leader_news import LeaderNews
+from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.model import ZERO_UUID, TopicPartition, Uuid
 from millstream.protocol.generated.produce import (
@@ -68,9 +68,9 @@ class ProduceIntent:
             for partition in topic.partition_responses
         }
 
-    def news(self, response: ProduceResponse) -> LeaderNews:
+    def news(self, response: ProduceResponse) -> LeaderChanges:
         answers = self.answers(response).items()
-        return LeaderNews.collect(
+        return LeaderChanges.collect(
             ((tp, answer.current_leader) for tp, answer in answers), response.node_endpoints
         )
 

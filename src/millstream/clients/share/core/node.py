@@ -11,7 +11,11 @@ from typing import Final
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.share.core.commit import CommitPart, OutcomeLog
-from millstream.clients.share.core.intent import AcknowledgeIntent, answers, partitions_by_id
+from millstream.clients.share.core.planned_requests import (
+    AcknowledgeIntent,
+    answers,
+    partitions_by_id,
+)
 from millstream.clients.share.core.requests import SharePolicy, acknowledge_request
 from millstream.clients.share.core.session import FINAL_EPOCH, ShareSession
 from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.producer.transaction.core.errors import (
     TransactionAborted,
     TransactionalProducerFailed,

@@ -11,9 +11,9 @@ from millstream.clients.cluster.core.cluster_metadata import (
     TopicMetadata,
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.produce_request import ProduceIntent
 from millstream.clients.producer.core.producer_batch import ProducerBatch
-from millstream.clients.producer.core.sender import Sender
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.errors import TransactionAborted
 from millstream.clients.producer.transaction.core.transaction import Transaction
@@ -77,7 +77,7 @@ class World:
         self.accumulator = RecordAccumulator(
             AccumulatorLimits(batch_bytes=200, memory_bytes=10_000, delivery_timeout_ms=10_000)
         )
-        self.sender = Sender(
+        self.sender = ProducePlanner(
             SenderPolicy(
                 acks=acks,
                 idempotent=idempotent,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.share.core.in_hand import InHand
+from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.values import (
     AcknowledgeType,
     NodeAcknowledgements,
@@ -113,7 +113,7 @@ def test_a_poll_takes_about_as_many_records_as_it_wants() -> None:
     world.answer(first, data(0, (0, 2, 1)))
     world.answer(second, data(1, (0, 0, 1)))
     assert world.collect(2) == [(0, 0), (0, 1), (0, 2)], "to the end of the batch"
-    world.in_hand = InHand()
+    world.in_hand = AcquiredRecords()
     assert world.collect(2) == [(1, 0)]
 
 
@@ -165,7 +165,7 @@ def test_an_acknowledgement_may_be_refused_while_records_come() -> None:
     world = World(1)
     world.open_session()
     world.collect()
-    world.in_hand = InHand()
+    world.in_hand = AcquiredRecords()
     world.want(accepted(0, 1))
     world.answer(world.fetch(), data(0, (5, 5, 1), refused=InvalidRecordState))
     assert world.outcomes() == [(0, {0: ACCEPT, 1: ACCEPT}, InvalidRecordState)]
@@ -300,7 +300,7 @@ def test_a_partition_that_must_not_or_cannot_be_read_is_raised_behind_the_record
     world.want()
     world.answer(world.fetch(), data(0, error=error), data(1, (0, 0, 1)))
     assert world.collect() == [(1, 0)]
-    world.in_hand = InHand()
+    world.in_hand = AcquiredRecords()
     with pytest.raises(error, match="t-0: "):
         world.collect()
 

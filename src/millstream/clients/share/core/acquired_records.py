@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic
 
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.share.core.fetched import ShareFetched, Taken
@@ -58,7 +58,7 @@ class _PartitionInHand(Generic[Key, Value]):
         return taken
 
 
-class InHand(Generic[Key, Value]):
+class AcquiredRecords(Generic[Key, Value]):
     def __init__(self) -> None:
         self._partitions: dict[TopicIdPartition, _PartitionInHand[Key, Value]] = {}
         self.lock_timeout_ms: int | None = None

@@ -1,6 +1,6 @@
 """The background half of a consumer: finds positions and keeps fetches in flight.
 
-Owns the tasks and the waiting. What to fetch and what an answer means is decided in `core.fetcher`, whom to ask for a
+Owns the tasks and the waiting. What to fetch and what an answer means is decided in `core.fetch_planner`, whom to ask for a
 position in `core.positions`.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config import ConsumerConfig
+from millstream.clients.consumer.core.fetch_planner import FetchIntent, FetchPlanner, FetchPolicy
 from millstream.clients.consumer.core.fetched_records import FetchedRecords
-from millstream.clients.consumer.core.fetcher import Fetcher, FetchIntent, FetchPolicy
 from millstream.clients.consumer.core.metrics import ConsumerCounters
 from millstream.clients.consumer.core.offset_reset import parse_offset_reset
 from millstream.clients.consumer.core.partition_state import PartitionState
@@ -27,7 +27,7 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchResponse
 
 
-class Fetching:
+class Fetcher:
     def __init__(
         self,
         config: ConsumerConfig,
@@ -41,7 +41,7 @@ class Fetching:
         self._scope = scope
         self.read_committed = config.isolation_level == "read_committed"
         policy = _policy(config)
-        self._fetcher = Fetcher(policy, subscription)
+        self._planner = FetchPlanner(policy, subscription)
         self._positions = Positions(subscription, policy.reset)
         self._lookup = PositionLookup(config, cluster, self._positions)
         self.counters = ConsumerCounters()
@@ -68,7 +68,7 @@ class Fetching:
         await asyncio.sleep(0)
 
     def observe_metadata(self) -> None:
-        self._fetcher.handle_metadata()
+        self._planner.handle_metadata()
         self._wake.set()
 
     def announce(self) -> None:
@@ -96,10 +96,10 @@ class Fetching:
         picture = self._cluster.picture
         for query in self._positions.plan(picture):
             self._scope.start(self._find(query), "positions")
-        for intent in self._fetcher.plan(picture, self._cluster.now_ms()):
+        for intent in self._planner.plan(picture, self._cluster.now_ms()):
             self._scope.start(self._fetch(intent), f"fetch from {intent.node_id}")
-        if self._fetcher.metadata_wanted or self._positions.metadata_wanted:
-            self._fetcher.metadata_wanted = self._positions.metadata_wanted = False
+        if self._planner.metadata_wanted or self._positions.metadata_wanted:
+            self._planner.metadata_wanted = self._positions.metadata_wanted = False
             self._cluster.use_topics(*{tp.topic for tp in self._subscription.partitions})
             self._cluster.request_metadata()
 
@@ -110,7 +110,7 @@ class Fetching:
             response = await self._cluster.request(
                 intent.node_id,
                 ApiKey.FETCH,
-                self._fetcher.request(intent),
+                self._planner.request(intent),
                 FetchResponse,
                 lane=Lane.FETCH,
                 timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
@@ -118,16 +118,16 @@ class Fetching:
             )
         except KafkaError as error:
             failure = error
-            self._fetcher.handle_failure(intent, error)
+            self._planner.handle_failure(intent, error)
         else:
-            failure = self._fetcher.handle_response(intent, response, self._cluster.now_ms())
+            failure = self._planner.handle_response(intent, response, self._cluster.now_ms())
             self.counters.bytes_fetched += intent.record_bytes(response)
             self._learn(intent, response)
         self._count(failed=failure is not None, took_ms=self._cluster.now_ms() - began_ms)
         self._news.set()
         if failure is not None:
             await self._pause()
-        self._fetcher.finish(intent)
+        self._planner.finish(intent)
         self._wake.set()
 
     def _count(self, *, failed: bool, took_ms: int) -> None:
@@ -142,7 +142,7 @@ class Fetching:
         before = self._cluster.picture
         self._cluster.learn(intent.news(response))
         if self._cluster.picture is not before:
-            self._fetcher.handle_metadata()
+            self._planner.handle_metadata()
 
     async def _find(self, query: PositionQuery) -> None:
         await self._lookup.find(query)

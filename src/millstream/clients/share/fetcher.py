@@ -1,4 +1,4 @@
-"""The background half of a share consumer: sends what `core.fetcher` plans, and gives it the answers."""
+"""The background half of a share consumer: sends what `core.fetch_planner` plans, and gives it the answers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config.share import RECORD_LIMIT, ShareConsumerConfig
 from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.commit import ShareCommit
-from millstream.clients.share.core.fetcher import ShareFetcher
-from millstream.clients.share.core.intent import AcknowledgeIntent, FetchIntent, ShareIntent
+from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
+from millstream.clients.share.core.planned_requests import (
+    AcknowledgeIntent,
+    FetchIntent,
+    ShareIntent,
+)
 from millstream.clients.share.core.requests import SharePolicy
 from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.clients.share.member import ShareMember
@@ -23,7 +27,7 @@ from millstream.protocol.generated.share_fetch import ShareFetchResponse
 _FIRST_VERSION_THAT_RENEWS = 2
 
 
-class ShareFetching:
+class ShareFetcher:
     def __init__(
         self,
         config: ShareConsumerConfig,
@@ -36,7 +40,7 @@ class ShareFetching:
         self._member = member
         self._scope = scope
         self.buffer = ShareBuffer()
-        self.fetcher = ShareFetcher(
+        self.fetcher = ShareFetchPlanner(
             SharePolicy(
                 config.group_id,
                 member.membership.member_id,

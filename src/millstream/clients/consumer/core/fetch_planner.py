@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
-from millstream.clients.cluster.core.leader_news import LeaderNews
+from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.consumer.core.errors import CorruptBatch
 from millstream.clients.consumer.core.fetch_session import FetchPosition, FetchSession, SessionPlan
 from millstream.clients.consumer.core.fetched import FetchedChunk, partition_error
@@ -115,12 +115,12 @@ class FetchIntent:
     def record_bytes(self, response: FetchResponse) -> int:
         return sum(len(answer.records or b"") for _, answer in self.answers(response))
 
-    def news(self, response: FetchResponse) -> LeaderNews:
+    def news(self, response: FetchResponse) -> LeaderChanges:
         leaders = [(tp, answer.current_leader) for tp, answer in self.answers(response)]
-        return LeaderNews.collect(leaders, response.node_endpoints)
+        return LeaderChanges.collect(leaders, response.node_endpoints)
 
 
-class Fetcher:
+class FetchPlanner:
     def __init__(self, policy: FetchPolicy, subscription: SubscriptionState) -> None:
         self._policy = policy
         self._subscription = subscription

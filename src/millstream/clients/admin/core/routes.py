@@ -85,7 +85,7 @@ class Coordinator(Generic[Key]):
     )
 
 
-Place: TypeAlias = AnyBroker | Controller | Node[Key] | Leader[Key] | Coordinator[Key]
+Route: TypeAlias = AnyBroker | Controller | Node[Key] | Leader[Key] | Coordinator[Key]
 
 
 def itself(key: Key) -> Key:

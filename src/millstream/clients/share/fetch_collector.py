@@ -12,13 +12,13 @@ from typing import Generic, NamedTuple
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.core.deserialization import RecordReader
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
-from millstream.clients.share.core.in_hand import InHand, RecordPlace
+from millstream.clients.share.core.acquired_records import AcquiredRecords, RecordPlace
 from millstream.clients.share.core.values import AcknowledgeType, NodeAcknowledgements
-from millstream.clients.share.fetching import ShareFetching
+from millstream.clients.share.fetcher import ShareFetcher
 from millstream.net.client.tasks import TaskScope
 
 
@@ -29,23 +29,23 @@ class Next(NamedTuple, Generic[Key, Value]):
     needed: LookupNeeded | None
 
 
-class ShareReading(Generic[Key, Value]):
+class ShareFetchCollector(Generic[Key, Value]):
     def __init__(
         self,
         cluster: Cluster,
-        fetching: ShareFetching,
+        fetcher: ShareFetcher,
         scope: TaskScope,
         reader: RecordReader[Key, Value] | None,
         *,
         is_implicit: bool,
     ) -> None:
         self._cluster = cluster
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._scope = scope
         self._reader = reader
         self._is_implicit = is_implicit
         self._look_up_task: asyncio.Task[None] | None = None
-        self.in_hand: InHand[Key, Value] = InHand()
+        self.in_hand: AcquiredRecords[Key, Value] = AcquiredRecords()
         self.ahead: deque[ConsumerRecord[Key, Value]] = deque()
         """In hand, but not given out yet: iteration has polled them."""
 
@@ -88,7 +88,7 @@ class ShareReading(Generic[Key, Value]):
         """Something to return, or to raise. While records are being renewed there are no new ones."""
         if self.ahead or self.in_hand.has_renewed:
             return True
-        return not (self.in_hand.is_renewing or self._fetching.buffer.is_empty)
+        return not (self.in_hand.is_renewing or self._fetcher.buffer.is_empty)
 
     def take(self, count: int) -> Next[Key, Value]:
         """Raises what could not be read, when no record stands before it."""
@@ -100,7 +100,7 @@ class ShareReading(Generic[Key, Value]):
         needed = None
         if not self.in_hand.records():
             deserialize = None if self._reader is None else self._reader.read_one
-            needed = self._fetching.buffer.collect(self.in_hand, count, deserialize)
+            needed = self._fetcher.buffer.collect(self.in_hand, count, deserialize)
         return Next(self.in_hand.records(), needed)
 
     async def look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:

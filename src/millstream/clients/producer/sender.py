@@ -1,4 +1,4 @@
-"""The background half of a producer: sends what `core.sender` says, and tells what became of it.
+"""The background half of a producer: sends what `core.produce_planner` says, and tells what became of it.
 
 Owns the sender's task, connections being opened and everybody who waits for batches to settle.
 """
@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.producer.buffer_memory import BufferMemory
 from millstream.clients.producer.core.accumulator import RecordAccumulator
+from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.produce_request import ProduceIntent
 from millstream.clients.producer.core.producer_batch import ProducerBatch
-from millstream.clients.producer.core.sender import Sender
 from millstream.clients.producer.delivery import Settlements
 from millstream.errors import KafkaError, MillstreamError, RequestTimedOut, error_for
 from millstream.net.client.connection import Connection
@@ -33,17 +33,17 @@ _log = logging.getLogger(__name__)
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
 
 
-class Sending:
+class Sender:
     def __init__(
         self,
         cluster: Cluster,
         scope: TaskScope,
-        sender: Sender,
+        planner: ProducePlanner,
         accumulator: RecordAccumulator,
     ) -> None:
         self.cluster = cluster
         self.scope = scope
-        self._sender = sender
+        self._planner = planner
         self.accumulator = accumulator
         self.lock = threading.Lock()
         """Held while batches are touched on the loop, and by threads that append to them."""
@@ -66,7 +66,7 @@ class Sending:
         self._wake.set()
 
     def avoided_nodes(self) -> set[int]:
-        return self._sender.avoided_nodes(self.cluster.now_ms())
+        return self._planner.avoided_nodes(self.cluster.now_ms())
 
     def observe_metadata(self) -> None:
         self._wake.set()
@@ -99,7 +99,7 @@ class Sending:
     def abandon(self, error: MillstreamError) -> None:
         """Fail everything that is not settled."""
         with self.lock:
-            settled = self._sender.abandon(error)
+            settled = self._planner.abandon(error)
         self._announce(settled)
 
     def end(self) -> None:
@@ -130,13 +130,13 @@ class Sending:
     async def _run(self) -> None:
         while True:
             self._wake.clear()
-            if self._sender.producer_id_wanted:
+            if self._planner.producer_id_wanted:
                 await self._fetch_producer_id()
             now_ms = self.cluster.now_ms()
             hurry = self._hurrying > 0 or self.memory.is_awaited
             with self.lock:
-                expired = self._sender.expire(now_ms)
-                intents = self._sender.drain(
+                expired = self._planner.expire(now_ms)
+                intents = self._planner.drain(
                     self.cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
                 )
             self._announce(expired)
@@ -148,8 +148,8 @@ class Sending:
                         self.cluster.traffic.record_queue.add(now_ms - batch.created_ms)
                 self.scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
             self.after_drain()
-            if self._sender.metadata_wanted:
-                self._sender.metadata_wanted = False
+            if self._planner.metadata_wanted:
+                self._planner.metadata_wanted = False
                 self.cluster.use_topics(*self._waiting_topics())
                 self.cluster.request_metadata()
             await self._wait_for_work(now_ms)
@@ -157,7 +157,7 @@ class Sending:
     async def _wait_for_work(self, drained_ms: int) -> None:
         """By the clock of the drain: a batch whose linger ended since must not look as if it had been left over."""
         with self.lock:
-            wait_ms = self._sender.next_wake_ms(drained_ms)
+            wait_ms = self._planner.next_wake_ms(drained_ms)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
                 await self._wake.wait()
@@ -176,7 +176,7 @@ class Sending:
             await self.cluster.connection(node_id)
         except KafkaError as error:
             with self.lock:
-                self._sender.handle_unreachable(node_id, self.cluster.picture, error)
+                self._planner.handle_unreachable(node_id, self.cluster.picture, error)
         finally:
             self._connecting.discard(node_id)
             self._wake.set()
@@ -186,10 +186,10 @@ class Sending:
             response = await self._exchange(intent, connection)
         except KafkaError as error:
             with self.lock:
-                settled = self._sender.handle_failure(intent, error, self.cluster.now_ms())
+                settled = self._planner.handle_failure(intent, error, self.cluster.now_ms())
         else:
             with self.lock:
-                settled = self._sender.handle_response(intent, response, self.cluster.now_ms())
+                settled = self._planner.handle_response(intent, response, self.cluster.now_ms())
             if response is not None:
                 self.cluster.learn(intent.news(response))
         self._announce(settled)
@@ -229,7 +229,7 @@ class Sending:
             await asyncio.sleep(self.cluster.backoff.delay_ms(1, self.cluster.random) / 1000)
             self._wake.set()  # ask again, whatever else there is to do
         else:
-            self._sender.set_producer_id(response.producer_id, response.producer_epoch)
+            self._planner.set_producer_id(response.producer_id, response.producer_epoch)
 
     def _announce(self, settled: Sequence[ProducerBatch]) -> None:
         if not settled:

@@ -26,7 +26,7 @@ class _Leader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderNews:
+class LeaderChanges:
     nodes: Mapping[int, BrokerNode]
     leaders: Mapping[TopicPartition, tuple[int, int]]
     """(node id, leader epoch)."""
@@ -34,7 +34,7 @@ class LeaderNews:
     @classmethod
     def collect(
         cls, answers: Iterable[tuple[TopicPartition, _Leader]], endpoints: Iterable[_Endpoint]
-    ) -> LeaderNews:
+    ) -> LeaderChanges:
         nodes = {
             e.node_id: BrokerNode(e.node_id, Address(e.host, e.port), e.rack) for e in endpoints
         }

@@ -15,7 +15,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
-class Twin(Generic[Client_co]):
+class BlockingClient(Generic[Client_co]):
     """Holds the asyncio client. Made, and used, on the loop thread only."""
 
     def __init__(self, make: Callable[[], Client_co]) -> None:
@@ -44,12 +44,12 @@ class Twin(Generic[Client_co]):
 
 def waits(
     method: Callable[Concatenate[Client_co, Parameters], Coroutine[object, object, Returned]],
-) -> Callable[Concatenate[Twin[Client_co], Parameters], Returned]:
+) -> Callable[Concatenate[BlockingClient[Client_co], Parameters], Returned]:
     """The twin of a coroutine method."""
 
     @functools.wraps(method)
     def twin(
-        self: Twin[Client_co], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+        self: BlockingClient[Client_co], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Returned:
         return self._loop.run(method(self._client, *args, **kwargs))
 
@@ -58,12 +58,12 @@ def waits(
 
 def calls(
     method: Callable[Concatenate[Client_co, Parameters], Returned],
-) -> Callable[Concatenate[Twin[Client_co], Parameters], Returned]:
+) -> Callable[Concatenate[BlockingClient[Client_co], Parameters], Returned]:
     """The twin of a plain method."""
 
     @functools.wraps(method)
     def twin(
-        self: Twin[Client_co], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+        self: BlockingClient[Client_co], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Returned:
         return self._loop.call(lambda: method(self._client, *args, **kwargs))
 

@@ -48,7 +48,7 @@ _EPOCH_SPENT = 32_767
 """No epoch follows it, so the next reset takes a new producer id."""
 
 
-class BatchFates:
+class BatchCompletion:
     def __init__(
         self,
         policy: SenderPolicy,

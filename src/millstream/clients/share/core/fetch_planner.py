@@ -15,14 +15,14 @@ from millstream.clients.consumer.core.fetched import partition_error
 from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.commit import CommitPart, OutcomeLog, ShareCommit
 from millstream.clients.share.core.fetched import AcquiredRange, ShareFetched
-from millstream.clients.share.core.intent import (
+from millstream.clients.share.core.node import ShareNode, left_out
+from millstream.clients.share.core.planned_requests import (
     AcknowledgeIntent,
     FetchIntent,
     ShareIntent,
     answers,
     partitions_by_id,
 )
-from millstream.clients.share.core.node import ShareNode, left_out
 from millstream.clients.share.core.requests import (
     FetchLimits,
     SharePolicy,
@@ -41,7 +41,7 @@ from millstream.protocol.generated.share_fetch import PartitionData, ShareFetchR
 from millstream.runtime import Random
 
 
-class ShareFetcher:
+class ShareFetchPlanner:
     def __init__(
         self, policy: SharePolicy, buffer: ShareBuffer, backoff: Backoff, random: Random
     ) -> None:

@@ -12,7 +12,7 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.consumer.core.interceptors import ConsumerInterceptors
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.core.undelivered import Undelivered
-from millstream.clients.consumer.fetching import Fetching
+from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.deserialization import RecordReader
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.type_variables import Key, Value
@@ -33,11 +33,11 @@ class ArrowRecords(NamedTuple):
     """Where reading goes on; may lie beyond the last record."""
 
 
-class Reading(Generic[Key, Value]):
+class FetchCollector(Generic[Key, Value]):
     def __init__(
         self,
         cluster: Cluster,
-        fetching: Fetching,
+        fetcher: Fetcher,
         subscription: SubscriptionState,
         scope: TaskScope,
         *,
@@ -45,7 +45,7 @@ class Reading(Generic[Key, Value]):
         reader: RecordReader[Key, Value] | None,
     ) -> None:
         self._cluster = cluster
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._subscription = subscription
         self._scope = scope
         self._interceptors = interceptors
@@ -57,17 +57,17 @@ class Reading(Generic[Key, Value]):
         """Takes the records that are there, without waiting for more; waits until the deadline for what a deserializer must look up."""
         while not self.undelivered:
             try:
-                records = self._fetching.records.take(count_max, self._reader)
+                records = self._fetcher.records.take(count_max, self._reader)
             except LookupNeeded as needed:
                 if not await self._look_up(needed, deadline_ms):
                     return []
             else:
                 if not records:
                     return []
-                self._fetching.counters.records_consumed += len(records)
+                self._fetcher.counters.records_consumed += len(records)
                 records = self._interceptors.on_consume(records)
                 try:
-                    await self._fetching.send_next()
+                    await self._fetcher.send_next()
                 except asyncio.CancelledError:
                     self.undelivered.add(records)
                     raise
@@ -82,7 +82,7 @@ class Reading(Generic[Key, Value]):
         batches = self._arrow_batches(check_crcs=check_crcs, headers=headers)
         if batches:
             try:
-                await self._fetching.send_next()
+                await self._fetcher.send_next()
             except asyncio.CancelledError:
                 for state, position, leader_epoch in before:
                     if position is not None and position != state.position:
@@ -94,7 +94,7 @@ class Reading(Generic[Key, Value]):
         from millstream.clients.core.arrow_batches import readable_rows
 
         batches: list[ArrowRecords] = []
-        fetched = self._fetching.records
+        fetched = self._fetcher.records
         while (item := fetched.next_chunk()) is not None:
             state, start, chunk = item
             rows, broken = readable_rows(
@@ -104,7 +104,7 @@ class Reading(Generic[Key, Value]):
                 raise broken
             next_offset = chunk.next_offset if broken is None else max(start, broken.offset)
             if rows.num_rows:
-                self._fetching.counters.records_consumed += rows.num_rows
+                self._fetcher.counters.records_consumed += rows.num_rows
                 batches.append(ArrowRecords(*state.topic_partition, rows, next_offset))
             if broken is not None:
                 state.position = next_offset  # the rest is met again by the next call

@@ -10,8 +10,8 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.errors import CommitFailed
 from millstream.clients.consumer.core.subscription import SubscriptionState, SubscriptionType
-from millstream.clients.consumer.fetching import Fetching
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.consumer.fetcher import Fetcher
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.classic_member import ClassicMember
 from millstream.clients.group.consumer_member import ConsumerMember
@@ -21,13 +21,13 @@ from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 
 
-class Subscribing:
+class GroupSubscription:
     def __init__(
         self,
         config: ConsumerConfig,
         cluster: Cluster,
         subscription: SubscriptionState,
-        fetching: Fetching,
+        fetcher: Fetcher,
         scope: TaskScope,
         *,
         before_giving_up: Callable[[], Awaitable[None]],
@@ -36,7 +36,7 @@ class Subscribing:
         self._config = config
         self._cluster = cluster
         self._subscription = subscription
-        self._fetching = fetching
+        self._fetcher = fetcher
         self._scope = scope
         self._before_giving_up = before_giving_up
         self._member: Member | None = None
@@ -48,9 +48,9 @@ class Subscribing:
         self._subscription.assign(wanted)
         for topic_partition, state in self._subscription.partitions.items():
             if topic_partition not in before:
-                self._fetching.want_position(state)
+                self._fetcher.want_position(state)
         self._cluster.use_topics(*{tp.topic for tp in wanted})
-        self._fetching.wake()
+        self._fetcher.wake()
 
     def subscribe(self, topics: Sequence[str], listener: RebalanceListener | None) -> None:
         self._check_may_subscribe()
@@ -140,7 +140,7 @@ class Subscribing:
         if self._member is None:
             chosen = ConsumerMember if self._config.group_protocol == "consumer" else ClassicMember
             self._member = chosen(
-                self._config, self._cluster, self._subscription, self._fetching, self._scope
+                self._config, self._cluster, self._subscription, self._fetcher, self._scope
             )
         self._member.subscribed(listener)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from millstream.clients.cluster.core.leader_news import LeaderNews
+from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.share.core.commit import CommitPart
 from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition
 from millstream.errors import FencedLeaderEpoch, NotLeaderOrFollower
@@ -31,13 +31,13 @@ class FetchIntent:
     acknowledgements: dict[TopicIdPartition, Acknowledgements]
     partitions: PartitionsById
 
-    def news(self, response: ShareFetchResponse) -> LeaderNews:
+    def news(self, response: ShareFetchResponse) -> LeaderChanges:
         named = (
             (partition.topic_partition, answer.current_leader)
             for partition, answer in answers(self.partitions, response.responses)
             if answer.error_code in _NAMES_LEADER
         )
-        return LeaderNews.collect(named, response.node_endpoints)
+        return LeaderChanges.collect(named, response.node_endpoints)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +47,13 @@ class AcknowledgeIntent:
     part: CommitPart
     partitions: PartitionsById
 
-    def news(self, response: ShareAcknowledgeResponse) -> LeaderNews:
+    def news(self, response: ShareAcknowledgeResponse) -> LeaderChanges:
         named = (
             (partition.topic_partition, answer.current_leader)
             for partition, answer in answers(self.partitions, response.responses)
             if answer.error_code in _NAMES_LEADER
         )
-        return LeaderNews.collect(named, response.node_endpoints)
+        return LeaderChanges.collect(named, response.node_endpoints)
 
 
 ShareIntent = FetchIntent | AcknowledgeIntent

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.fetched import Failure, ShareFetched, Taken
-from millstream.clients.share.core.in_hand import InHand
 from millstream.clients.share.core.values import (
     GAP,
     AcknowledgementOutcome,
@@ -31,14 +31,14 @@ def record(partition: TopicIdPartition, offset: int) -> ConsumerRecord:
     return ConsumerRecord(*partition.topic_partition, offset, 0)
 
 
-def holding(*offsets: int, gaps: tuple[int, ...] = ()) -> InHand:
-    in_hand = InHand()
+def holding(*offsets: int, gaps: tuple[int, ...] = ()) -> AcquiredRecords:
+    in_hand = AcquiredRecords()
     records = [record(P0, offset) for offset in offsets]
     in_hand.add(of(P0), Taken(records, dict.fromkeys(gaps, GAP)))
     return in_hand
 
 
-def offsets(in_hand: InHand) -> list[int]:
+def offsets(in_hand: AcquiredRecords) -> list[int]:
     return [each.offset for each in in_hand.records()]
 
 
@@ -108,7 +108,7 @@ def test_the_first_record_that_nothing_was_said_of_is_named() -> None:
 
 
 def test_the_decision_about_a_record_that_could_not_be_read_may_be_changed() -> None:
-    in_hand = InHand()
+    in_hand = AcquiredRecords()
     in_hand.add(of(P0), Taken(failure=Failure(CorruptMessage(), {4: REJECT})))
     assert in_hand.unacknowledged() is None
     in_hand.acknowledge("t", 0, 4, RELEASE)
@@ -125,7 +125,7 @@ def test_records_of_one_partition_from_two_brokers_do_not_mix() -> None:
 
 
 def test_the_lock_timeout_is_the_one_last_told() -> None:
-    in_hand = InHand()
+    in_hand = AcquiredRecords()
     assert in_hand.lock_timeout_ms is None
     in_hand.add(of(P0, lock_ms=15_000), Taken([record(P0, 0)]))
     assert in_hand.lock_timeout_ms == 15_000
@@ -134,7 +134,7 @@ def test_the_lock_timeout_is_the_one_last_told() -> None:
 # ---- renewing
 
 
-def renewing(offset: int = 0) -> InHand:
+def renewing(offset: int = 0) -> AcquiredRecords:
     in_hand = holding(offset)
     in_hand.acknowledge("t", 0, offset, RENEW)
     assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {offset: RENEW})]

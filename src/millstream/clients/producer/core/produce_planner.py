@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.producer.core.accumulator import RecordAccumulator
+from millstream.clients.producer.core.batch_completion import BatchCompletion
 from millstream.clients.producer.core.batch_encoding import encode_batch
-from millstream.clients.producer.core.batch_fates import BatchFates
 from millstream.clients.producer.core.partition_queue import PartitionQueue
 from millstream.clients.producer.core.produce_request import ProduceIntent, topic_ids_of
 from millstream.clients.producer.core.producer_batch import ProducerBatch
@@ -54,7 +54,7 @@ _NEEDS_METADATA = (
 """Errors after which the leader may be another one (Java's InvalidMetadataException)."""
 
 
-class Sender:
+class ProducePlanner:
     def __init__(
         self,
         policy: SenderPolicy,
@@ -73,7 +73,7 @@ class Sender:
             level=policy.compression_level,
             is_transactional=transaction is not None,
         )
-        self._fates = BatchFates(policy, accumulator, random, transaction)
+        self._completion = BatchCompletion(policy, accumulator, random, transaction)
         self._turn = 0
         self.metadata_wanted = False
         """Set when a leader is unknown or has moved; whoever refreshes metadata clears it."""
@@ -82,11 +82,13 @@ class Sender:
     def producer_id_wanted(self) -> bool:
         """Transactional producers get theirs by init_transactions()."""
         return (
-            self._policy.idempotent and self._fates.identity is None and self._transaction is None
+            self._policy.idempotent
+            and self._completion.identity is None
+            and self._transaction is None
         )
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
-        self._fates.identity = (producer_id, producer_epoch)
+        self._completion.identity = (producer_id, producer_epoch)
 
     def drain(
         self,
@@ -100,7 +102,7 @@ class Sender:
 
         Only nodes that `is_ready` get requests: what goes to a node must go over one connection, or order is lost.
         """
-        if self.producer_id_wanted or self._fates.refusal is not None:
+        if self.producer_id_wanted or self._completion.refusal is not None:
             return []
         chosen: dict[int, dict[TopicPartition, ProducerBatch]] = {}
         sizes: dict[int, int] = {}
@@ -161,12 +163,14 @@ class Sender:
         for topic_partition, batch in intent.batches.items():
             answer = answers.get(topic_partition)
             if response is None:
-                settled += self._fates.succeed(batch, -1, -1)
+                settled += self._completion.succeed(batch, -1, -1)
             elif answer is None:
                 error = UnknownServerError("the broker's answer leaves this partition out")
                 settled += self._fail(batch, error, now_ms)
             elif answer.error_code in (0, DuplicateSequenceNumber.code):
-                settled += self._fates.succeed(batch, answer.base_offset, answer.log_append_time_ms)
+                settled += self._completion.succeed(
+                    batch, answer.base_offset, answer.log_append_time_ms
+                )
             else:
                 settled += self._fail(batch, _error_of(answer), now_ms)
         return settled
@@ -191,11 +195,11 @@ class Sender:
 
     def expire(self, now_ms: int) -> list[ProducerBatch]:
         """Fail the waiting batches whose delivery time is over, or whose transaction has failed."""
-        return self._fates.expire(now_ms)
+        return self._completion.expire(now_ms)
 
     def abandon(self, error: MillstreamError) -> list[ProducerBatch]:
         """Fail everything that is not settled, at a close that does not wait."""
-        return self._fates.abandon(error)
+        return self._completion.abandon(error)
 
     def _queues_in_turn(self) -> list[PartitionQueue]:
         """Each call starts one further, so that a full request does not starve the same partitions for ever."""
@@ -249,8 +253,8 @@ class Sender:
             if (queue.producer_id, queue.producer_epoch) != self._transaction.identity:
                 queue.adopt(*self._transaction.identity)
         elif queue.producer_id < 0:
-            assert self._fates.identity is not None, "drain waits for a producer id"
-            queue.adopt(*self._fates.identity)
+            assert self._completion.identity is not None, "drain waits for a producer id"
+            queue.adopt(*self._completion.identity)
         queue.number(batch)
 
     def _arrived(self, intent: ProduceIntent) -> None:
@@ -261,7 +265,7 @@ class Sender:
     def _fail(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> list[ProducerBatch]:
         if isinstance(error, _NEEDS_METADATA):
             self.metadata_wanted = True
-        return self._fates.fail(batch, error, now_ms)
+        return self._completion.fail(batch, error, now_ms)
 
 
 def _error_of(answer: PartitionProduceResponse) -> KafkaError:
