@@ -17,7 +17,7 @@ from typing import Self
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from millstream.metadata.config_key import ConfigType
+from millstream.protocol.enums import ConfigType
 from tests.oracle.broker.session import Session
 
 SAMPLES = ("-2", "-1", "0", "1", "1.5", "9999999999", "x", "", "true", "a,a")

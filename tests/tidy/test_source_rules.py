@@ -215,3 +215,17 @@ def test_every_skip_names_its_reason() -> None:
                 if re.search(r"pytest\.skip\(\s*\)|mark\.skip\b(?!\(.*reason|if)", line):
                     bare.append(where(path, number))
     assert not bare, bare
+
+
+def test_a_name_of_an_enum_of_the_protocol_stands_once() -> None:
+    """What both ends of a connection name is in `protocol/enums.py`, and not once more in a client and in the broker."""
+    shared = {n.name for n in tree(SOURCE / "protocol/enums.py").body if isinstance(n, ast.ClassDef)}
+    again = [
+        f"{path.relative_to(SOURCE)}: {node.name}"
+        for path in python_files(SOURCE)
+        if path != SOURCE / "protocol/enums.py"
+        for node in tree(path).body
+        if isinstance(node, ast.ClassDef) and node.name in shared
+    ]
+    assert shared
+    assert not again

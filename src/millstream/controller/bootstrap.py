@@ -12,10 +12,10 @@ from millstream.controller.settings import (
     ControllerSettings,
 )
 from millstream.metadata.broker_registration import Endpoint, FeatureRange
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,

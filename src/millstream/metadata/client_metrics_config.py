@@ -16,7 +16,8 @@ from millstream.metadata.client_pattern import (
     check_pattern,
     unicode_classes,
 )
-from millstream.metadata.config_key import ConfigKey, ConfigType, Scope, UpdateMode, config_table
+from millstream.metadata.config_key import ConfigKey, Scope, UpdateMode, config_table
+from millstream.protocol.enums import ConfigType
 
 ALL_METRICS: Final = "*"
 DEFAULT_INTERVAL_MS: Final = 300_000

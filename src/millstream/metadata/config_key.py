@@ -9,28 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Final, Protocol
 
 from millstream.errors import ConfigError
+from millstream.protocol.enums import ConfigType
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 """A parsed value: lists are tuples without repeats (KIP-1161), classes and passwords are strings, None means not set."""
-
-
-class ConfigType(IntEnum):
-    """The numbers are those of DescribeConfigs v3+ (KIP-569)."""
-
-    UNKNOWN = 0
-    BOOLEAN = 1
-    STRING = 2
-    INT = 3
-    SHORT = 4
-    LONG = 5
-    DOUBLE = 6
-    LIST = 7
-    CLASS = 8
-    PASSWORD = 9
 
 
 class Scope(Enum):

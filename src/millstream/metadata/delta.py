@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.metadata.brokers_delta import BrokersDelta
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage, frozen_mapping
 from millstream.metadata.security_delta import SecurityDelta
 from millstream.metadata.topics_delta import TopicsDelta
 from millstream.model import LeaderEpoch, Offset, ProducerId
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated import metadata_records as records
 
 MetadataRecord = object

@@ -8,31 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from millstream.errors import ConfigError
 from millstream.metadata.client_metrics_config import CLIENT_METRICS_CONFIGS
-from millstream.metadata.config_key import ConfigKey, ConfigType, ConfigValue, Scope
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_key import ConfigKey, ConfigValue, Scope
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.group_config import GROUP_CONFIGS
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS, converted, topic_defaults
 from millstream.model import BrokerId
-
-
-class ConfigSource(IntEnum):
-    """The numbers are those of DescribeConfigs v1+."""
-
-    UNKNOWN = 0
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    DYNAMIC_BROKER_LOGGER = 6
-    CLIENT_METRICS = 7
-    GROUP = 8
+from millstream.protocol.enums import ConfigResourceType, ConfigSource, ConfigType
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +56,9 @@ class BrokerSettings:
         return cls(image.config(own), image.broker_default_config(), static)
 
     def layers(self) -> Iterator[tuple[ConfigSource, Mapping[str, str]]]:
-        yield ConfigSource.DYNAMIC_BROKER, self.dynamic
-        yield ConfigSource.DYNAMIC_DEFAULT_BROKER, self.dynamic_default
-        yield ConfigSource.STATIC_BROKER, self.static
+        yield ConfigSource.DYNAMIC_BROKER_CONFIG, self.dynamic
+        yield ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.dynamic_default
+        yield ConfigSource.STATIC_BROKER_CONFIG, self.static
 
     def values(self, table: Mapping[str, ConfigKey]) -> Callable[[str], ConfigValue]:
         """The value that counts for any key of `table`; None for other keys."""
@@ -97,7 +83,7 @@ class BrokerSettings:
 def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[ConfigEntry]:
     """Every topic key by name. Internal keys stand in it only when the topic sets them."""
     return [
-        _inheriting_entry(key, overrides, broker, ConfigSource.TOPIC)
+        _inheriting_entry(key, overrides, broker, ConfigSource.TOPIC_CONFIG)
         for name, key in sorted(TOPIC_CONFIGS.items())
         if not key.internal or name in overrides
     ]
@@ -106,7 +92,7 @@ def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[
 def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[ConfigEntry]:
     """Every key of a group by name."""
     return [
-        _inheriting_entry(key, overrides, broker, ConfigSource.GROUP)
+        _inheriting_entry(key, overrides, broker, ConfigSource.GROUP_CONFIG)
         for _, key in sorted(GROUP_CONFIGS.items())
     ]
 
@@ -114,7 +100,7 @@ def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[
 def client_metrics_entries(overrides: Mapping[str, str]) -> list[ConfigEntry]:
     """Every key of a client metrics subscription by name."""
     return [
-        _inheriting_entry(key, overrides, _NO_BROKER, ConfigSource.CLIENT_METRICS)
+        _inheriting_entry(key, overrides, _NO_BROKER, ConfigSource.CLIENT_METRICS_CONFIG)
         for _, key in sorted(CLIENT_METRICS_CONFIGS.items())
     ]
 
@@ -138,7 +124,9 @@ def broker_default_entries(
     found = []
     for name, value in sorted(overrides.items()):
         key = table.get(name) or _unknown_key(name)
-        synonym = ConfigSynonym(name, _shown(key, value), ConfigSource.DYNAMIC_DEFAULT_BROKER)
+        synonym = ConfigSynonym(
+            name, _shown(key, value), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+        )
         found.append(ConfigEntry(key, synonym.value, synonym.source, (synonym,)))
     return found
 
@@ -146,7 +134,7 @@ def broker_default_entries(
 def logger_entries(levels: Mapping[str, str]) -> list[ConfigEntry]:
     """Loggers by name, each with the level that counts for it."""
     return [
-        ConfigEntry(_logger_key(name), level, ConfigSource.DYNAMIC_BROKER_LOGGER, ())
+        ConfigEntry(_logger_key(name), level, ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, ())
         for name, level in sorted(levels.items())
     ]
 
@@ -173,7 +161,7 @@ def _inheriting_entry(
     if key.name in overrides:
         value = overrides[key.name]
         synonyms.insert(0, ConfigSynonym(key.name, _shown(key, value), source))
-    counted = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+    counted = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
     return ConfigEntry(key, _shown(key, value), counted, tuple(synonyms))
 
 
@@ -192,7 +180,7 @@ def _broker_synonyms(key: ConfigKey, broker: BrokerSettings) -> Iterator[ConfigS
         # Of the names of one setting in several units, the coarsest carries the default (log.retention.hours=168).
         last = key.synonyms[-1]
         default = key.default // last.factor if type(key.default) is int else key.default
-        yield ConfigSynonym(last.name, key.format(default), ConfigSource.DEFAULT)
+        yield ConfigSynonym(last.name, key.format(default), ConfigSource.DEFAULT_CONFIG)
 
 
 def _broker_entry(
@@ -207,13 +195,13 @@ def _broker_entry(
             if name in layer
         ]
     synonyms += [
-        ConfigSynonym(name, _shown(table[name], default), ConfigSource.DEFAULT)
+        ConfigSynonym(name, _shown(table[name], default), ConfigSource.DEFAULT_CONFIG)
         for name in names
         if (default := table[name].default_text) is not None
     ]
     synonyms = _from_first(synonyms, key.name)
     if not synonyms:
-        return ConfigEntry(key, None, ConfigSource.DEFAULT, ())
+        return ConfigEntry(key, None, ConfigSource.DEFAULT_CONFIG, ())
     return ConfigEntry(key, synonyms[0].value, synonyms[0].source, tuple(synonyms))
 
 

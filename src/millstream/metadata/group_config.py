@@ -15,7 +15,6 @@ from millstream.errors import ConfigError
 from millstream.metadata.config_key import (
     BrokerSynonym,
     ConfigKey,
-    ConfigType,
     ConfigValue,
     Scope,
     UpdateMode,
@@ -24,6 +23,7 @@ from millstream.metadata.config_key import (
 )
 from millstream.metadata.config_validators import OneOf, at_least
 from millstream.metadata.iso_duration import duration_ms
+from millstream.protocol.enums import ConfigType
 
 _BY_DURATION: Final = "by_duration:"
 

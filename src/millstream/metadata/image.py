@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from millstream.metadata.broker_registration import BrokerRegistration, ControllerRegistration
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.stored_security import (
     AccessControlEntry,
     DelegationToken,
@@ -21,6 +21,7 @@ from millstream.metadata.stored_security import (
     ScramUser,
 )
 from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, Offset, ProducerId, Uuid
+from millstream.protocol.enums import ConfigResourceType
 
 NO_LEADER: Final = BrokerId(-1)
 

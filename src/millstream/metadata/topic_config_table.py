@@ -8,7 +8,6 @@ from typing import Final
 from millstream.metadata.config_key import (
     BrokerSynonym,
     ConfigKey,
-    ConfigType,
     ConfigValue,
     Scope,
     UpdateMode,
@@ -23,6 +22,7 @@ from millstream.metadata.config_validators import (
     ThrottledReplicas,
     at_least,
 )
+from millstream.protocol.enums import ConfigType
 
 LONG_MAX: Final = (1 << 63) - 1
 HOUR_MS: Final = 3_600_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Self
 
 
 class CoordinatorType(IntEnum):
@@ -11,3 +12,82 @@ class CoordinatorType(IntEnum):
     GROUP = 0
     TRANSACTION = 1
     SHARE = 2
+
+
+class ConfigResourceType(IntEnum):
+    """Resources that have configurations."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ConfigSource(IntEnum):
+    """The place that a value of a configuration comes from (DescribeConfigs v1+)."""
+
+    UNKNOWN = 0
+    TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
+
+    @classmethod
+    def of(cls, code: int) -> Self:
+        """UNKNOWN for a code of a later Kafka."""
+        return cls(code) if code in cls.__members__.values() else cls(0)
+
+
+class ConfigType(IntEnum):
+    """The type of a configuration's value (DescribeConfigs v3+, KIP-569)."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+    @classmethod
+    def of(cls, code: int) -> Self:
+        """UNKNOWN for a code of a later Kafka, and of brokers before 2.6."""
+        return cls(code) if code in cls.__members__.values() else cls(0)
+
+
+class AlterOperation(IntEnum):
+    """A change of one key of a configuration (KIP-339)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    """Add to a list, unless it is in it."""
+    SUBTRACT = 3
+    """Take out of a list."""
+
+
+class ElectionType(IntEnum):
+    """The replicas from which a leader is elected."""
+
+    PREFERRED = 0
+    """The first of the replicas, if it is in sync."""
+    UNCLEAN = 1
+    """Any replica that is alive, where none in sync is: records may be lost (Kafka 2.4)."""
+
+
+class UpgradeType(IntEnum):
+    """The way a feature may change its level (KIP-584)."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    """Only if nothing is lost."""
+    UNSAFE_DOWNGRADE = 3

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import InvalidRegularExpression
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.model import ZERO_UUID
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

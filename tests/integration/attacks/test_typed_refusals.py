@@ -11,9 +11,9 @@ import pytest
 
 from millstream.broker.requests.registry import HANDLERS
 from millstream.errors import InvalidConfig
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.protocol.api import ApiKey, request_class
 from millstream.protocol.diagnosis import schema_of
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.protocol.generated.incremental_alter_configs import (
     AlterableConfig,

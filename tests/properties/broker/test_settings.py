@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.sources import setting_of_variable
 from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.controller.configs.config_changes import AlterOperation, after_changes
+from millstream.controller.configs.config_changes import after_changes
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigKey, ConfigType
+from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.effective_config import BrokerSettings, broker_entries, topic_entries
+from millstream.protocol.enums import AlterOperation, ConfigType
 from millstream.protocol.generated.incremental_alter_configs import AlterableConfig
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigType
 from millstream.metadata.topic_config import TOPIC_CONFIGS, LogConfig, log_config
+from millstream.protocol.enums import ConfigType
 
 LIKELY = st.one_of(
     st.text(max_size=12),

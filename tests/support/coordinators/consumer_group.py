@@ -9,9 +9,10 @@ from typing import Any, Final
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import GroupIdNotFound, KafkaError
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage, frozen_mapping
 from millstream.model import Offset
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     DescribedGroup,

@@ -15,9 +15,10 @@ from millstream.coordinator.group.share.requests import (
     PartitionsNotInitialized,
 )
 from millstream.errors import GroupIdNotFound, KafkaError
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage, frozen_mapping
 from millstream.model import Offset
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.share_group_describe import (
     DescribedGroup,
     ShareGroupDescribeRequest,

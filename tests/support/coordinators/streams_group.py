@@ -11,7 +11,7 @@ from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.errors import GroupIdNotFound, KafkaError
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import (
     MetadataImage,
     PartitionImage,
@@ -20,6 +20,7 @@ from millstream.metadata.image import (
     frozen_mapping,
 )
 from millstream.model import BrokerId, Uuid
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.streams_group_describe import (
     DescribedGroup,
     StreamsGroupDescribeRequest,

@@ -10,11 +10,12 @@ import pytest
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
-from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode, config_table
+from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import Uuid
+from millstream.protocol.enums import ConfigType
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,

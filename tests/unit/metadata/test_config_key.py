@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import (
-    NO_DEFAULT,
-    ConfigKey,
-    ConfigType,
-    config_table,
-    parse_config,
-)
+from millstream.metadata.config_key import NO_DEFAULT, ConfigKey, config_table, parse_config
 from millstream.metadata.config_validators import Between, NotBlank
+from millstream.protocol.enums import ConfigType
 
 
 @pytest.mark.parametrize(

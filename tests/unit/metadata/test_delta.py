@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, LeaderEpoch, Offset, Uuid
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.metadata_records import (
     BeginTransactionRecord,
     BrokerEndpoint,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader
 from millstream.metadata.record_versions import record_version
 from millstream.metadata.snapshot_records import image_records
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.record_frames import decode_metadata_record, encode_metadata_record
 from millstream.records.batch import iterate_batches
 from millstream.records.record import iterate_records

@@ -8,7 +8,6 @@ from dataclasses import fields
 import pytest
 
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigType
 from millstream.metadata.topic_config import (
     TOPIC_CONFIGS,
     LogConfig,
@@ -16,6 +15,7 @@ from millstream.metadata.topic_config import (
     stored_log_config,
     topic_defaults,
 )
+from millstream.protocol.enums import ConfigType
 
 KAFKA_DEFAULTS = {
     "cleanup.policy": "delete",

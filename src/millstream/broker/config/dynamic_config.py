@@ -18,8 +18,9 @@ from millstream.broker.config.broker_config import (
 )
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.errors import ConfigError
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
+from millstream.protocol.enums import ConfigResourceType
 
 _LOGGER = logging.getLogger(__name__)
 _POOLS: Final = (

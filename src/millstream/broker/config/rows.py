@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.metadata.config_key import (
-    ConfigKey,
-    ConfigType,
-    ConfigValue,
-    UpdateMode,
-    Validator,
-)
+from millstream.metadata.config_key import ConfigKey, ConfigValue, UpdateMode, Validator
 from millstream.metadata.config_validators import ListOf
+from millstream.protocol.enums import ConfigType
 
 _FIXED = UpdateMode.READ_ONLY
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.config.rows import internal, long, string, without_effect
-from millstream.metadata.config_key import ConfigKey, ConfigType, Validator
+from millstream.metadata.config_key import ConfigKey, Validator
 from millstream.metadata.config_validators import OneOf, at_least
+from millstream.protocol.enums import ConfigType
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _NOT_ENFORCED: Final = "access control rules are stored and told, and not enforced yet"

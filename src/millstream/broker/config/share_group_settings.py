@@ -9,8 +9,9 @@ from typing import Final
 from millstream.broker.node.services import Metadata
 from millstream.coordinator.share_partition.acquisition import Limits
 from millstream.metadata.config_key import ConfigValue
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.group_config import group_config
+from millstream.protocol.enums import ConfigResourceType
 
 _KNOWN_MAX: Final = 10_000
 

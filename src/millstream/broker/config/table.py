@@ -22,9 +22,10 @@ from millstream.broker.config.rows import (
 )
 from millstream.broker.config.security_table import SECURITY_ROWS
 from millstream.broker.config.table_without_effect import ROWS_WITHOUT_EFFECT
-from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode, config_table
+from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import ListOf, OneOf, at_least
 from millstream.metadata.topic_config import TOPIC_CONFIGS
+from millstream.protocol.enums import ConfigType
 
 _INT_MAX: Final = (1 << 31) - 1
 _LONG_MAX: Final = (1 << 63) - 1

@@ -11,14 +11,9 @@ from functools import partial
 from typing import Final
 
 from millstream.broker.config.rows import internal, without_effect
-from millstream.metadata.config_key import (
-    ConfigKey,
-    ConfigType,
-    ConfigValue,
-    UpdateMode,
-    Validator,
-)
+from millstream.metadata.config_key import ConfigKey, ConfigValue, UpdateMode, Validator
 from millstream.metadata.config_validators import OneOf, at_least
+from millstream.protocol.enums import ConfigType
 
 _LONG_MAX: Final = (1 << 63) - 1
 _CLUSTER: Final = UpdateMode.CLUSTER_WIDE

@@ -21,7 +21,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.config_key import Scope, UpdateMode
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.effective_config import (
     BrokerSettings,
     ConfigEntry,
@@ -36,6 +36,7 @@ from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_names import check_topic_name
 from millstream.model import BrokerId
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -16,11 +16,11 @@ from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.configs.config_changes import AlterOperation, check_names_and_values
+from millstream.controller.configs.config_changes import check_names_and_values
 from millstream.controller.controller import Controller
 from millstream.errors import InvalidRequest, KafkaError
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import AlterOperation, ConfigResourceType
 from millstream.protocol.generated.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,

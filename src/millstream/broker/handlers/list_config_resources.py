@@ -13,9 +13,9 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import UnsupportedVersion
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,

@@ -11,9 +11,9 @@ from typing import Final
 from millstream.broker.node.services import ControllerClient
 from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.controller.brokers.features import UpgradeType
 from millstream.controller.controller import Controller
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import UpgradeType
 from millstream.protocol.generated.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,

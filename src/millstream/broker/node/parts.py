@@ -70,11 +70,11 @@ from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.metadata.config_key import ConfigValue
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
 from millstream.model import BrokerId
+from millstream.protocol.enums import ConfigResourceType
 from millstream.records.compression import Codec
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock

@@ -29,13 +29,14 @@ from millstream.errors import (
 )
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_directory
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.metadata.loader import PublishedImage
 from millstream.metadata.topic_config import LogConfig, stored_log_config
 from millstream.model import BrokerId, TopicPartition, Uuid
+from millstream.protocol.enums import ConfigResourceType
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 

@@ -36,10 +36,10 @@ from millstream.metadata.client_metrics_config import (
     ClientMetricsSubscription,
     client_metrics_subscription,
 )
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, Uuid, uuid_text
 from millstream.net.server.client_connection import ClientConnection
+from millstream.protocol.enums import ConfigResourceType
 from millstream.records.compression import Codec, decompress
 from millstream.runtime import Random
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         FeatureMetadata,
         FeatureRange,
         FeatureUpdate,
-        UpgradeType,
     )
     from millstream.clients.admin.cluster.log_dirs import (
         LogDirDescription,
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
         TopicPartitionReplica,
     )
     from millstream.clients.admin.cluster.quorum import QuorumInfo, QuorumReplica, RaftVoterEndpoint
-    from millstream.clients.admin.cluster.replicas import ElectionType, PartitionReassignment
+    from millstream.clients.admin.cluster.replicas import PartitionReassignment
     from millstream.clients.admin.configs.client_quotas import (
         ANY_ENTITY,
         DEFAULT_ENTITY,
@@ -30,13 +29,9 @@ if TYPE_CHECKING:
     )
     from millstream.clients.admin.configs.configs import (
         AlterConfig,
-        AlterOperation,
         ConfigEntry,
         ConfigResource,
-        ConfigResourceType,
-        ConfigSource,
         ConfigSynonym,
-        ConfigType,
     )
     from millstream.clients.admin.core.results import Results
     from millstream.clients.admin.groups.descriptions import (
@@ -82,6 +77,14 @@ if TYPE_CHECKING:
         TransactionState,
     )
     from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+    from millstream.protocol.enums import (
+        AlterOperation,
+        ConfigResourceType,
+        ConfigSource,
+        ConfigType,
+        ElectionType,
+        UpgradeType,
+    )
     from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
     from millstream.security.acl_filter import AclFilter
     from millstream.security.scram import ScramMechanism
@@ -93,8 +96,8 @@ else:
             "millstream.clients.admin.cluster.brokers": "ClusterDescription",
             "millstream.clients.admin.admin": "Admin",
             "millstream.clients.admin.configs.client_quotas": "ANY_ENTITY ClientQuotaEntity ClientQuotaFilter DEFAULT_ENTITY",
-            "millstream.clients.admin.configs.configs": "AlterConfig AlterOperation ConfigEntry ConfigResource ConfigResourceType ConfigSource ConfigSynonym ConfigType",
-            "millstream.clients.admin.cluster.features": "FeatureMetadata FeatureRange FeatureUpdate UpgradeType",
+            "millstream.clients.admin.configs.configs": "AlterConfig ConfigEntry ConfigResource ConfigSynonym",
+            "millstream.clients.admin.cluster.features": "FeatureMetadata FeatureRange FeatureUpdate",
             "millstream.clients.admin.groups.descriptions": "GroupDescription GroupMemberDescription",
             "millstream.clients.admin.groups.members": "MemberToRemove",
             "millstream.clients.admin.groups.offsets": "GroupOffsets",
@@ -103,7 +106,8 @@ else:
             "millstream.clients.admin.topics.offsets": "HIGH_WATERMARK OffsetSpec",
             "millstream.clients.admin.transactions.producers": "OpenTransaction ProducerState",
             "millstream.clients.admin.cluster.quorum": "QuorumInfo QuorumReplica RaftVoterEndpoint",
-            "millstream.clients.admin.cluster.replicas": "ElectionType PartitionReassignment",
+            "millstream.protocol.enums": "AlterOperation ConfigResourceType ConfigSource ConfigType ElectionType UpgradeType",
+            "millstream.clients.admin.cluster.replicas": "PartitionReassignment",
             "millstream.clients.admin.core.results": "Results",
             "millstream.clients.admin.security.scram": "DeleteScramCredential ScramCredentialInfo UpsertScramCredential",
             "millstream.clients.admin.groups.share_offsets": "ShareGroupOffsets SharePartitionOffset",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
 from millstream.errors import InvalidUpdateVersion
 from millstream.metadata.broker_registration import FeatureRange
 from millstream.metadata.image import MetadataImage
+from millstream.protocol.enums import UpgradeType
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
 from millstream.protocol.generated.update_features import (
     FeatureUpdateKey,
@@ -16,14 +15,6 @@ from millstream.protocol.generated.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-
-
-class UpgradeType(IntEnum):
-    """The numbers of the protocol."""
-
-    UPGRADE = 1
-    SAFE_DOWNGRADE = 2
-    UNSAFE_DOWNGRADE = 3
 
 
 def plan_update_features(

@@ -30,13 +30,14 @@ from millstream.errors import (
 )
 from millstream.metadata.client_metrics_config import client_metrics_subscription
 from millstream.metadata.config_key import ConfigKey
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.group_config import check_group_config
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS
 from millstream.metadata.topic_names import check_topic_name
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated import incremental_alter_configs as incremental
 

@@ -9,10 +9,10 @@ from typing import Final
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import InvalidRequest, KafkaError, PolicyViolation
-from millstream.metadata.config_key import ConfigType
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import QuotaEntity, quota_entity
+from millstream.protocol.enums import ConfigType
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.generated.alter_client_quotas import (
     AlterClientQuotasRequest,

@@ -6,23 +6,14 @@ Owns no rule about particular keys.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 
 from millstream.errors import InvalidConfig, InvalidRequest
-from millstream.metadata.config_key import ConfigKey, ConfigType
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_key import ConfigKey
+from millstream.metadata.config_resource import ConfigResource
+from millstream.protocol.enums import AlterOperation, ConfigResourceType, ConfigType
 from millstream.protocol.generated import alter_configs, incremental_alter_configs
 from millstream.protocol.generated.metadata_records import ConfigRecord
 from millstream.protocol.writing import STRING_BYTES_MAX
-
-
-class AlterOperation(IntEnum):
-    """What to do with a key: the numbers of the protocol."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 def after_changes(

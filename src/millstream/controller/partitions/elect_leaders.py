@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Final
 
 from millstream.controller.partitions.leadership import plan_election
@@ -17,6 +16,7 @@ from millstream.errors import (
 )
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
+from millstream.protocol.enums import ElectionType
 from millstream.protocol.generated.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -24,14 +24,6 @@ from millstream.protocol.generated.elect_leaders import (
     ReplicaElectionResult,
 )
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
-
-
-class ElectionType(IntEnum):
-    """The numbers of the protocol."""
-
-    PREFERRED = 0
-    UNCLEAN = 1
-
 
 _NOT_NEEDED: Final = ElectionNotNeeded.code
 

@@ -26,7 +26,6 @@ from millstream.errors import (
     PolicyViolation,
     TopicAlreadyExists,
 )
-from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.effective_config import BrokerSettings, topic_entries
 from millstream.metadata.image import MetadataImage
@@ -39,6 +38,7 @@ from millstream.model import (
     uuid_from_random,
     uuid_text,
 )
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

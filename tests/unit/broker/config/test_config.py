@@ -17,7 +17,7 @@ from millstream.broker.config.listeners import Listener
 from millstream.broker.config.properties import parse_properties
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigType
+from millstream.protocol.enums import ConfigType
 
 KAFKA_SERVER_PROPERTIES = """
 # as shipped with Kafka 4.3 for a combined node

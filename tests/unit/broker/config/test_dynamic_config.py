@@ -9,8 +9,9 @@ import pytest
 from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
 from millstream.errors import ConfigError
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
+from millstream.protocol.enums import ConfigResourceType
 
 
 def image(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from millstream.broker.config.share_group_settings import ShareGroupSettings
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.metadata.config_key import ConfigValue
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage, frozen_mapping
+from millstream.protocol.enums import ConfigResourceType
 from tests.support.handler_services import GivenMetadata
 
 

@@ -20,7 +20,7 @@ from millstream.errors import (
     PolicyViolation,
     UnknownTopicOrPartition,
 )
-from millstream.metadata.config_resource import ConfigResourceType
+from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,

@@ -26,9 +26,10 @@ from millstream.errors import (
     UnsupportedCompressionType,
 )
 from millstream.metadata.client_pattern import ClientPattern
-from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.enums import ConfigResourceType
 from millstream.records.compression import Codec, compress
 
 CLIENT = TelemetryClient(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from millstream.controller.configs.config_changes import AlterOperation
 from millstream.controller.controller import Controller
 from millstream.controller.settings import KAFKA_4_3_FEATURES
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode, config_table
+from millstream.metadata.config_key import ConfigKey, UpdateMode, config_table
 from millstream.metadata.config_validators import at_least
+from millstream.protocol.enums import AlterOperation, ConfigType
 from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated.broker_registration import Feature
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import NamedTuple
 
 from millstream import __version__
@@ -13,6 +12,7 @@ from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.core.routes import Controller, Node
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import UpgradeType
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from millstream.protocol.generated.update_features import (
     FeatureUpdateKey,
@@ -22,13 +22,6 @@ from millstream.protocol.generated.update_features import (
 
 _FIRST_WITH_UPGRADE_TYPE = 1
 _FIRST_WITHOUT_RESULTS = 2
-
-
-class UpgradeType(IntEnum):
-    UPGRADE = 1
-    SAFE_DOWNGRADE = 2
-    """Only if nothing is lost."""
-    UNSAFE_DOWNGRADE = 3
 
 
 class FeatureUpdate(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
@@ -14,6 +13,7 @@ from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import KafkaError, UnknownServerError
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import ElectionType
 from millstream.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -38,13 +38,6 @@ class PartitionReassignment(NamedTuple):
     replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...]
     removing_replicas: tuple[int, ...]
-
-
-class ElectionType(IntEnum):
-    PREFERRED = 0
-    """The first of the replicas, if it is in sync."""
-    UNCLEAN = 1
-    """Any replica that is alive, where none in sync is: records may be lost (Kafka 2.4)."""
 
 
 async def alter_partition_reassignments(

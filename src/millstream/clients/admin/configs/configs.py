@@ -6,8 +6,7 @@ A broker's own are asked of that broker, all others of anybody.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from enum import IntEnum
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
@@ -15,6 +14,7 @@ from millstream.clients.admin.core.results import Results, check, done, item_err
 from millstream.clients.admin.core.routes import AnyBroker, Node
 from millstream.errors import ConfigError, KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import AlterOperation, ConfigResourceType, ConfigSource, ConfigType
 from millstream.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -34,54 +34,11 @@ from millstream.protocol.generated.list_config_resources import (
 )
 
 
-class ConfigResourceType(IntEnum):
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class ConfigResource(NamedTuple):
     """A thing that has configs: a topic by name, a broker by id (as text; empty for the default of all brokers)."""
 
     type: ConfigResourceType
     name: str
-
-
-class ConfigSource(IntEnum):
-    UNKNOWN = 0
-    TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6
-    CLIENT_METRICS_CONFIG = 7
-    GROUP_CONFIG = 8
-
-    @classmethod
-    def of(cls, code: int) -> Self:
-        """UNKNOWN for a code of a later Kafka."""
-        return cls(code) if code in cls.__members__.values() else cls(0)
-
-
-class ConfigType(IntEnum):
-    UNKNOWN = 0
-    BOOLEAN = 1
-    STRING = 2
-    INT = 3
-    SHORT = 4
-    LONG = 5
-    DOUBLE = 6
-    LIST = 7
-    CLASS = 8
-    PASSWORD = 9
-
-    @classmethod
-    def of(cls, code: int) -> Self:
-        """UNKNOWN for a code of a later Kafka, and of brokers before 2.6."""
-        return cls(code) if code in cls.__members__.values() else cls(0)
 
 
 class ConfigSynonym(NamedTuple):
@@ -108,15 +65,6 @@ class ConfigEntry(NamedTuple):
     def is_default(self) -> bool:
         """Whether nobody has set it: it is the default of the software."""
         return self.source is ConfigSource.DEFAULT_CONFIG
-
-
-class AlterOperation(IntEnum):
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    """Add to a list, unless it is in it."""
-    SUBTRACT = 3
-    """Take out of a list."""
 
 
 class AlterConfig(NamedTuple):

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from millstream.clients.admin.admin_calls import AdminCalls
-from millstream.clients.admin.configs.configs import ConfigEntry, ConfigSource
+from millstream.clients.admin.configs.configs import ConfigEntry
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.core.routes import AnyBroker, Controller
 from millstream.errors import ConfigError, KafkaError, ThrottlingQuotaExceeded, UnsupportedVersion
 from millstream.model import Uuid, uuid_text
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import ConfigSource
 from millstream.protocol.generated.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
