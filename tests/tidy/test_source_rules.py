@@ -222,7 +222,7 @@ def test_a_name_of_an_enum_of_the_protocol_stands_once() -> None:
     shared = {n.name for n in tree(SOURCE / "protocol/enums.py").body if isinstance(n, ast.ClassDef)}
     again = [
         f"{path.relative_to(SOURCE)}: {node.name}"
-        for path in python_files(SOURCE)
+        for path in python_files()
         if path != SOURCE / "protocol/enums.py"
         for node in tree(path).body
         if isinstance(node, ast.ClassDef) and node.name in shared
