@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Iterable, Mapping
+from typing import Protocol
 
 from millstream.clients.admin.core.call import Asked, Call, Key, Progress, Response, Value
 from millstream.clients.admin.core.lookups import FIND_LEADERS, coordinator_call
 from millstream.clients.admin.core.results import Results
 from millstream.clients.admin.core.routes import AnyBroker, Controller, Coordinator, Leader, Node
+from millstream.clients.async_client import AsyncClient
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import KafkaError
@@ -175,3 +177,10 @@ async def _all(attempts: Iterable[Awaitable[None]]) -> None:
     for outcome in await asyncio.gather(*attempts, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome
+
+
+class AdminCalls(AsyncClient, Protocol):
+    """The admin client, as the calls of its packages see it: they are its methods."""
+
+    _driver: Driver
+    """Carries the call out."""

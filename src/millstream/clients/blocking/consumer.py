@@ -13,8 +13,7 @@ from millstream.clients.consumer import consumer, range_reader
 from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
 from millstream.clients.consumer.core.interceptors import ConsumerInterceptor
 from millstream.clients.core.deserialization import AnyDeserializer
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
+from millstream.clients.core.values import ConsumerRecord, Key, OffsetAndMetadata, Value
 from millstream.clients.group import member
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 from millstream.clients.blocking.blocking_client import BlockingClient, waits
 from millstream.clients.blocking.loop_thread import LoopThread
 from millstream.clients.config import ProducerSettings
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import Headers, RecordMetadata
+from millstream.clients.core.values import Headers, Key, RecordMetadata, Value
 from millstream.clients.producer import producer
 from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,

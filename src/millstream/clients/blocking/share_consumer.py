@@ -7,8 +7,7 @@ from typing import Generic, Self, Unpack
 from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
 from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.core.deserialization import AnyDeserializer
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share import share_consumer
 from millstream.clients.share.core.values import AcknowledgeType
 

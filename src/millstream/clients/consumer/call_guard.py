@@ -10,10 +10,13 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import final
 
 from millstream.clients.consumer.core.errors import WakeupError
 from millstream.clients.core.illegal_state import ConcurrentUse
+from millstream.clients.group.member import RebalanceListener
 from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
 
 _CALLS: ContextVar[tuple[object, ...]] = ContextVar("calls under way", default=())
 
@@ -109,3 +112,24 @@ class CallGuard:
         error, self._interruption = self._interruption, None
         if error is not None:
             raise error
+
+
+@final
+class ShieldedListener(RebalanceListener):
+    """A rebalance listener that `wakeup()` does not interrupt."""
+
+    def __init__(self, listener: RebalanceListener, guard: CallGuard) -> None:
+        self._listener = listener
+        self._guard = guard
+
+    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        with self._guard.shielded():
+            await self._listener.on_partitions_revoked(partitions)
+
+    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        with self._guard.shielded():
+            await self._listener.on_partitions_assigned(partitions)
+
+    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        with self._guard.shielded():
+            await self._listener.on_partitions_lost(partitions)

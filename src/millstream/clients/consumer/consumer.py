@@ -18,7 +18,7 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.auto_commit import AutoCommit
-from millstream.clients.consumer.call_guard import CallGuard
+from millstream.clients.consumer.call_guard import CallGuard, ShieldedListener
 from millstream.clients.consumer.commits import CommitCallback, Commits
 from millstream.clients.consumer.committed_offsets import fetch_committed
 from millstream.clients.consumer.core import arguments
@@ -42,15 +42,15 @@ from millstream.clients.core.client_names import described, first_of, named
 from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import RecordDeserializationError
-from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import (
     ConsumerGroupMetadata,
     ConsumerRecord,
+    Key,
     OffsetAndMetadata,
     OffsetAndTimestamp,
+    Value,
 )
 from millstream.clients.group.member import RebalanceListener
-from millstream.clients.group.shielded_listener import ShieldedListener
 from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment

@@ -15,8 +15,7 @@ from millstream.clients.consumer.core.undelivered import Undelivered
 from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.deserialization import RecordReader
 from millstream.clients.core.serialization import LookupNeeded
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.net.client.tasks import TaskScope
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from millstream.clients.core.serialization import (
     LookupNeeded,
     RecordDeserializationError,
 )
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord, Headers
+from millstream.clients.core.values import ConsumerRecord, Headers, Key, Value
 from millstream.errors import ConfigError, MillstreamError
 
 Made_co = TypeVar("Made_co", covariant=True)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol, TypeVar
 
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord, Headers
+from millstream.clients.core.values import ConsumerRecord, Headers, Key, Value
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 

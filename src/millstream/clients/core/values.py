@@ -5,10 +5,17 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar, final
 
-from millstream.clients.core.type_variables import Key, Value
 from millstream.model import TopicPartition
 from millstream.runtime.native import load_leaf
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault  # PEP 696; in typing from 3.13 on
+
+    Key = TypeVarWithDefault("Key", default=bytes)
+    Value = TypeVarWithDefault("Value", default=bytes)
+else:
+    Key = TypeVar("Key")
+    Value = TypeVar("Value")
 NewKey = TypeVar("NewKey")
 NewValue = TypeVar("NewValue")
 

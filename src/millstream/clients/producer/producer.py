@@ -16,8 +16,13 @@ from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.client_names import described, named
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerGroupMetadata, Headers, OffsetAndMetadata
+from millstream.clients.core.values import (
+    ConsumerGroupMetadata,
+    Headers,
+    Key,
+    OffsetAndMetadata,
+    Value,
+)
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,

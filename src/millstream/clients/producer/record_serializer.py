@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Generic
 
 from millstream.clients.core.serialization import LookupNeeded
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import Headers
+from millstream.clients.core.values import Headers, Key, Value
 from millstream.clients.producer.core.interceptors import DeliveryCallback, ProducerRecord
 from millstream.clients.producer.core.outgoing import Outgoing, OutgoingRecord
 from millstream.clients.producer.record_appender import Appended, Lock, RecordAppender, Waiting

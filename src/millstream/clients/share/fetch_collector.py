@@ -14,8 +14,7 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.core.deserialization import RecordReader
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.acquired_records import AcquiredRecords, RecordPlace
 from millstream.clients.share.core.values import AcknowledgeType, NodeAcknowledgements
 from millstream.clients.share.fetcher import ShareFetcher

@@ -24,8 +24,7 @@ from millstream.clients.consumer.core import arguments
 from millstream.clients.core.client_names import described, first_of, named
 from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.values import (
     AcknowledgementCommitCallback,
     AcknowledgeType,

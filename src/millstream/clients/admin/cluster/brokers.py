@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.controllers import BROKERS, CONTROLLERS
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import check, operations
 from millstream.clients.admin.core.routes import AnyBroker
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode
 from millstream.errors import UnsupportedVersion
 from millstream.net.client.core.addresses import Address

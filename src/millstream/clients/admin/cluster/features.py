@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from millstream import __version__
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.core.routes import Controller, Node
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import UpgradeType

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.core.routes import Node, itself
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import ClusterAuthorizationFailed, KafkaError
 from millstream.model import TopicPartition

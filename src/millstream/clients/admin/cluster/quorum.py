@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import check
 from millstream.clients.admin.core.routes import AnyBroker
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import UnknownServerError
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address

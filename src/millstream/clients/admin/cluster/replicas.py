@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.core.routes import Controller
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import KafkaError, UnknownServerError
 from millstream.model import TopicPartition

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.core.routes import AnyBroker
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import alter_client_quotas as alter

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.core.routes import AnyBroker, Node
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import ConfigError, KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import AlterOperation, ConfigResourceType, ConfigSource, ConfigType

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, item_error, operations
 from millstream.clients.admin.core.routes import GROUP_COORDINATOR
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.groups import GroupState, GroupType
 from millstream.clients.group.core.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from millstream.errors import GroupIdNotFound, KafkaError, MalformedMessage, UnsupportedVersion

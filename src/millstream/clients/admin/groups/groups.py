@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple, Self
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.core.routes import GROUP_COORDINATOR, Node
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done
 from millstream.clients.admin.core.routes import Coordinator
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.descriptions import describe_consumer_groups
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.core.routes import GROUP_COORDINATOR, Coordinator
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition

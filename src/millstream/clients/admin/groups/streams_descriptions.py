@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, item_error, operations
 from millstream.clients.admin.core.routes import GROUP_COORDINATOR
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.groups import GroupState
 from millstream.errors import KafkaError
 from millstream.net.client.core.addresses import Address

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.core.routes import AnyBroker, Controller
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import ConfigError, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.alter_user_scram_credentials import (

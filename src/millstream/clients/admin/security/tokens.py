@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import check
 from millstream.clients.admin.core.routes import AnyBroker
+from millstream.clients.admin.driver import AdminCalls
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_delegation_token import (
     CreatableRenewers,

@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, item_error, operations
 from millstream.clients.admin.core.routes import AnyBroker
-from millstream.clients.admin.driver import Driver
+from millstream.clients.admin.driver import AdminCalls, Driver
 from millstream.clients.admin.topics.topics import TopicKey
 from millstream.errors import (
     KafkaError,

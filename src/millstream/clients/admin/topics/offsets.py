@@ -10,10 +10,10 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, item_error
 from millstream.clients.admin.core.routes import Leader, itself
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.model import TopicPartition

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.configs.configs import ConfigEntry
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, done, item_error
 from millstream.clients.admin.core.routes import AnyBroker, Controller
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import ConfigError, KafkaError, ThrottlingQuotaExceeded, UnsupportedVersion
 from millstream.model import Uuid, uuid_text
 from millstream.protocol.api import ApiKey

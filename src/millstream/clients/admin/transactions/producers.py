@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, item_error
 from millstream.clients.admin.core.routes import Leader, Node, itself
+from millstream.clients.admin.driver import AdminCalls
 from millstream.clients.admin.groups.offsets import by_topic
 from millstream.clients.admin.topics.descriptions import describe_topics
 from millstream.clients.admin.topics.topics import list_topics

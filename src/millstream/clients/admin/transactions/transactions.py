@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple, Self
 
-from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.core.call import ONE_BY_ONE, Asked, Call
 from millstream.clients.admin.core.results import Results, check, item_error
 from millstream.clients.admin.core.routes import TRANSACTION_COORDINATOR, Leader, Node, itself
+from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,

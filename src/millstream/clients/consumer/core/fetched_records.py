@@ -13,7 +13,7 @@ from millstream.clients.consumer.core.fetched import (
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.core.deserialization import RecordReader
-from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import Key, Value
 from millstream.errors import KafkaError, MillstreamError
 
 if TYPE_CHECKING:

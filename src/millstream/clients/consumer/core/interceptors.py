@@ -6,8 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Generic
 
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
+from millstream.clients.core.values import ConsumerRecord, Key, OffsetAndMetadata, Value
 from millstream.model import TopicPartition
 
 _LOG = logging.getLogger(__name__)

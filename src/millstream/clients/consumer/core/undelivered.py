@@ -11,8 +11,7 @@ from typing import Generic
 
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.model import TopicPartition
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic
 
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import Headers, RecordMetadata
+from millstream.clients.core.values import Headers, Key, RecordMetadata, Value
 
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar, cast
 
 from millstream.clients.core.serialization import LookupNeeded, SerializationError, Serializer
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import Headers, RecordMetadata
+from millstream.clients.core.values import Headers, Key, RecordMetadata, Value
 from millstream.clients.producer.core.interceptors import (
     DeliveryCallback,
     ProducerInterceptor,

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.fetched import ShareFetched, Taken
 from millstream.clients.share.core.values import (
     AcknowledgementOutcome,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from millstream.clients.core.serialization import LookupNeeded
-from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import Key, Value
 from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.fetched import Deserialize, ShareFetched
 from millstream.errors import KafkaError

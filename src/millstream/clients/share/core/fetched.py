@@ -15,8 +15,7 @@ from typing import Generic, NamedTuple, cast
 
 from millstream.clients.consumer.core.fetched import DecodedBatch
 from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
-from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.values import (
     GAP,
     Acknowledgements,
