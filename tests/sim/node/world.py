@@ -45,6 +45,7 @@ class SimNode:
             SimRandom(self.network.seed * 100 + self.lives),
             self.disk,
             self.network.host("broker"),
+            now_s=asyncio.get_running_loop().time,
         )
         ready = asyncio.Event()
         self._running = asyncio.get_running_loop().create_task(

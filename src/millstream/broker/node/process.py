@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -71,13 +72,15 @@ class NodeProcess:
         random: Random,
         file_system: FileSystem,
         network: Network | None = None,
+        *,
+        now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`network`: where it listens; the system's when none is given."""
+        """`network`: where it listens; the system's when none is given. `now_s` measures turns of connections."""
         self.life = BrokerLife()
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
-        self._server = SocketServer(_connection_limits(config), clock, network=network)
+        self._server = SocketServer(_connection_limits(config), clock, now_s, network)
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._was_started = False
