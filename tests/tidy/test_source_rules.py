@@ -219,7 +219,9 @@ def test_every_skip_names_its_reason() -> None:
 
 def test_a_name_of_an_enum_of_the_protocol_stands_once() -> None:
     """What both ends of a connection name is in `protocol/enums.py`, and not once more in a client and in the broker."""
-    shared = {n.name for n in tree(SOURCE / "protocol/enums.py").body if isinstance(n, ast.ClassDef)}
+    shared = {
+        n.name for n in tree(SOURCE / "protocol/enums.py").body if isinstance(n, ast.ClassDef)
+    }
     again = [
         f"{path.relative_to(SOURCE)}: {node.name}"
         for path in python_files()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Coroutine
 
 from millstream.broker.coordination.streams_internal_topics import (
@@ -33,7 +32,7 @@ class World:
         self.asked: list[list[str]] = []
         self.waiting: list[Coroutine[None, None, None]] = []
         self.topics = StreamsInternalTopics(
-            self, self, self, timeout_ms=30_000, long_work=LongWork(time.perf_counter)
+            self, self, self, timeout_ms=30_000, long_work=LongWork(lambda: 0.0)
         )  # type: ignore[arg-type]  # plays the controller
 
     def now(self) -> Instant:

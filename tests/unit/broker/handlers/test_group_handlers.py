@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
@@ -146,7 +145,7 @@ class World:
         purgatory = Purgatory(self.clock)
         durability = Durability(NoFlusher(), purgatory, lambda: "never")
         services = CoordinatorServices(
-            self.clock, purgatory.wake, durability, 60_000, DiskPool(), LongWork(time.perf_counter)
+            self.clock, purgatory.wake, durability, 60_000, DiskPool(), LongWork(lambda: 0.0)
         )
         self.coordination = GroupCoordination(
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
@@ -239,7 +238,7 @@ class World:
         services = handler_services(
             group_coordinator=self.coordination,
             share_group_state=ShareGroupState(
-                self.coordination, share_groups, LongWork(time.perf_counter)
+                self.coordination, share_groups, LongWork(lambda: 0.0)
             ),
             metadata=self,
             internal_topics=InternalTopics(self, self, config),

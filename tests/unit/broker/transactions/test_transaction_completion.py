@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -91,7 +90,7 @@ class World:
         return future
 
     async def complete(self, *partitions: TopicPartition) -> None:
-        completion = TransactionCompletion(self, self, LongWork(time.perf_counter))  # type: ignore[arg-type]  # see above
+        completion = TransactionCompletion(self, self, LongWork(lambda: 0.0))  # type: ignore[arg-type]  # see above
         async with asyncio.timeout(LONG_ENOUGH_S):
             await completion.complete(self, prepared(*partitions))  # type: ignore[arg-type]  # see above
 
