@@ -41,36 +41,36 @@ from millstream.streams.topology.execution_plan import NodePlan
 from millstream.streams.topology.nodes import ProcessorNode
 
 _ALONE: Mapping[type[ops.OperatorSpec], Callable[[TaskContext], Operator]] = {
-    ops.PassThrough: stateless.PassThrough,
-    ops.TableToStream: stateless.TableToStream,
+    ops.PassThrough: stateless.PassThroughOperator,
+    ops.TableToStream: stateless.TableToStreamOperator,
 }
 _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
-    ops.Filter: stateless.Filter,
-    ops.NullKeyFilter: stateless.NullKeyFilter,
-    ops.Map: stateless.Map,
-    ops.SelectKey: stateless.SelectKey,
-    ops.MapValues: stateless.MapValues,
-    ops.FlatMap: stateless.FlatMap,
-    ops.FlatMapValues: stateless.FlatMapValues,
-    ops.Peek: stateless.Peek,
-    ops.Branch: stateless.Branch,
-    ops.TableRegroup: table.TableRegroup,
+    ops.Filter: stateless.FilterOperator,
+    ops.NullKeyFilter: stateless.NullKeyFilterOperator,
+    ops.Map: stateless.MapOperator,
+    ops.SelectKey: stateless.SelectKeyOperator,
+    ops.MapValues: stateless.MapValuesOperator,
+    ops.FlatMap: stateless.FlatMapOperator,
+    ops.FlatMapValues: stateless.FlatMapValuesOperator,
+    ops.Peek: stateless.PeekOperator,
+    ops.Branch: stateless.BranchOperator,
+    ops.TableRegroup: table.TableRegroupOperator,
 }
 _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
-    ops.StreamAggregate: stream.StreamAggregate,
-    ops.StreamCount: stream.StreamCount,
-    ops.StreamReduce: stream.StreamReduce,
-    ops.WindowAggregate: time_windows.WindowAggregate,
-    ops.SlidingAggregate: sliding_windows.SlidingAggregate,
-    ops.Suppress: suppress.Suppress,
-    ops.JoinWindow: stream_stream.JoinWindow,
-    ops.SelfJoin: self_join.SelfJoin,
-    ops.TableSource: tables.TableSource,
-    ops.TableFilter: tables.TableFilter,
-    ops.TableMapValues: tables.TableMapValues,
-    ops.TableAggregate: table.TableAggregate,
-    ops.TableReduce: table.TableReduce,
-    ops.TableJoinMerge: table_table.TableJoinMerge,
+    ops.StreamAggregate: stream.StreamAggregateOperator,
+    ops.StreamCount: stream.StreamCountOperator,
+    ops.StreamReduce: stream.StreamReduceOperator,
+    ops.WindowAggregate: time_windows.WindowAggregateOperator,
+    ops.SlidingAggregate: sliding_windows.SlidingAggregateOperator,
+    ops.Suppress: suppress.SuppressOperator,
+    ops.JoinWindow: stream_stream.JoinWindowOperator,
+    ops.SelfJoin: self_join.SelfJoinOperator,
+    ops.TableSource: tables.TableSourceOperator,
+    ops.TableFilter: tables.TableFilterOperator,
+    ops.TableMapValues: tables.TableMapValuesOperator,
+    ops.TableAggregate: table.TableAggregateOperator,
+    ops.TableReduce: table.TableReduceOperator,
+    ops.TableJoinMerge: table_table.TableJoinMergeOperator,
 }
 
 
@@ -138,7 +138,9 @@ def _sessions(spec: ops.OperatorSpec, parts: _Parts) -> Operator | None:
     store = parts.stores[spec.store]
     assert isinstance(store, SessionStore), "as the DSL made it"
     in_turn = parts.plan.writes_in_turn
-    operator = session_windows.SessionAggregate(parts.context, spec, store, writes_in_turn=in_turn)
+    operator = session_windows.SessionAggregateOperator(
+        parts.context, spec, store, writes_in_turn=in_turn
+    )
     return _logging_headers(operator, store)
 
 
@@ -148,7 +150,7 @@ def _with_code(node: ProcessorNode, parts: _Parts) -> Operator | None:
     match node.operator:
         case ops.Process() as spec:
             opened = processor.ProcessorContext(context, node.name, allowed, spec.fixed_key)
-            return processor.Process(context, spec.supplier, opened)
+            return processor.ProcessOperator(context, spec.supplier, opened)
         case ops.Wrapped() as spec:
             inner = _make(replace(node, operator=spec.inner), parts)
             is_cached = parts.plan.is_cached
@@ -158,7 +160,7 @@ def _with_code(node: ProcessorNode, parts: _Parts) -> Operator | None:
         case ops.TableTransformValues() as spec:
             store = None if spec.store is None else parts.stores[spec.store]
             assert store is None or isinstance(store, tables.ROW_STORES), "as the DSL made it"
-            operator = transform_values.TableTransformValues(context, spec, store, allowed)
+            operator = transform_values.TableTransformValuesOperator(context, spec, store, allowed)
             return _logging_headers(operator, store)
         case _:
             return None
@@ -173,16 +175,16 @@ def _join(spec: ops.OperatorSpec, parts: _Parts) -> Operator | None:
             unmatched = None if spec.unmatched_store is None else stores[spec.unmatched_store]
             assert isinstance(other, PlainWindowStore), "a join reads the other side's window store"
             assert unmatched is None or isinstance(unmatched, UnmatchedStore), "as the DSL made it"
-            return stream_stream.StreamJoin(context, spec, other, unmatched)
+            return stream_stream.StreamJoinOperator(context, spec, other, unmatched)
         case ops.StreamTableJoin():
-            join = stream_table.StreamTableJoin(context, spec, parts.reader)
+            join = stream_table.StreamTableJoinOperator(context, spec, parts.reader)
             if spec.buffer is None:
                 return join
             buffer = stores[spec.buffer]
             assert isinstance(buffer, JoinBuffer), "as the DSL made it"
             return stream_table.BufferedStreamTableJoin(context, join, buffer)
         case ops.TableJoin():
-            return table_table.TableJoin(context, spec, parts.reader.lookup(spec.view))
+            return table_table.TableJoinOperator(context, spec, parts.reader.lookup(spec.view))
         case _:
             return None
 

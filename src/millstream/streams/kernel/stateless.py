@@ -16,14 +16,14 @@ from millstream.streams.kernel.user_functions import (
 from millstream.streams.topology import operators as ops
 
 
-class PassThrough(Operator):
+class PassThroughOperator(Operator):
     """Passes rows on: merge, named branch."""
 
     def process(self, batch: Batch) -> Batch:
         return batch
 
 
-class TableToStream(Operator):
+class TableToStreamOperator(Operator):
     """KTable.toStream: new values, old ones are left behind."""
 
     def process(self, batch: Batch) -> Batch:
@@ -31,7 +31,7 @@ class TableToStream(Operator):
         return batch if is_plain else batch.with_values(batch.value_column)
 
 
-class Filter(Operator):
+class FilterOperator(Operator):
     """KStream.filter and filterNot."""
 
     def __init__(self, context: TaskContext, spec: ops.Filter) -> None:
@@ -46,7 +46,7 @@ class Filter(Operator):
         return batch if all(mask) else batch.where(mask)
 
 
-class NullKeyFilter(Operator):
+class NullKeyFilterOperator(Operator):
     """In front of a repartition topic."""
 
     def __init__(self, context: TaskContext, spec: ops.NullKeyFilter) -> None:
@@ -59,7 +59,7 @@ class NullKeyFilter(Operator):
         return batch.where([key is not None for key in batch.keys])
 
 
-class Map(Operator):
+class MapOperator(Operator):
     """KStream.map."""
 
     def __init__(self, context: TaskContext, spec: ops.Map) -> None:
@@ -77,7 +77,7 @@ class Map(Operator):
         return Batch(keys, values, batch.timestamps, batch.headers, batch.ordinals)
 
 
-class SelectKey(Operator):
+class SelectKeyOperator(Operator):
     """KStream.selectKey."""
 
     def __init__(self, context: TaskContext, spec: ops.SelectKey) -> None:
@@ -88,7 +88,7 @@ class SelectKey(Operator):
         return batch.with_keys(mapped(self._mapper, batch.key_column, batch.value_column))
 
 
-class MapValues(Operator):
+class MapValuesOperator(Operator):
     """KStream.mapValues: keys, timestamps and headers pass through."""
 
     def __init__(self, context: TaskContext, spec: ops.MapValues) -> None:
@@ -104,7 +104,7 @@ class MapValues(Operator):
         return batch.with_values(values)
 
 
-class FlatMap(Operator):
+class FlatMapOperator(Operator):
     """KStream.flatMap."""
 
     def __init__(self, context: TaskContext, spec: ops.FlatMap) -> None:
@@ -128,7 +128,7 @@ class FlatMap(Operator):
         return _spread(batch, rows, keys, values)
 
 
-class FlatMapValues(Operator):
+class FlatMapValuesOperator(Operator):
     """KStream.flatMapValues."""
 
     def __init__(self, context: TaskContext, spec: ops.FlatMapValues) -> None:
@@ -161,7 +161,7 @@ def _spread(batch: Batch, rows: list[int], keys: list[object], values: list[obje
     )
 
 
-class Peek(Operator):
+class PeekOperator(Operator):
     """KStream.peek, foreach and print."""
 
     def __init__(self, context: TaskContext, spec: ops.Peek) -> None:
@@ -176,7 +176,7 @@ class Peek(Operator):
         return batch if self._forward else batch.take(())
 
 
-class Branch(Operator):
+class BranchOperator(Operator):
     """KStream.split: the first predicate that holds decides; None always holds."""
 
     def __init__(self, context: TaskContext, spec: ops.Branch) -> None:

@@ -33,7 +33,7 @@ from millstream.streams.state.session.store import SessionStore
 from millstream.streams.topology import operators as ops
 
 
-class SessionAggregate(RecordWindowAggregate[SessionStore, RunningSessions]):
+class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessions]):
     """KStreamSessionWindowAggregate; null values reach the aggregator, null keys are dropped."""
 
     def __init__(

@@ -57,7 +57,7 @@ class _Around:
     """Timestamp of the record before this one, where it matters."""
 
 
-class SlidingAggregate(RecordWindowAggregate[TimestampedWindowStore, RunningWindows]):
+class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, RunningWindows]):
     """KStreamSlidingWindowAggregate; null keys and null values are dropped."""
 
     def __init__(

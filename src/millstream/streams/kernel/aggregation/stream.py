@@ -98,7 +98,7 @@ def written_steps(
     return Written(keys, values, [at if value is None else newest for value, newest, at in rows])
 
 
-class StreamAggregate(KeyFold):
+class StreamAggregateOperator(KeyFold):
     """KStreamAggregate. The old value of a new key is what the initializer gave.
 
     A ready-made aggregation selects what it combines first, for the whole batch.
@@ -142,7 +142,7 @@ class StreamAggregate(KeyFold):
         return self.loop(batch.ordinals, batch.values, select_all)
 
 
-class StreamCount(KeyFold):
+class StreamCountOperator(KeyFold):
     """KStream count: the aggregate that looks at no values and calls no function."""
 
     def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
@@ -207,7 +207,7 @@ def _counted_in_order(
     return counts
 
 
-class StreamReduce(KeyFold):
+class StreamReduceOperator(KeyFold):
     """KStreamReduce: the first value is stored as it is."""
 
     def __init__(self, context: TaskContext, spec: ops.StreamReduce, store: RowStore) -> None:

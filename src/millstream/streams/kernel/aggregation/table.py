@@ -19,7 +19,7 @@ from millstream.streams.state.rows.running import WriteThroughRows
 from millstream.streams.topology import operators as ops
 
 
-class TableRegroup(Operator):
+class TableRegroupOperator(Operator):
     """KTableRepartitionMap: one change where old and new key are equal, otherwise old first, then new."""
 
     def __init__(self, context: TaskContext, spec: ops.TableRegroup) -> None:
@@ -103,7 +103,7 @@ class TableAggregation(RowByRow):
         """The aggregate after the change: without its old value, and then with its new one."""
 
 
-class TableAggregate(TableAggregation):
+class TableAggregateOperator(TableAggregation):
     """KTableAggregate."""
 
     def __init__(self, context: TaskContext, spec: ops.TableAggregate, store: RowStore) -> None:
@@ -121,7 +121,7 @@ class TableAggregate(TableAggregation):
         return self._adder(key, change.new, start)
 
 
-class TableReduce(TableAggregation):
+class TableReduceOperator(TableAggregation):
     """KTableReduce: the first value is taken as it is."""
 
     def __init__(self, context: TaskContext, spec: ops.TableReduce, store: RowStore) -> None:

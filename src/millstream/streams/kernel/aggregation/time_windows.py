@@ -50,7 +50,7 @@ class _Window:
     names: dict[Any, Any] = field(default_factory=dict)  # Any: what rows are found by, and called
 
 
-class WindowAggregate(RowByRow):
+class WindowAggregateOperator(RowByRow):
     """KStreamWindowAggregate, emitting every update, or each window once when it closes."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.joins.stream_stream import JoinWindow
+from millstream.streams.kernel.joins.stream_stream import JoinWindowOperator
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.topology import operators as ops
@@ -14,7 +14,7 @@ from millstream.streams.topology import operators as ops
 _STREAM_TIME = "join time"
 
 
-class SelfJoin(RowByRow):
+class SelfJoinOperator(RowByRow):
     """KStreamKStreamSelfJoin: gives what two stores would give, in the same order.
 
     A record that came later than the store keeps records, less 1 ms, does not meet itself (measured).
@@ -26,7 +26,7 @@ class SelfJoin(RowByRow):
         self._store = store
         assert store.spec.retention_ms is not None, "a window store has a retention"
         self._meets_itself_ms = store.spec.retention_ms - 1
-        self._keep = JoinWindow(context, ops.JoinWindow(spec.store), store)
+        self._keep = JoinWindowOperator(context, ops.JoinWindow(spec.store), store)
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [])

@@ -18,7 +18,7 @@ from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.topology import operators as ops
 
 
-class JoinWindow(Operator):
+class JoinWindowOperator(Operator):
     """KStreamJoinWindow: keeps a side's records; null keys pass without being kept."""
 
     def __init__(
@@ -38,7 +38,7 @@ class JoinWindow(Operator):
         return batch
 
 
-class StreamJoin(RowByRow):
+class StreamJoinOperator(RowByRow):
     """KStreamKStreamJoin, one side."""
 
     def __init__(

@@ -12,7 +12,7 @@ from millstream.streams.state.buffers.join import BufferedRecord, JoinBuffer
 from millstream.streams.topology import operators as ops
 
 
-class StreamTableJoin(Operator):
+class StreamTableJoinOperator(Operator):
     """KStreamKTableJoin. Null keys and values are dropped; a left join lets a null key meet null."""
 
     def __init__(
@@ -71,7 +71,9 @@ class StreamTableJoin(Operator):
 class BufferedStreamTableJoin(Operator):
     """A join with a versioned table whose stream side waits for the grace period (KIP-923); what is older is joined at once."""
 
-    def __init__(self, context: TaskContext, join: StreamTableJoin, buffer: JoinBuffer) -> None:
+    def __init__(
+        self, context: TaskContext, join: StreamTableJoinOperator, buffer: JoinBuffer
+    ) -> None:
         super().__init__(context)
         self._join = join
         self._buffer = buffer

@@ -12,7 +12,7 @@ from millstream.streams.topology import operators as ops
 _NEVER = -1
 
 
-class TableJoin(Operator):
+class TableJoinOperator(Operator):
     """One side. Inner: no partner, nothing at all. Left and outer: see `_applies`."""
 
     def __init__(self, context: TaskContext, spec: ops.TableJoin, lookup: Lookup) -> None:
@@ -61,7 +61,7 @@ class TableJoin(Operator):
         return self._joiner(value, other) if self._is_left else self._joiner(other, value)
 
 
-class TableJoinMerge(Operator):
+class TableJoinMergeOperator(Operator):
     """Where both sides meet; writes the result's store."""
 
     def __init__(

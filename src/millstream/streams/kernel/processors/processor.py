@@ -177,7 +177,7 @@ class ProcessorContext:
         self._is_called = False
 
 
-class Process(Operator):
+class ProcessOperator(Operator):
     """KStream.process, processValues, and processors of the Processor API."""
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.processors.processor import Process, ProcessorContext
+from millstream.streams.kernel.processors.processor import ProcessOperator, ProcessorContext
 from millstream.streams.kernel.turns import RowsInTurn, deliver_in_turn
 from millstream.streams.processor import TableChange
 from millstream.streams.topology import operators as ops
@@ -62,7 +62,7 @@ class _OperatorContext(ProcessorContext):
         return record.with_value(TableChange(record.value, old, is_latest))
 
 
-class WrappedOperator(Process):
+class WrappedOperator(ProcessOperator):
     """The wrapper's processor, and the operator that the processor inside it stands for."""
 
     def __init__(

@@ -21,7 +21,7 @@ ROW_STORES = (TimestampedKeyValueStore, VersionedKeyValueStore)
 RowStore = TimestampedKeyValueStore | VersionedKeyValueStore
 
 
-class TableSource(Operator):
+class TableSourceOperator(Operator):
     """KTableSource: null keys are dropped, the latest record wins even when its timestamp is older."""
 
     def __init__(self, context: TaskContext, spec: ops.TableSource, store: RowStore | None) -> None:
@@ -41,7 +41,7 @@ class TableSource(Operator):
         return stored(self._store, batch)
 
 
-class TableFilter(Operator):
+class TableFilterOperator(Operator):
     """KTable.filter: a row that fails goes on as a tombstone, even the first of its key."""
 
     def __init__(self, context: TaskContext, spec: ops.TableFilter, store: RowStore | None) -> None:
@@ -83,7 +83,7 @@ class TableFilter(Operator):
         ]
 
 
-class TableMapValues(Operator):
+class TableMapValuesOperator(Operator):
     """KTable.mapValues: null stays null."""
 
     def __init__(

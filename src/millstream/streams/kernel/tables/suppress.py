@@ -16,7 +16,7 @@ from millstream.streams.state.buffers.suppression import SuppressionBuffer
 from millstream.streams.topology import operators as ops
 
 
-class Suppress(Operator):
+class SuppressOperator(Operator):
     """KTableSuppressProcessor."""
 
     def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:

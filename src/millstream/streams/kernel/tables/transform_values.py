@@ -47,7 +47,7 @@ def open_transformer(
     return transformer.transform, own
 
 
-class TableTransformValues(Operator):
+class TableTransformValuesOperator(Operator):
     """Old values are transformed again where the result has no store that knows them."""
 
     def __init__(

@@ -19,9 +19,9 @@ from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.compile import make_operator
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.processors.processor import Process
+from millstream.streams.kernel.processors.processor import ProcessOperator
 from millstream.streams.kernel.resolved_serdes import source_serdes
-from millstream.streams.kernel.stateless import PassThrough
+from millstream.streams.kernel.stateless import PassThroughOperator
 from millstream.streams.kernel.task.caches import TaskCaches
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.kernel.task.idling import IdlePolicy, Readiness
@@ -257,7 +257,7 @@ class StreamTask:
         return readiness is not Readiness.WAIT
 
     def process(self, wall_clock_ms: int, records_max: int | None = None) -> TaskOutput:
-        """Process what is queued, at most `records_max` records, and give out everything produced.
+        """ProcessOperator what is queued, at most `records_max` records, and give out everything produced.
 
         Wall-clock punctuations that are due come first, if time has passed; with a `records_max` of 0 in any case.
         Raises StreamsError when a record cannot be read or processed; the task must then be rolled back or
@@ -367,7 +367,7 @@ class StreamTask:
         All of them are closed, also where some fail; the last failure is raised. What a processor raises is a ProcessingError.
         """
         operators = (each.operator for each in self._nodes.values())
-        processors = [each.close for each in operators if isinstance(each, Process)]
+        processors = [each.close for each in operators if isinstance(each, ProcessOperator)]
         with ExitStack() as last_first:
             for close in (self._state.close, *reversed([*processors, *self._context.closers])):
                 last_first.callback(close)
@@ -413,7 +413,7 @@ class StreamTask:
         """The way of what leaves the table's cache."""
         table = self._nodes[name]
         written = RunningNode(
-            name, table.plan.as_start(), PassThrough(self._context), table.children
+            name, table.plan.as_start(), PassThroughOperator(self._context), table.children
         )
         return self._traversal(self._plan.tables[name], written)
 
@@ -431,7 +431,7 @@ class StreamTask:
                 topic_name=self._real_topic,
                 failures=self._failures,
             )
-        return PassThrough(self._context)
+        return PassThroughOperator(self._context)
 
     def _real_topic(self, topic: str) -> str:
         return self._topology.decorated(topic, self.config.application_id)
@@ -441,7 +441,7 @@ class StreamTask:
         started = [
             (each, each.operator)
             for each in self._nodes.values()
-            if isinstance(each.operator, Process)
+            if isinstance(each.operator, ProcessOperator)
         ]
         for each, operator in started:
             operator.processor_context.emit = partial(self._emit, each)
@@ -467,7 +467,7 @@ class StreamTask:
         queue = self._context.punctuations[kind]
         while time_ms >= 0 and (due := queue.take_due(time_ms)) is not None:
             operator = self._nodes[due.node].operator
-            assert isinstance(operator, Process), "only processors schedule punctuations"
+            assert isinstance(operator, ProcessOperator), "only processors schedule punctuations"
             self._context.begin(None, (-1,))
             self._context.counts["", PUNCTUATE] += 1
             try:
