@@ -214,7 +214,7 @@ class CoordinatorPartition(Generic[ShardT]):
     async def _advance(self) -> None:
         """Until nothing is due, in turns with others that have much to do."""
         long_work = self._services.long_work
-        end_s = long_work.begin()
+        end_s = await long_work.begin()
         while not self._is_closed:
             if self.is_lent:  # to the end of a transaction
                 async with self._lent:

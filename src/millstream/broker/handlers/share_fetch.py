@@ -230,7 +230,9 @@ def _share_fetch(
         is_record_limit=request.share_acquire_mode == _RECORD_LIMIT,
     )
     settings = share.settings.of(key.group_id)
-    return ShareFetch(key.member_id, loaded, limits, settings, share.partitions)
+    return ShareFetch(
+        key.member_id, loaded, limits, settings, share.partitions, long_work=share.long_work
+    )
 
 
 # --- answering

@@ -4,9 +4,9 @@ Whoever has worked for a millisecond asks for its next turn. Each round of the l
 is no longer with a hundred of them than with one. A round is all callbacks that were ready when it began, which is what everybody
 else waits for.
 
-Who begins need not ask: short work never waits for long work. It has a millisecond as well, but only as long as the round is young;
-then just enough for a few elements. (Connections with many requests have turns of their own, `net.server.turns`: however many of them
-there are, they take no turn from long work, nor it from them.)
+Who begins does not queue: short work never waits for long work. It begins at once, or, when others have begun in this round for a while,
+in one of the next. (Connections with many requests have turns of their own, `net.server.turns`: however many of them there are, they
+take no turn from long work, nor it from them.)
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from typing import Final, TypeVar, final
 
 ItemT = TypeVar("ItemT")
 TURN_S: Final = 0.001
-YOUNG_S: Final = 0.002
-"""So long after the first of a round has begun, others may begin with a whole turn."""
-SHORT_TURN_S: Final = 0.0001
+BEGINNING_S: Final = 0.002
+"""So long after the first has begun others may begin in the same round."""
 
 
 @final
@@ -31,26 +30,23 @@ class LongWork:
         """`now_s` is a clock that only goes forward, finer than a millisecond."""
         self.now_s: Final = now_s
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._beginning: deque[asyncio.Future[None]] = deque()
         self._is_given = False
         """Somebody has the turn of the next round."""
         self._began_s: float | None = None
-        """When the first long work of this round began."""
+        """When the first of this round began."""
         self._is_called = False
 
-    def begin(self) -> float:
-        """Returns until when whoever begins now may work before it asks for a turn."""
-        now_s = self.now_s()
-        if self._began_s is None:
-            self._began_s = now_s
-            self._call()
-        return now_s + (TURN_S if now_s < self._began_s + YOUNG_S else SHORT_TURN_S)
+    async def begin(self) -> float:
+        """Returns when the caller may begin, nearly always at once, with the time until which it may work before it asks for a turn."""
+        while (now_s := self.now_s()) >= self._first_began(now_s) + BEGINNING_S:
+            await self._wait_in(self._beginning)
+        return now_s + TURN_S
 
     async def next_turn(self) -> float:
         """Returns when it is the caller's turn, in the next round unless others wait, with the time when the turn ends."""
         if self._is_given:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
+            await self._wait_in(self._waiting)
         else:
             self._is_given = True
             self._call()
@@ -62,29 +58,44 @@ class LongWork:
 
         What they are taken from must stay as it is meanwhile: requests and images do.
         """
-        end_s = self.begin()
+        end_s = await self.begin()
         for item in items:
             if self.now_s() >= end_s:
                 end_s = await self.next_turn()
             yield item
+
+    def _first_began(self, now_s: float) -> float:
+        if self._began_s is None:
+            self._began_s = now_s
+            self._call()
+        return self._began_s
 
     def _call(self) -> None:
         if not self._is_called:
             self._is_called = True
             asyncio.get_running_loop().call_soon(self._begin_round)
 
-    def _begin_round(self) -> None:
-        """Whoever was given the turn of this round runs in it; the next one is woken for the next round."""
-        self._is_called = False
-        self._began_s = self.now_s() if self._is_given else None
-        self._is_given = self._wake_next()
-        if self._is_given or self._began_s is not None:
-            self._call()
+    async def _wait_in(self, queue: deque[asyncio.Future[None]]) -> None:
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(woken)
+        await woken
 
-    def _wake_next(self) -> bool:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # else its task was cancelled
-                turn.set_result(None)
-                return True
-        return False
+    def _begin_round(self) -> None:
+        """Whoever was given the turn of this round runs in it; the next one is woken for the next round, and all who would begin."""
+        self._is_called = False
+        self._began_s = None
+        if self._waiting or self._beginning:
+            self._call()  # before those who are woken run
+        self._is_given = _wake_first(self._waiting)
+        while _wake_first(self._beginning):
+            pass
+
+
+def _wake_first(queue: deque[asyncio.Future[None]]) -> bool:
+    """False when nobody is left."""
+    while queue:
+        woken = queue.popleft()
+        if not woken.done():  # else its task was cancelled
+            woken.set_result(None)
+            return True
+    return False

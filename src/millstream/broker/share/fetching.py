@@ -1,18 +1,19 @@
 """One share fetch: reads what members may acquire, acquires it, and waits while there is nothing.
 
 Owns the order in which partitions are read, the limits of one answer, and the wait. Sessions and acknowledgements are elsewhere.
-Between looking for available records and acquiring them nothing waits, so nobody else takes them.
+Between reading a partition and acquiring what was read nothing waits, so nobody else takes it. Thousands of partitions are counted and
+read in turns with other work; each is watched before it is counted, so no progress is missed.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from millstream.broker.config.share_group_settings import ShareGroupValues
-from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.purgatory import DelayedOperation, Purgatory
 from millstream.broker.share.share_partitions import LoadedSharePartition, SharePartitions
 from millstream.coordinator.share_partition.acquisition import (
     AcquiredRecords,
@@ -66,73 +67,83 @@ class ShareFetch:
         limits: ShareFetchLimits,
         settings: ShareGroupValues,
         partitions: SharePartitions,
+        *,
+        long_work: LongWork,
     ) -> None:
         self._member_id = member_id
         self._loaded = loaded
         self._limits = limits
         self._settings = settings
         self._partitions = partitions
+        self._long_work = long_work
+        self._by_name = {each.log.topic_partition: each for each in loaded}
+        self._readable: dict[TopicPartition, int] = {}
+        """Bytes that could be read of partitions of which this member may acquire records, as far as they were counted."""
+        self._total = 0
+        self._has_moved = False
+        """Something was read that is nobody's, so more may be read behind it."""
 
     async def run(self, purgatory: Purgatory, clock: Clock) -> dict[LoadedSharePartition, Answer]:
         """Answers when something was acquired or failed, or `max_wait_ms` has passed."""
         deadline_ms = clock.now().monotonic_ms + self._limits.max_wait_ms
         while True:
             now_ms = clock.now().monotonic_ms
-            is_last = now_ms >= deadline_ms
-            if is_last or self.is_satisfied():
-                before = self._offsets()
-                answers = self._read_all(now_ms)
-                if answers or is_last or self._limits.min_bytes <= 0:
-                    return answers
-                if (
-                    self._offsets() != before
-                ):  # what was read is nobody's: the rest may be somebody's
-                    await asyncio.sleep(0)
-                    continue
-            operation = purgatory.watch(
-                [each.log.topic_partition for each in self._loaded],
-                max(0, deadline_ms - now_ms),
-                self.is_satisfied,
-            )
-            if not await operation.wait():
-                deadline_ms = 0
-
-    def is_satisfied(self, _progressed: TopicPartition | None = None) -> bool:
-        """Enough bytes could be read now, or a partition has to say that it failed. Cheap, does not raise."""
-        readable = -1
-        for loaded in self._loaded:
-            loaded.state.move_log_start(loaded.log.log_start_offset)
+            if now_ms >= deadline_ms:
+                return await self._read_all(now_ms)
+            self._has_moved = False
+            operation = purgatory.watch((), deadline_ms - now_ms, self._is_satisfied)
             try:
-                if loaded.state.can_acquire(self._settings.limits):
-                    readable = max(0, readable)
-                    readable += loaded.log.readable_bytes(
-                        self._position(loaded, self._limits.max_bytes)
-                    )
+                if await self._count_all(purgatory, operation):
+                    answers = await self._read_all(now_ms)
+                    if answers or self._limits.min_bytes <= 0:
+                        return answers
+                if self._has_moved:
+                    await self._long_work.next_turn()
+                elif not await operation.wait():
+                    deadline_ms = 0
+            finally:
+                purgatory.forget(operation)
+
+    async def _count_all(self, purgatory: Purgatory, operation: DelayedOperation) -> bool:
+        """Whether enough could be read now. Every partition is watched then."""
+        is_enough = False
+        async for name, loaded in self._long_work.in_turns(self._by_name.items()):
+            purgatory.watch_also(operation, (name,))
+            is_enough = self._count(name, loaded) or is_enough
+        return is_enough
+
+    def _is_satisfied(self, progressed: TopicPartition) -> bool:
+        return self._count(progressed, self._by_name[progressed])
+
+    def _count(self, name: TopicPartition, loaded: LoadedSharePartition) -> bool:
+        """Enough bytes could be read now, or the partition has to say that it failed. Cheap, does not raise."""
+        self._total -= self._readable.pop(name, 0)
+        loaded.state.move_log_start(loaded.log.log_start_offset)
+        if loaded.state.can_acquire(self._settings.limits):
+            position = self._position(loaded, self._limits.max_bytes)
+            try:
+                self._readable[name] = loaded.log.readable_bytes(position)
             except OffsetOutOfRange:
-                continue
+                self._readable[name] = 0
             except KafkaError:
                 return True
-            if readable >= self._limits.min_bytes:
-                return True
-        return False
-
-    def _offsets(self) -> list[int]:
-        return [loaded.state.next_fetch_offset for loaded in self._loaded]
+            self._total += self._readable[name]
+        return bool(self._readable) and self._total >= self._limits.min_bytes
 
     # --- reading
 
-    def _read_all(self, now_ms: int) -> dict[LoadedSharePartition, Answer]:
+    async def _read_all(self, now_ms: int) -> dict[LoadedSharePartition, Answer]:
         """Partitions with nothing for this member are absent."""
         answers: dict[LoadedSharePartition, Answer] = {}
         room = self._limits.records_max
-        for loaded in self._loaded:
-            loaded.state.move_log_start(loaded.log.log_start_offset)
         acquirable = [
-            each for each in self._loaded if each.state.can_acquire(self._settings.limits)
+            each async for each in self._long_work.in_turns(self._loaded) if self._may_acquire(each)
         ]
-        for loaded in acquirable:
+        async for loaded in self._long_work.in_turns(acquirable):
             if room <= 0:
                 break
+            if not self._may_acquire(loaded):  # any more
+                continue
             try:
                 acquired = self._read(loaded, room, len(acquirable), not answers, now_ms)
             except KafkaError as error:
@@ -142,6 +153,12 @@ class ShareFetch:
                 answers[loaded] = acquired
                 room -= sum(last - first + 1 for first, last, _ in acquired.ranges)
         return answers
+
+    def _may_acquire(self, loaded: LoadedSharePartition) -> bool:
+        before = loaded.state.next_fetch_offset
+        loaded.state.move_log_start(loaded.log.log_start_offset)
+        self._has_moved |= loaded.state.next_fetch_offset != before
+        return loaded.state.can_acquire(self._settings.limits)
 
     def _read(
         self, loaded: LoadedSharePartition, room: int, sharers: int, is_first: bool, now_ms: int
@@ -159,6 +176,7 @@ class ShareFetch:
             _aborted(read),
         )
         ranges = loaded.state.acquire(self._acquire_request(room), fetched, now_ms)
+        self._has_moved |= loaded.state.next_fetch_offset != position.offset
         self._partitions.note_deadline(loaded)
         return Acquired(_slice(read.records, batches, ranges), ranges)
 

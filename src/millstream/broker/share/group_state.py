@@ -6,7 +6,7 @@ Owns the order: the group's record says first what is about to happen, so that a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from millstream.broker.coordination.group_coordination import GroupCoordination
@@ -27,6 +27,8 @@ from millstream.errors import KafkaError
 from millstream.model import Uuid
 
 _NO_START_OFFSET: Final = -1
+_ASKED_AT_ONCE: Final = 400
+"""They ask again together while the share coordinator is not ready, which takes some milliseconds."""
 
 AnswerT = TypeVar("AnswerT")
 
@@ -88,20 +90,29 @@ class ShareGroupState:
             raise error
 
     async def _for_each(
-        self, keys: Iterable[SharePartitionKey], ask: Callable[[SharePartitionKey], Awaitable[None]]
+        self, keys: Sequence[SharePartitionKey], ask: Callable[[SharePartitionKey], Awaitable[None]]
     ) -> dict[SharePartitionKey, KafkaError]:
-        """All are under way together, so that their shards write together, but they do not begin together."""
+        """Many are under way together, so that their shards write together, but they do not begin together.
+
+        The first is alone: it makes the internal topic where there is none yet.
+        """
         errors: dict[SharePartitionKey, KafkaError] = {}
+        room = asyncio.Semaphore(_ASKED_AT_ONCE)
 
         async def note_error(key: SharePartitionKey) -> None:
             try:
                 await ask(key)
             except KafkaError as error:
                 errors[key] = error
+            finally:
+                room.release()
 
         async with asyncio.TaskGroup() as tasks:
             async for key in self._long_work.in_turns(keys):
-                tasks.create_task(note_error(key))
+                await room.acquire()
+                asking = tasks.create_task(note_error(key))
+                if key == keys[0]:
+                    await asking
         return errors
 
     def _forget(self, keys: Iterable[SharePartitionKey]) -> None:

@@ -37,7 +37,7 @@ class NewLogs:
         while True:
             await self._is_needed.wait()
             self._is_needed.clear()
-            end_s = self._long_work.begin()
+            end_s = await self._long_work.begin()
             while self._pending:
                 log = self._pending.popleft()
                 try:

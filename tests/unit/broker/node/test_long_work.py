@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
-from millstream.broker.node.long_work import SHORT_TURN_S, TURN_S, YOUNG_S, LongWork
+from millstream.broker.node.long_work import BEGINNING_S, TURN_S, LongWork
 from tests.patience import LONG_ENOUGH_S
 
 
@@ -93,21 +94,42 @@ async def test_who_is_cancelled_when_it_has_been_given_a_turn_stops_nobody(round
     assert [name for _, name in rounds.worked] == ["d", "d"]
 
 
-async def test_who_begins_in_a_young_round_has_a_whole_turn_and_in_an_old_one_a_short_one(
+async def test_who_begins_waits_for_no_turn_and_has_a_whole_one(rounds: Rounds) -> None:
+    others = start(rounds, "abc", 3)
+    await asyncio.sleep(0)
+    rounds.now_s += 7 * TURN_S
+    begun_s = rounds.now_s
+    assert finished_at_once(rounds.long_work.begin) == begun_s + TURN_S
+    await rounds.watch(*others)
+
+
+async def test_very_many_begin_a_few_in_each_round_and_in_the_order_in_which_they_came(
     rounds: Rounds,
 ) -> None:
-    for _ in range(2):
-        begun_s = rounds.now_s
-        assert rounds.long_work.begin() == begun_s + TURN_S
-        rounds.now_s = begun_s + YOUNG_S
-        assert rounds.long_work.begin() == begun_s + YOUNG_S + SHORT_TURN_S
-        await asyncio.sleep(0)  # the next round is young again
+    async def begin(name: str) -> None:
+        await rounds.long_work.begin()
+        rounds.note(name)
+
+    await rounds.watch(*(asyncio.create_task(begin(name)) for name in "abcdef"))
+    assert [name for _, name in rounds.worked] == list("abcdef")
+    counts = Counter(number for number, _ in rounds.worked)
+    assert set(counts.values()) == {round(BEGINNING_S / TURN_S)}
 
 
-async def test_a_round_in_which_somebody_has_its_turn_is_as_old_as_that(rounds: Rounds) -> None:
-    await rounds.long_work.next_turn()
-    rounds.now_s += YOUNG_S
-    assert rounds.long_work.begin() == rounds.now_s + SHORT_TURN_S
+async def test_who_begins_again_and_again_does_not_keep_others_from_beginning(
+    rounds: Rounds,
+) -> None:
+    async def begin(name: str, times: int) -> None:
+        for _ in range(times):
+            await rounds.long_work.begin()
+            rounds.note(name)
+            await asyncio.sleep(0)
+
+    tasks = [asyncio.create_task(begin(name, 5)) for name in "abcdef"]
+    await rounds.watch(*tasks)
+    begun = [name for _, name in rounds.worked]
+    assert set(begun[:10]) == set("abcdef")
+    assert Counter(begun) == dict.fromkeys("abcdef", 5)
 
 
 async def test_items_are_walked_through_in_turns(rounds: Rounds) -> None:
@@ -145,7 +167,7 @@ def finished_at_once(walk: Callable[[], object]) -> object:
 
 async def test_when_nobody_works_nothing_is_called(rounds: Rounds) -> None:
     await rounds.long_work.next_turn()
-    rounds.long_work.begin()
+    await rounds.long_work.begin()
     for _ in range(3):
         await asyncio.sleep(0)
     assert not rounds.long_work._is_called
