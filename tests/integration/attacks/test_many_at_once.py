@@ -12,7 +12,6 @@ import pytest
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
-from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from millstream.protocol.generated.share_fetch import (
     FetchPartition,
     FetchTopic,
@@ -31,8 +30,8 @@ from tests.support.clients.raw_share_member import topic_id_of
 SHARED_PARTITIONS: Final = 2_000
 PARTITIONS: Final = 9_000
 CLIENTS: Final = 30
-NAMES: Final = 1_500
-"""Of a request that is shorter than those that are decoded in a thread."""
+KEYS: Final = 2_500
+"""Of a request of a little less than 16 KB: longer ones are decoded in one thread, one after another."""
 BACKGROUND: Final = {
     "log.initial.task.delay.ms": "0",
     "log.retention.ms": "-1",
@@ -117,10 +116,10 @@ def test_the_first_member_of_a_share_group_on_thousands_of_partitions_delays_nob
 
 
 def test_many_clients_with_a_long_request_each_delay_nobody(node: AttackedNode) -> None:
-    names = [MetadataRequestTopic(name=f"x{number}") for number in range(NAMES)]
-    frame = request_frame(
-        ApiKey.METADATA, 12, MetadataRequest(topics=names, allow_auto_topic_creation=False)
+    find = FindCoordinatorRequest(
+        key_type=0, coordinator_keys=[f"x{number}" for number in range(KEYS)]
     )
+    frame = request_frame(ApiKey.FIND_COORDINATOR, 4, find)
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(node.client()) for _ in range(CLIENTS)]
         with node.attack():

@@ -142,10 +142,12 @@ class LogCleaner:
     async def _take_filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
         """The log counts as one in work from now on."""
         now = self._clock.now()
-        logs = {partition.log: partition for _, partition in self._partitions.all()}
-        self._uncleanable &= logs.keys()
+        hosted = list(self._partitions.all())
+        if self._uncleanable:
+            self._uncleanable &= {partition.log for _, partition in hosted}
         due: list[tuple[PartitionLog, CompactionPlan]] = []
-        async for log, partition in self._long_work.in_turns(logs.items()):
+        async for _, partition in self._long_work.in_turns(hosted):
+            log = partition.log
             passed_over = log in self._in_work or log in self._uncleanable
             if passed_over or not log.config.is_compacted or log.failure:
                 continue
