@@ -67,6 +67,7 @@ class ShareGroups:
             tasks=tasks,
             pool=pool,
             wake=services.wake,
+            long_work=self.long_work,
         )
 
     def start(self) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from millstream.broker.config.share_group_settings import ShareGroupSettings
+from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.broker.share.persister import SharePersister, as_told_to_consumers
 from millstream.broker.share.start_offset import first_offset
@@ -62,6 +63,7 @@ class SharePartitions:
         tasks: Tasks,
         pool: DiskPool,
         wake: Callable[[TopicPartition], None],
+        long_work: LongWork,
     ) -> None:
         """`wake` is called when records of a partition may have become available."""
         self._partitions = partitions
@@ -71,6 +73,7 @@ class SharePartitions:
         self._tasks = tasks
         self._pool = pool
         self._wake = wake
+        self._long_work = long_work
         self._loaded: dict[SharePartitionKey, LoadedSharePartition] = {}
         self._deadlines: list[tuple[int, int, LoadedSharePartition]] = []
         self._sequence = 0
@@ -212,15 +215,19 @@ class SharePartitions:
         """Lets locks run out; runs in a task of the node until it is cancelled."""
         while True:
             self._earlier_deadline.clear()
-            wait_ms = self._release_due()
+            wait_ms = await self._release_due()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):
                     await self._earlier_deadline.wait()
 
-    def _release_due(self) -> int | None:
+    async def _release_due(self) -> int | None:
         """Returns the milliseconds until the next look, None when there is nothing to look at."""
+        end_s = await self._long_work.begin()
         now_ms = self._clock.now().monotonic_ms
         while self._deadlines:
+            if self._long_work.now_s() >= end_s:
+                end_s = await self._long_work.next_turn()
+                now_ms = self._clock.now().monotonic_ms
             deadline_ms, _, loaded = self._deadlines[0]
             if deadline_ms > now_ms:
                 return deadline_ms - now_ms

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
-from millstream.broker.node.long_work import LongWork
+from millstream.broker.node.long_work import TURN_S, LongWork
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError
@@ -46,11 +49,21 @@ class FakeLog:
         self.is_overdue = is_overdue
         self.has_unflushed_segments = was_rolled
         self.maintained = 0
+        self.looked_at = 0
 
     def flush_is_overdue(self, now: object) -> bool:
+        self.looked_at += 1
         return self.is_overdue
 
+    def remove_expired_producers(self, now: object) -> None:
+        self.looked_at += 1
+
+    def take_due_removals(self, now: object) -> list[object]:
+        self.looked_at += 1
+        return []
+
     def maintain(self, upper_bound: int, now: object) -> int:
+        self.looked_at += 1
         self.maintained = upper_bound
         return 1
 
@@ -72,7 +85,10 @@ class FakePartitions:
 
 
 def work(
-    directory: FakeDirectory, partitions: FakePartitions, flushed: list[object]
+    directory: FakeDirectory,
+    partitions: FakePartitions,
+    flushed: list[object],
+    now_s: Callable[[], float] = lambda: 0.0,
 ) -> BackgroundWork:
     flusher: Any = SimpleNamespace(start_flush=flushed.append)
     fake_directories: Any = [directory]
@@ -83,7 +99,7 @@ def work(
         flusher,
         DiskPool(),
         SystemClock(),
-        long_work=LongWork(lambda: 0.0),
+        long_work=LongWork(now_s),
     )
 
 
@@ -260,3 +276,47 @@ async def test_work_that_fails_on_the_disk_is_tried_again() -> None:
         for task in tasks:
             task.cancel()
     assert len(attempts) >= 2
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        BackgroundWork.maintain_logs,
+        BackgroundWork.forget_producers,
+        BackgroundWork.remove_deleted_files,
+        BackgroundWork.flush_overdue_logs,
+    ],
+    ids=lambda walk: walk.__name__,
+)
+async def test_a_walk_over_all_logs_takes_turns(
+    walk: Callable[[BackgroundWork], Coroutine[Any, Any, None]],
+) -> None:
+    """A clock that goes on whenever it is looked at: four logs are looked at in a turn."""
+    logs = {f"t{number}": FakeLog() for number in range(20)}
+    slow = partial(next, count(step=TURN_S * 0.3))
+    background = work(FakeDirectory(), FakePartitions(**logs), [], slow)
+    looked_at: list[int] = []
+    walking = asyncio.create_task(walk(background))
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        while not walking.done():
+            await asyncio.sleep(0)
+            looked_at.append(sum(log.looked_at for log in logs.values()))
+    assert looked_at[-1] == 20
+    assert max(later - earlier for earlier, later in pairwise([0, *looked_at])) <= 4
+
+
+async def test_walks_that_begin_together_share_one_turn_a_round() -> None:
+    logs = {f"t{number}": FakeLog() for number in range(20)}
+    slow = partial(next, count(step=TURN_S * 0.3))
+    background = work(FakeDirectory(), FakePartitions(**logs), [], slow)
+    looked_at: list[int] = []
+    walks = [asyncio.create_task(background.forget_producers()) for _ in range(10)]
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        while not all(walk.done() for walk in walks):
+            await asyncio.sleep(0)
+            looked_at.append(sum(log.looked_at for log in logs.values()))
+    assert looked_at[-1] == 200
+    a_turn, beginners = 4, 3  # who may begin in the same round
+    assert max(later - earlier for earlier, later in pairwise([0, *looked_at])) <= (
+        a_turn * (1 + beginners)
+    )
