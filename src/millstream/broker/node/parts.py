@@ -169,7 +169,7 @@ class NodeParts:
             expiry = remove_expired_tokens(self._controller, interval_ms)
             self._tasks.start(expiry, "expired delegation tokens")
         self._tasks.start(self._assignments.run(), "directories of replicas")
-        self._tasks.start(self._partitions.run(), "new partitions")
+        self._tasks.start(self._partitions.run(self._long_work), "new partitions")
         self._tasks.start(self.new_logs.run(), "new logs")
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
@@ -246,7 +246,6 @@ class NodeParts:
             on_progress=self._purgatory.wake,
             on_placed=self._assignments.placed,
             new_logs=self.new_logs,
-            long_work=self._long_work,
         )
 
     def _flush_on_ack(self) -> str:

@@ -67,12 +67,11 @@ class ShareGroups:
             tasks=tasks,
             pool=pool,
             wake=services.wake,
-            long_work=self.long_work,
         )
 
     def start(self) -> None:
         interval_ms = self._number("share.coordinator.state.topic.prune.interval.ms")
-        self._tasks.start(self.partitions.run(), "share locks")
+        self._tasks.start(self.partitions.run(self.long_work), "share locks")
         self._tasks.start(self.state.keep_pruned(interval_ms), "pruning of share state")
 
     def apply(self, image: MetadataImage) -> None:

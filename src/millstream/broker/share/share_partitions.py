@@ -63,7 +63,6 @@ class SharePartitions:
         tasks: Tasks,
         pool: DiskPool,
         wake: Callable[[TopicPartition], None],
-        long_work: LongWork,
     ) -> None:
         """`wake` is called when records of a partition may have become available."""
         self._partitions = partitions
@@ -73,7 +72,6 @@ class SharePartitions:
         self._tasks = tasks
         self._pool = pool
         self._wake = wake
-        self._long_work = long_work
         self._loaded: dict[SharePartitionKey, LoadedSharePartition] = {}
         self._deadlines: list[tuple[int, int, LoadedSharePartition]] = []
         self._sequence = 0
@@ -211,22 +209,22 @@ class SharePartitions:
             heapq.heappush(self._deadlines, (deadline_ms, self._sequence, loaded))
             self._earlier_deadline.set()
 
-    async def run(self) -> None:
+    async def run(self, long_work: LongWork) -> None:
         """Lets locks run out; runs in a task of the node until it is cancelled."""
         while True:
             self._earlier_deadline.clear()
-            wait_ms = await self._release_due()
+            wait_ms = await self._release_due(long_work)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):
                     await self._earlier_deadline.wait()
 
-    async def _release_due(self) -> int | None:
+    async def _release_due(self, long_work: LongWork) -> int | None:
         """Returns the milliseconds until the next look, None when there is nothing to look at."""
-        end_s = await self._long_work.begin()
+        end_s = await long_work.begin()
         now_ms = self._clock.now().monotonic_ms
         while self._deadlines:
-            if self._long_work.now_s() >= end_s:
-                end_s = await self._long_work.next_turn()
+            if long_work.now_s() >= end_s:
+                end_s = await long_work.next_turn()
                 now_ms = self._clock.now().monotonic_ms
             deadline_ms, _, loaded = self._deadlines[0]
             if deadline_ms > now_ms:

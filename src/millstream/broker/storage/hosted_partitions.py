@@ -61,13 +61,11 @@ class HostedPartitions:
         on_progress: Callable[[TopicPartition], None],
         on_placed: Callable[[TopicImage, int, Uuid], None],
         new_logs: NewLogs,
-        long_work: LongWork,
     ) -> None:
         """`on_placed` is told topic, partition and directory id of replicas that are not where the metadata has them."""
         self._directories = directories
         self._on_placed = on_placed
         self._new_logs = new_logs
-        self._long_work = long_work
         self._node_id = BrokerId(config.node_id)
         self._static_settings = config.settings
         self._clock = clock
@@ -95,14 +93,14 @@ class HostedPartitions:
     def all(self) -> Iterable[tuple[TopicPartition, Partition]]:
         return [(each.topic_partition, each) for each in self._hosted.values()]
 
-    async def run(self) -> None:
+    async def run(self, long_work: LongWork) -> None:
         """Lets follow what is behind, a little at a time, until cancelled. Then what was deleted is deleted, before the node ends."""
         try:
             while True:
                 await self._has_work.wait()
                 self._has_work.clear()
                 while self._behind or self._unconfigured:
-                    await self._long_work.next_turn()
+                    await long_work.next_turn()
                     self._follow_some(_PER_TURN)
                     for topic in list(islice(self._unconfigured, _TOPICS_PER_TURN)):
                         self._reconfigure(topic)
