@@ -30,7 +30,7 @@ from millstream.protocol.generated.metadata_records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerStart:
-    """What a controller says of itself when it registers."""
+    """The values that a controller sends about itself when it registers."""
 
     controller_id: BrokerId
     incarnation_id: Uuid
@@ -41,7 +41,7 @@ class ControllerStart:
 def plan_activation(
     image: MetadataImage, settings: ControllerSettings, *, transaction_open: bool
 ) -> ControllerResult[None]:
-    """What a new leader writes first: an end to its predecessor's transaction, and to an empty log its bootstrap records."""
+    """The first records of a new leader: they end its predecessor's transaction, and begin an empty log (bootstrap records)."""
     records: list[MetadataRecord] = []
     if transaction_open:
         records.append(AbortTransactionRecord(reason="the controller that began it is gone"))
@@ -53,7 +53,7 @@ def plan_activation(
 def plan_controller_registration(
     start: ControllerStart, image: MetadataImage
 ) -> ControllerResult[None]:
-    """Nothing when this incarnation is registered already."""
+    """The registration of this controller; no record when this incarnation is registered already."""
     known = image.controllers.get(start.controller_id)
     if known is not None and known.incarnation_id == start.incarnation_id:
         return ControllerResult((), None)

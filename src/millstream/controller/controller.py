@@ -1,7 +1,7 @@
 """The controller of a cluster: requests in, records and answers out; replayed records are all that changes it.
 
 Owns the newest metadata: the image of every record it has written, committed or not. The rules are in the modules beside it. Only
-the leader of the metadata quorum runs one; whoever takes over builds its own from what was committed.
+the leader of the metadata quorum runs one; a new leader builds its own from the committed records.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Controller:
         return delta.image(last_offset, self._epoch)
 
     def adopt(self, image: MetadataImage) -> None:
-        """What `image_after` made of the newest image."""
+        """Takes over the image that `image_after` made from the newest image."""
         assert image.offset > self._offset, f"image {image.offset} is adopted after {self._offset}"
         self._image, self._offset, self._delta = image, image.offset, None
 
@@ -317,6 +317,6 @@ class Controller:
     def handle_expired_delegation_tokens(
         self, request: None, context: ControllerContext
     ) -> ControllerResult[None]:
-        """To be called now and then: nobody can use what it removes."""
+        """Removes tokens that have expired and cannot be used any more. To be called now and then."""
         del request
         return plan_sweep_tokens(self.image, context)

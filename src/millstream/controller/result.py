@@ -1,4 +1,4 @@
-"""What a controller request leads to, and what it may know besides its body."""
+"""The result of a controller request, and the readings that a request may use besides its body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the controller is configured with."""
+"""The settings of the controller."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ONLY_METADATA_VERSION: Final = MappingProxyType({METADATA_VERSION: METADATA_VER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegationTokenSettings:
-    """Without a secret key there are no tokens."""
+    """The settings of delegation tokens. Without a secret key there are no tokens."""
 
     secret_key: str | None = field(default=None, repr=False)
     max_lifetime_ms: int = 604_800_000
@@ -65,6 +65,6 @@ class ControllerSettings:
     broker_configs: Mapping[str, ConfigKey] = field(default_factory=dict)
     """The table of broker keys, to judge changes of brokers' dynamic configurations by."""
     other_update_mode: Callable[[str], UpdateMode | None] = lambda _: None
-    """Whether a key outside that table may change; None for one that nobody knows."""
+    """Whether a key outside that table may change; None for an unknown key."""
     check_broker_change: Callable[[Mapping[str, str], Mapping[str, str]], None] = lambda *_: None
     """Raises ConfigError where a broker could not go from the first settings to the second."""

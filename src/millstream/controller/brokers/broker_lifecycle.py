@@ -59,7 +59,7 @@ class _Session:
 
 
 class BrokerSessions:
-    """Soft state: a controller that takes over starts with every known broker's session fresh."""
+    """The sessions of brokers. Soft state: a controller that takes over starts a new session for every known broker."""
 
     def __init__(self, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
@@ -83,7 +83,7 @@ class BrokerSessions:
         return session
 
     def is_live(self, registration: BrokerRegistration, now_ms: int) -> bool:
-        """Whether this incarnation was heard of lately."""
+        """Whether this incarnation was in contact within the session timeout."""
         session = self._sessions.get(registration.broker_id)
         return (
             session is not None
@@ -107,7 +107,7 @@ class BrokerSessions:
         )
 
     def lowest_active_offset(self, image: MetadataImage, without: BrokerId) -> int | None:
-        """What every other active broker has seen; None when there is no other."""
+        """The metadata offset that every other active broker has reached; None when there is no other."""
         return min(
             (
                 self._sessions[b.broker_id].metadata_offset if b.broker_id in self._sessions else -1
@@ -131,7 +131,10 @@ def plan_registration(
     sessions: BrokerSessions,
     context: ControllerContext,
 ) -> ControllerResult[BrokerRegistrationResponse]:
-    """Raises InconsistentClusterId, DuplicateBrokerRegistration, InvalidRegistration, UnsupportedVersion."""
+    """Registers a broker.
+
+    Raises InconsistentClusterId, DuplicateBrokerRegistration, InvalidRegistration, UnsupportedVersion.
+    """
     if request.cluster_id != settings.cluster_id:
         raise InconsistentClusterId(
             f"This is cluster {settings.cluster_id}, the broker belongs to {request.cluster_id}"
@@ -235,7 +238,7 @@ def _offline_directories(
 def plan_fence_expired(
     image: MetadataImage, sessions: BrokerSessions, context: ControllerContext
 ) -> ControllerResult[None]:
-    """Fences one broker whose session has run out; the next one sees what that changed."""
+    """Fences one broker whose session has run out; the call for the next broker sees the metadata that this one changed."""
     expired = sessions.expired(image, context.now.monotonic_ms)
     return ControllerResult(_fencing(image, expired[0]) if expired else (), None)
 
@@ -243,7 +246,7 @@ def plan_fence_expired(
 def registered_broker(
     image: MetadataImage, broker_id: int, broker_epoch: int
 ) -> BrokerRegistration:
-    """Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
+    """The registration that the request belongs to. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
     found = image.brokers.get(BrokerId(broker_id))
     if found is None:
         raise BrokerIdNotRegistered(f"Broker {broker_id} is not registered")

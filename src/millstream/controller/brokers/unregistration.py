@@ -17,7 +17,10 @@ from millstream.protocol.generated.unregister_broker import (
 def plan_unregister_broker(
     request: UnregisterBrokerRequest, image: MetadataImage
 ) -> ControllerResult[UnregisterBrokerResponse]:
-    """Raises BrokerIdNotRegistered, and InvalidRequest for a broker that is alive, which Kafka would cut off."""
+    """Removes a broker's registration.
+
+    Raises BrokerIdNotRegistered, and InvalidRequest for a broker that is alive, which Kafka would cut off.
+    """
     broker = image.brokers.get(BrokerId(request.broker_id))
     if broker is None:
         raise BrokerIdNotRegistered(f"Broker ID {request.broker_id} is not currently registered")

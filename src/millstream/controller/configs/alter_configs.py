@@ -43,7 +43,7 @@ from millstream.protocol.generated import incremental_alter_configs as increment
 
 
 class _World(NamedTuple):
-    """What a change is judged by."""
+    """The metadata and settings that a change is checked against."""
 
     image: MetadataImage
     settings: ControllerSettings

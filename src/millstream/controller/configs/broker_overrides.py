@@ -1,4 +1,4 @@
-"""Whether brokers may have these dynamic configurations."""
+"""Checks the dynamic configurations of brokers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def check_broker_overrides(
     image: MetadataImage,
     settings: ControllerSettings,
 ) -> None:
-    """`after` are all overrides of one broker, or, under the empty name, of all. Raises InvalidRequest, InvalidConfig.
+    """Checks `after`, all overrides of one broker or, under the empty name, of all brokers. Raises InvalidRequest, InvalidConfig.
 
-    A key that nobody knows is stored: it may belong to a plugin, or to a newer release.
+    An unknown key is stored: it may belong to a plugin, or to a newer release.
     """
     _check_broker(resource.name, image)
     before = image.config(resource)

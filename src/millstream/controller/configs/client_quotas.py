@@ -112,7 +112,7 @@ def _check_entity(entity: QuotaEntity) -> None:
 
 
 def _is_address(text: str) -> bool:
-    """Names are not looked up: a controller waits for nobody."""
+    """Whether `text` is an IP address. Host names are not looked up: a controller never waits for DNS."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a request makes of a resource's configurations: set, deleted, appended to, subtracted from (KIP-339), or replaced.
+"""Changes a resource's configurations as a request asks: set, delete, append, subtract (KIP-339), or replace all.
 
 Owns no rule about particular keys.
 """
@@ -47,7 +47,7 @@ def replaced(configs: Sequence[alter_configs.AlterableConfig]) -> dict[str, str]
 def check_names_and_values(
     configs: Sequence[incremental_alter_configs.AlterableConfig | alter_configs.AlterableConfig],
 ) -> None:
-    """Raises InvalidRequest for a key that stands twice, and for a value that is missing."""
+    """Checks names and values. Raises InvalidRequest for a key that stands twice, and for a value that is missing."""
     if len({config.name for config in configs}) != len(configs):
         raise InvalidRequest("Error due to duplicate config keys")
     missing = [config.name for config in configs if config.value is None and not _deletes(config)]
@@ -56,7 +56,7 @@ def check_names_and_values(
 
 
 def check_values_fit(overrides: Mapping[str, str]) -> None:
-    """Raises InvalidConfig for a value that no record can hold: a list may have grown item by item."""
+    """Checks the sizes of values. Raises InvalidConfig for one that no record can hold: a list may have grown item by item."""
     if any(len(value.encode()) > STRING_BYTES_MAX for value in overrides.values()):
         raise InvalidConfig(
             "The configuration value cannot be added because it exceeds the maximum value size of "
@@ -67,7 +67,7 @@ def check_values_fit(overrides: Mapping[str, str]) -> None:
 def config_records(
     resource: ConfigResource, before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[ConfigRecord]:
-    """What stays the same needs no record."""
+    """The records that lead from `before` to `after`; a value that stays the same needs no record."""
     changed = {name: value for name, value in after.items() if before.get(name) != value}
     removed = dict.fromkeys(name for name in before if name not in after)
     return [
@@ -79,7 +79,7 @@ def config_records(
 
 
 def known_resource(kind: int, name: str) -> ConfigResource:
-    """Raises InvalidRequest for a type of resource whose configurations are not stored."""
+    """The resource of these numbers. Raises InvalidRequest for a type of resource whose configurations are not stored."""
     try:
         resource = ConfigResource(ConfigResourceType(kind), name)
     except ValueError:

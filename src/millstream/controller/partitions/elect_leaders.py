@@ -33,7 +33,7 @@ def plan_elect_leaders(
 ) -> ControllerResult[ElectLeadersResponse]:
     """One result for each partition named; of all partitions, only those where something happened.
 
-    Raises InvalidRequest for an election type that nobody knows.
+    Raises InvalidRequest for an unknown election type.
     """
     try:
         election = ElectionType(request.election_type)
@@ -65,7 +65,7 @@ def plan_elect_leaders(
 def _elected(
     name: str, number: int, election: ElectionType, image: MetadataImage
 ) -> PartitionChangeRecord:
-    """Raises UnknownTopicOrPartition, ElectionNotNeeded, and what says that nobody can be elected."""
+    """The changed partition. Raises UnknownTopicOrPartition, ElectionNotNeeded, and an error when no replica can be elected."""
     topic = image.topic(name)
     if topic is None:
         raise UnknownTopicOrPartition(f"No such topic as {name}")

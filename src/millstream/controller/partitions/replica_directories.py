@@ -25,7 +25,10 @@ from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 def plan_replica_directories(
     request: AssignReplicasToDirsRequest, image: MetadataImage
 ) -> ControllerResult[AssignReplicasToDirsResponse]:
-    """Raises BrokerIdNotRegistered, StaleBrokerEpoch; a partition's own error is in the response."""
+    """Assigns replicas to data directories.
+
+    Raises BrokerIdNotRegistered, StaleBrokerEpoch; a partition's own error is in the response.
+    """
     broker_id = registered_broker(image, request.broker_id, request.broker_epoch).broker_id
     records = [
         record

@@ -58,7 +58,7 @@ def plan_create_token(
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreateDelegationTokenResponse]:
-    """Raises DelegationTokenAuthDisabled, InvalidPrincipalType."""
+    """Creates a token. Raises DelegationTokenAuthDisabled, InvalidPrincipalType."""
     secret_key = _secret_key(settings)
     request, now_ms = asked.request, context.now.wall_ms
     owner = asked.principal
@@ -101,7 +101,7 @@ def plan_renew_token(
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[RenewDelegationTokenResponse]:
-    """Raises DelegationTokenAuthDisabled, -NotFound, -Expired, -OwnerMismatch."""
+    """Gives a token a later expiry. Raises DelegationTokenAuthDisabled, -NotFound, -Expired, -OwnerMismatch."""
     now_ms = context.now.wall_ms
     token = _token_with(bytes(asked.request.hmac), image, settings)
     _check_alive(token, now_ms)
@@ -119,7 +119,7 @@ def plan_expire_token(
     settings: DelegationTokenSettings,
     context: ControllerContext,
 ) -> ControllerResult[ExpireDelegationTokenResponse]:
-    """A negative period removes the token now. Raises as `plan_renew_token`."""
+    """Changes when a token expires; a negative period removes it now. Raises as `plan_renew_token`."""
     now_ms, period_ms = context.now.wall_ms, asked.request.expiry_time_period_ms
     token = _token_with(bytes(asked.request.hmac), image, settings)
     _check_owner(token, asked.principal)
@@ -136,7 +136,7 @@ def plan_expire_token(
 
 
 def plan_sweep_tokens(image: MetadataImage, context: ControllerContext) -> ControllerResult[None]:
-    """Removes tokens nobody can use any more."""
+    """Removes tokens that have expired and cannot be used any more."""
     expired = tuple(
         RemoveDelegationTokenRecord(token_id=token.token_id)
         for token in image.delegation_tokens.values()

@@ -1,4 +1,4 @@
-"""Whether a topic may have these configurations."""
+"""Checks the configurations of a topic."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from millstream.metadata.topic_config import TOPIC_CONFIGS, log_config
 
 
 def check_topic_overrides(overrides: Mapping[str, str], defaults: Mapping[str, str]) -> None:
-    """Raises InvalidConfig for unknown keys, values outside their limits, and keys that contradict each other.
+    """Checks all overrides of a topic; `defaults` are the topic keys that the broker's settings imply.
 
-    `defaults` are the topic keys that the broker's settings imply.
+    Raises InvalidConfig for unknown keys, values outside their limits, and keys that contradict each other.
     """
     for name in overrides:
         if name not in TOPIC_CONFIGS:
