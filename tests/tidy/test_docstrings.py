@@ -83,7 +83,6 @@ def test_every_public_class_has_a_repr(facade: str) -> None:
 
 FRAGMENTS_ALLOWED = {
     "broker": 46,
-    "log": 16,
     "metadata": 12,
     "protocol": 2,
     "records": 8,

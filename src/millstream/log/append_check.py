@@ -1,8 +1,8 @@
-"""What a leader checks and changes in batches before it appends them. Nothing here touches the log.
+"""Checks batches, and completes them, before a leader appends them. Nothing here touches the log.
 
 A client's batch is checked whole, as Kafka's LogValidator does: its header, its checksum, and every record in it, so that what is
 acknowledged can be read. Compressed records are unpacked for it, within bounds. The work depends on what the client sent, so
-it may be given an allowance; what needs more is to be checked where it keeps nobody waiting.
+it may be given an allowance; a check that needs more is to run where no other request waits for it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Allowance:
     bytes_left: int = AT_ONCE_BYTES
 
     def take(self, size_bytes: int) -> None:
-        """Raises TooMuchWork, and nothing is left."""
+        """Subtracts `size`. Raises TooMuchWork when there is less, and then nothing is left."""
         self.bytes_left -= size_bytes
         if self.bytes_left < 0:
             self.bytes_left = 0
@@ -183,7 +183,7 @@ def checked_batch(
 
 
 def whole_batches(records: memoryview, log_end_offset: int) -> CheckedBatches:
-    """What a leader has sent to a follower, without a last batch that is not whole. Raises CorruptMessage, OffsetOutOfRange."""
+    """The whole batches that a leader has sent to a follower. Raises CorruptMessage, OffsetOutOfRange."""
     batches = CheckedBatches([], [], [], 0)
     for header, view in iterate_batches(records):
         validate_batch(header, view)

@@ -14,7 +14,7 @@ class FileRange:
 
     The file stays open while a range of it may be on its way: segments are closed only `file.delete.delay.ms` after
     they left the log. The sender asks `file.fileno()` each time it sends; a closed file answers an unusable number,
-    never somebody else's.
+    never those of another file.
     """
 
     __slots__ = ("file", "length", "position")

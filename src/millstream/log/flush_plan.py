@@ -1,4 +1,4 @@
-"""What must be synced so that a log is on the disk up to an offset. The edge runs `sync` in a pool."""
+"""A plan of the files to sync so that a log is on the disk up to an offset. The edge runs `sync` in a pool."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class LeaderEpochs:
     """Epochs and start offsets both grow.
 
     What is begun or cut off at the end is on the disk before it is visible here, but for the first epoch. What leaves at the start
-    stays in the file until the next change: whoever loads the log cuts it again.
+    stays in the file until the next change: loading the log cuts it again.
     """
 
     def __init__(self, file_system: FileSystem, directory: str) -> None:
@@ -60,7 +60,7 @@ class LeaderEpochs:
 
     @property
     def latest_epoch(self) -> int:
-        """-1 while nothing was ever written under an epoch."""
+        """The latest leader epoch; -1 while nothing was ever written under an epoch."""
         return self._entries[-1].epoch if self._entries else -1
 
     def assign(self, epoch: int, start_offset: int) -> None:

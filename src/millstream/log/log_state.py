@@ -1,4 +1,4 @@
-"""What a loaded log consists of. `log_loader` makes it, `PartitionLog` owns it, `truncation` cuts it."""
+"""The state of a loaded log. `log_loader` makes it, `PartitionLog` owns it, `truncation` cuts it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The log of one partition: append, read, roll, flush, truncate, delete. Everything of it on disk is Kafka's format.
 
 One task owns a log; nothing here locks. Produced batches are appended as the bytes they came as, with offset and leader
-epoch patched in place; reads give ranges of files. Does not know the high watermark: whoever reads or deletes passes the
+epoch patched in place; reads give ranges of files. Does not know the high watermark: callers that read or delete pass the
 offset that must not be crossed.
 
 After a failed write the log is as it was before it. After a failed sync, or when a failed write could not be taken back,
@@ -140,7 +140,7 @@ class PartitionLog:
 
     @property
     def removed_bytes(self) -> int:
-        """What recovery cut off when the log was opened: bytes that were no valid batch."""
+        """The number of bytes that recovery cut off when the log was opened, because they were no valid batch."""
         return self._state.removed_bytes
 
     @property
@@ -352,20 +352,20 @@ class PartitionLog:
     # --- flush
 
     def must_flush(self, end_offset: int) -> bool:
-        """With the records before `end_offset` flush.messages was reached: nobody is told of them until they are on the disk."""
+        """Whether the records before `end_offset` must be on the disk before they are acknowledged (flush.messages)."""
         return self._state.recovery_point < end_offset <= self._unflushed.wanted_to
 
     def flush_is_overdue(self, now: Instant) -> bool:
-        """flush.ms of the topic has passed since the last flush."""
+        """Whether flush.ms of the topic has passed since the last flush."""
         return self._unflushed.is_overdue(self._state, self._config, now)
 
     @property
     def has_unflushed_segments(self) -> bool:
-        """A segment was rolled since the last flush."""
+        """Whether a segment was rolled since the last flush."""
         return self._state.recovery_point < self._state.segments.active.base_offset
 
     def plan_flush(self) -> FlushPlan | None:
-        """What to sync so that all that is written now is on the disk; None when it is. Raises KafkaStorageError."""
+        """A plan that syncs all that is written now; None when it is on the disk already. Raises KafkaStorageError."""
         self._check_usable()
         return self._unflushed.take_plan(self._state, self._environment.file_system)
 
@@ -444,7 +444,7 @@ class PartitionLog:
             self.leader_epochs.truncate_from_start(offset)
 
     def maintain(self, upper_bound: int, now: Instant) -> int:
-        """Retention. Nothing from `upper_bound` on is deleted.
+        """Applies retention. Nothing from `upper_bound` on is deleted.
 
         Returns the number of segments that left the log. Raises KafkaStorageError.
         """
@@ -488,7 +488,7 @@ class PartitionLog:
         return self._state.cleaner_checkpoint
 
     def plan_compaction(self, high_watermark: int, now: Instant) -> CompactionPlan | None:
-        """What a cleaning would do that begins now; None when there is nothing."""
+        """The plan of a cleaning that begins now; None when there is nothing to clean."""
         state = self._state
         upper_bound = min(self.last_stable_offset(high_watermark), state.recovery_point)
         bounds = CompactionBounds(

@@ -1,6 +1,6 @@
 """Offsets by time: ListOffsets with a timestamp or with MAX_TIMESTAMP. Exact to the record, so one batch is unpacked.
 
-Finding the batch costs a look into an index; unpacking it may take long, and is left to whoever knows where to wait.
+Finding the batch costs a look into an index; unpacking it may take long, and is left to the caller, who knows where to wait.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class BatchSearch:
 
     @property
     def is_small(self) -> bool:
-        """It takes less time than handing it to somebody else. What a packed batch unpacks to is not known before."""
+        """Whether a search takes less time than handing it to a thread. The size of an unpacked batch is not known before."""
         header = self.start.header
         return header.size_bytes <= _SMALL_BATCH_BYTES and header.codec is Codec.NONE
 

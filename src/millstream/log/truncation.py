@@ -14,7 +14,7 @@ from millstream.log.segments.segments import Segments
 
 
 def discard_segments(segments: Segments, unwanted: Iterable[Segment]) -> None:
-    """Removes segments and their files at once; only for segments that nobody can be reading.
+    """Removes segments and their files at once; only for segments that no reader can be using.
 
     The last one goes first: a crash half way leaves no hole.
     """

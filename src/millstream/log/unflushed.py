@@ -1,4 +1,4 @@
-"""What of a log is not on the disk yet, besides the records: sealed indexes, names of new files, and since when."""
+"""Keeps track of what is not on the disk yet besides the records: sealed indexes, names of new files, and since when."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Unflushed:
         self._sealed_files: list[File] = []
         self._last_flush_ms = now.monotonic_ms
         self.wanted_to = 0
-        """Records below it must be on the disk before anybody is told of them: flush.messages was reached there."""
+        """Records below it must be on the disk before they are acknowledged: flush.messages was reached there."""
 
     def appended(self, first_offset: int, state: LogState, config: LogConfig) -> None:
         """Records from `first_offset` on were written."""
@@ -43,7 +43,7 @@ class Unflushed:
             self._directories = (*self._directories, directory)
 
     def take_plan(self, state: LogState, file_system: FileSystem) -> FlushPlan | None:
-        """Whoever takes it syncs it. None when everything is on the disk that the log could lose."""
+        """The plan of the next flush, which the caller syncs. None when everything is on the disk that the log could lose."""
         is_empty = state.log_end_offset == state.segments.first.base_offset
         lacks_names = bool(self._directories) and not is_empty
         has_records = state.recovery_point < state.log_end_offset
@@ -58,7 +58,7 @@ class Unflushed:
         self._last_flush_ms = now.monotonic_ms
 
     def close(self) -> None:
-        """Gives everything up as it is."""
+        """Closes the open index files as they are."""
         for file in self._sealed_files:
             file.close()
         self._sealed_files.clear()

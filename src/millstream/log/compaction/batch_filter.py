@@ -1,4 +1,4 @@
-"""What compaction leaves of a batch: all of it, some of its records, its header alone, or nothing (KIP-534, KIP-98). Pure.
+"""Decides what compaction keeps of a batch: all, some of its records, its header alone, or nothing (KIP-534, KIP-98). Pure.
 
 A record stays while it is the latest of its key. A tombstone goes once the delete horizon of its batch has passed, which the
 first cleaning that meets it sets. Offsets, sequences and the order of records never change.
@@ -25,7 +25,7 @@ class LastRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilterRules:
-    """What holds for a whole cleaning. Times in ms."""
+    """The rules that hold for a whole cleaning. Times in ms."""
 
     last_records: Mapping[int, LastRecord]
     """By producer id."""

@@ -63,11 +63,14 @@ class Compaction:
 
     @property
     def end_offset(self) -> int:
-        """What comes before it is clean once all steps are done. Less than planned where the map was full."""
+        """The log is clean before this offset once all steps are done. It is less than planned where the map was full."""
         return self._offsets.end_offset
 
     def steps(self) -> Iterator[CompactionStep]:
-        """Raises OSError, and KafkaError for a batch that is damaged. Unfinished files stay until the log is opened again."""
+        """Runs the cleaning, step by step.
+
+        Raises OSError, and KafkaError for a batch that is damaged. Unfinished files stay until the log is opened again.
+        """
         yield from self._map_keys()
         rules = FilterRules(
             self._plan.last_records, self._now_ms, self._plan.config.delete_retention_ms

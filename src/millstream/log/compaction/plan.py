@@ -88,7 +88,7 @@ def plan_compaction(
     bounds: CompactionBounds,
     now_ms: int,
 ) -> CompactionPlan | None:
-    """None when there is nothing to clean, due or not."""
+    """The next cleaning; None when there is nothing to clean, due or not."""
     first_dirty = bounds.checkpoint
     if first_dirty is None or not bounds.log_start_offset <= first_dirty <= bounds.log_end_offset:
         first_dirty = bounds.log_start_offset

@@ -1,4 +1,4 @@
-"""What a crash left half done in a partition directory, by the names of the files (`segment_files` has the suffixes).
+"""Finishes changes in a partition directory that a crash interrupted; the names of the files tell which.
 
     *.deleted   a segment that had left the log: removed
     *.cleaned   written by a cleaning that had not finished: removed

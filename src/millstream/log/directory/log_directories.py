@@ -108,6 +108,6 @@ class LogDirectories:
         return directory.take_offline()
 
     def abandon(self) -> None:
-        """Lets go of everything as it is, like a crash."""
+        """Closes all directories as they are, like a crash."""
         for directory in [*self, *self._failed]:
             directory.abandon()

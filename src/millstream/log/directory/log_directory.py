@@ -429,7 +429,7 @@ class LogDirectory:
     def close_log(self, log: PartitionLog, now: Instant) -> bool:
         """Clean shutdown of one log: true when everything of it is on the disk. Blocks in fsync.
 
-        May run in any thread while nobody uses the log; several logs may be closed at once.
+        May run in any thread while the log is not in use; several logs may be closed at once.
         """
         if log.failure is None:
             try:

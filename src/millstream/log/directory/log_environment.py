@@ -1,4 +1,4 @@
-"""What every log is given from outside, and what it is told about its own past."""
+"""The services that every log uses, and the state that checkpoints have saved for it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LogEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """What the checkpoints of the data directory say about one log. The defaults fit a log nobody knows."""
+    """The entries for one log in the checkpoints of the data directory. The defaults fit a log without entries."""
 
     recovery_point: int = 0
     """Everything before it was on the disk when the checkpoint was written."""

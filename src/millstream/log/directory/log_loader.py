@@ -36,7 +36,7 @@ def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> L
 def load_log(
     directory: str, environment: LogEnvironment, config: LogConfig, saved: SavedState
 ) -> LogState:
-    """Raises OSError when the disk refuses."""
+    """Loads the log of a partition directory. Raises OSError when the disk refuses."""
     file_system = environment.file_system
     file_system.make_directory(directory)
     names = finish_interrupted_changes(file_system, directory)

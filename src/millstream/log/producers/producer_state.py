@@ -1,4 +1,4 @@
-"""What a log knows of the producers that write to it: enough to drop duplicates and to refuse gaps (KIP-98, KIP-360).
+"""The state of the producers that write to a log: enough to drop duplicates and to refuse gaps (KIP-98, KIP-360).
 
 The `check_*` functions decide before anything is written and change nothing; `apply` follows what was written, live and when
 a log is loaded. Also knows where open transactions begin, which bounds the last stable offset, and what a marker may end.
@@ -127,7 +127,10 @@ class ProducerState:
         )
 
     def last_marker_offset(self, producer_id: int) -> int:
-        """-1 for none. Whoever asks the coordinator about a transaction compares it before and after."""
+        """The offset of the last marker, -1 for none.
+
+        Compare it before and after a question to the coordinator about a transaction.
+        """
         entry = self._entries.get(producer_id)
         return -1 if entry is None else entry.last_marker_offset
 
@@ -144,7 +147,7 @@ class ProducerState:
         return None
 
     def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
-        """Raises InvalidProducerEpoch for a fenced producer."""
+        """Checks the epoch of a producer. Raises InvalidProducerEpoch for a fenced producer."""
         entry = self._entries.get(producer_id)
         if entry is not None:
             _check_epoch(producer_id, producer_epoch, entry.producer_epoch)

@@ -23,7 +23,7 @@ _TAIL_BYTES: Final = 4 * 1024 * 1024
 
 
 def read_transaction_end(header: BatchHeader, batch: memoryview) -> TransactionEnd | None:
-    """What an end-of-transaction marker says; None for other control batches and for batches without a producer."""
+    """Reads an end-of-transaction marker; None for other control batches and for batches without a producer."""
     if not (header.is_control and header.producer_id >= 0):
         return None
     record = next(iterate_records(header, batch))

@@ -45,7 +45,7 @@ def encode_producer_snapshot(entries: Iterable[ProducerSnapshotEntry]) -> bytes:
 
 
 def decode_producer_snapshot(data: bytes) -> list[ProducerSnapshotEntry]:
-    """Raises CorruptSnapshot."""
+    """Decodes a producer snapshot. Raises CorruptSnapshot."""
     if len(data) < _HEADER.size:
         raise CorruptSnapshot(f"{len(data)} bytes are too few for a producer snapshot")
     version, crc, count = _HEADER.unpack_from(data)

@@ -77,7 +77,7 @@ class LazyFile:
         self._is_closed = True
 
     def release(self) -> None:
-        """Gives the descriptor back; only while nobody can be using it."""
+        """Closes the descriptor until it is needed; call it only while the file cannot be in use."""
         if self._file is not None:
             self._size = self._file.size
             self._file.close()

@@ -135,7 +135,7 @@ class Segment:
 
     @property
     def largest_timestamp_ms(self) -> int:
-        """-1 when no batch has a timestamp."""
+        """The largest timestamp of all batches; -1 when no batch has one."""
         self.prepare_indexes()
         return self.max_timestamp_ms
 
@@ -394,7 +394,7 @@ class Segment:
         return segment_path(self.directory, self.base_offset, kind) + self._suffix
 
     def release(self) -> None:
-        """Gives the descriptor of the log file back until it is needed; only while nobody can be using it."""
+        """Closes the descriptor of the log file until it is needed; call it only while the file cannot be in use."""
         self._file.release()
 
     def close(self) -> None:
