@@ -1,4 +1,4 @@
-"""What a broker or controller told the cluster when it registered."""
+"""The values that a broker or controller gave the cluster when it registered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SecurityProtocol(IntEnum):
 
 
 class Endpoint(NamedTuple):
-    """Where clients of one listener connect."""
+    """The address at which clients reach one listener."""
 
     listener: str
     host: str
@@ -51,12 +51,12 @@ class BrokerRegistration:
 
     @property
     def is_active(self) -> bool:
-        """May take leaderships and new replicas."""
+        """Whether the broker may become leader of partitions and get new replicas."""
         return not self.fenced and not self.in_controlled_shutdown
 
     @property
     def is_cordoned(self) -> bool:
-        """No log directory takes new replicas (KIP-1066)."""
+        """Whether no log directory of the broker takes new replicas (KIP-1066)."""
         cordoned = self.cordoned_log_directories
         return bool(cordoned) and set(self.log_directories) <= set(cordoned or ())
 

@@ -1,4 +1,4 @@
-"""What changes about registered brokers and controllers between two images.
+"""The changes of registered brokers and controllers between two images.
 
 Owns the replay of RegisterBroker, UnregisterBroker, BrokerRegistrationChange, FenceBroker, UnfenceBroker and
 RegisterController records.

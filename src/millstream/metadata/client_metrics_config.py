@@ -55,7 +55,7 @@ CLIENT_METRICS_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClientMetricsSubscription:
-    """One CLIENT_METRICS resource. Two that say the same are still two."""
+    """One CLIENT_METRICS resource. Two of equal content are still two."""
 
     metrics: tuple[str, ...]
     interval_ms: int
@@ -63,7 +63,7 @@ class ClientMetricsSubscription:
 
 
 def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSubscription:
-    """Raises InvalidRequest for unknown names and intervals out of range, InvalidConfig for other values that do not parse."""
+    """Parses the configurations. Raises InvalidRequest for unknown names and intervals out of range, InvalidConfig for other values that do not parse."""
     for name in overrides:
         if name not in CLIENT_METRICS_CONFIGS:
             raise InvalidRequest(f"Unknown client metrics configuration: {name}")

@@ -1,7 +1,7 @@
 """Regular expressions that clients send: the one place that reads them.
 
 The engine is RE2: its time is linear in the text and in the expression, whatever a client asks for. Nothing is captured: what a
-group matched interests nobody, and ten thousand groups would cost gigabytes. Three limits keep the rest small, so that what one
+group matched is of no use, and ten thousand groups would cost gigabytes. Three limits keep the rest small, so that what one
 expression costs is known: its length, its Unicode classes (each of them takes 10 KB before RE2 looks at its own limit), and the
 memory of the compiled expression.
 
@@ -71,12 +71,15 @@ class ClientPattern:
             re2.purge()  # its cache would keep 128 of them
 
     def matches(self, text: str) -> bool:
-        """Whether the whole of `text` is meant."""
+        """Whether the expression matches the whole of `text`."""
         return self._compiled.fullmatch(text) is not None
 
 
 def check_pattern(text: str) -> None:
-    """Raises InvalidRegularExpression with the reason alone. What is too large compiled is found by compiling it."""
+    """Checks an expression without compiling it. Raises InvalidRegularExpression with the reason alone.
+
+    An expression that is too large when compiled is only found by compiling it.
+    """
     check_size(text)
     try:
         re2.Set.FullMatchSet(_options()).Add(text)
@@ -86,7 +89,7 @@ def check_pattern(text: str) -> None:
 
 
 def check_size(text: str) -> None:
-    """Raises InvalidRegularExpression with the reason alone."""
+    """Checks the size of an expression. Raises InvalidRegularExpression with the reason alone."""
     if len(text) > PATTERN_BYTES_MAX or len(text.encode()) > PATTERN_BYTES_MAX:
         raise InvalidRegularExpression(f"it is longer than {PATTERN_BYTES_MAX} bytes")
     if unicode_classes(text) > PATTERN_UNICODE_CLASSES_MAX:
@@ -96,7 +99,7 @@ def check_size(text: str) -> None:
 
 
 def unicode_classes(text: str) -> int:
-    """How many there are at most; a backslash that is escaped counts too."""
+    """An upper bound of the Unicode classes in an expression; a backslash that is escaped counts too."""
     return text.count("\\p") + text.count("\\P")
 
 

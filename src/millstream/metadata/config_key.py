@@ -20,7 +20,7 @@ ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
 
 class Scope(Enum):
-    """What one value of the key belongs to."""
+    """The resource that one value of the key belongs to."""
 
     TOPIC = "topic"
     BROKER = "broker"
@@ -32,7 +32,7 @@ class Scope(Enum):
 
 
 class UpdateMode(Enum):
-    """Whether a value may change while the process runs (KIP-226)."""
+    """The way in which a value may change while the process runs (KIP-226)."""
 
     READ_ONLY = "read-only"
     PER_LISTENER = "per-listener"

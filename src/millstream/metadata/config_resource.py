@@ -1,4 +1,4 @@
-"""What a dynamic configuration belongs to, with Kafka's type numbers."""
+"""The resources that dynamic configurations belong to, with Kafka's type numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes between two metadata images: records in, the next image out.
+"""The changes between two metadata images: records in, the next image out.
 
 Owns which record goes where. Replays in log order, on the node that wrote the records and on every other alike.
 Metadata transactions are the loader's business: a delta only ever sees records that count.
@@ -35,7 +35,7 @@ class MetadataDelta:
         self.security = SecurityDelta(base)
 
     def replay(self, record: MetadataRecord) -> None:
-        """Raises AssertionError when the record contradicts what came before it: the log is damaged."""
+        """Applies one record. Raises AssertionError when it contradicts the records before it: the log is damaged."""
         if (
             self._replay_topic_record(record)
             or self._replay_broker_record(record)

@@ -18,20 +18,20 @@ LOST_DIRECTORY: Final = Uuid(bytes(15) + b"\x02")
 
 
 def assigned_directory(partition: PartitionImage, broker_id: BrokerId) -> Uuid:
-    """Where `broker_id`, one of the replicas, has the partition."""
+    """The directory in which `broker_id`, one of the replicas, has the partition."""
     if not partition.directories:
         return MIGRATING_DIRECTORY
     return partition.directories[partition.replicas.index(broker_id)]
 
 
 def is_online(directory_id: Uuid, online: Collection[Uuid]) -> bool:
-    """`online` are the directories of the broker's registration; one that names none says nothing of them."""
+    """Whether a directory is in `online`, those of the broker's registration; without any, every directory counts as online."""
     if directory_id in {MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY}:
         return True
     return directory_id != LOST_DIRECTORY and (not online or directory_id in online)
 
 
 def has_online_directory(partition: PartitionImage, broker: BrokerRegistration) -> bool:
-    """The broker can reach its replica of the partition."""
+    """Whether the broker can reach its replica of the partition."""
     directory_id = assigned_directory(partition, broker.broker_id)
     return is_online(directory_id, broker.log_directories)

@@ -73,7 +73,7 @@ class BrokerSettings:
         return value_of
 
     def topic_defaults(self) -> dict[str, str]:
-        """What these settings make of the topic keys that a topic does not set itself."""
+        """The values that these settings give to the topic keys that a topic does not set itself."""
         found: dict[str, str] = {}
         for layer in (self.static, self.dynamic_default, self.dynamic):
             found.update(topic_defaults(layer))

@@ -46,7 +46,7 @@ class MetadataLoader:
 
     @property
     def transaction_open(self) -> bool:
-        """The log ends inside a metadata transaction."""
+        """Whether the log ends inside a metadata transaction."""
         return self._transaction is not None
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:

@@ -24,11 +24,11 @@ class MappingDelta(Generic[KeyT, ValueT]):
         self.changed[key] = value
 
     def remove(self, key: KeyT) -> None:
-        """Removing what is not there changes nothing."""
+        """Removes a key; a key that is not there changes nothing."""
         self.changed[key] = None
 
     def result(self) -> Mapping[KeyT, ValueT]:
-        """The base itself when nothing was touched."""
+        """The changed mapping; the base itself when nothing was touched."""
         if not self.changed:
             return self._base
         merged = dict(self._base)

@@ -1,4 +1,4 @@
-"""What changes about access control rules, credentials, delegation tokens and client quotas between two images.
+"""The changes of access control rules, credentials, delegation tokens and client quotas between two images.
 
 Owns the replay of AccessControlEntry, UserScramCredential, DelegationToken and ClientQuota records and of those that remove them.
 """

@@ -1,4 +1,4 @@
-"""What the metadata log stores for those who guard a cluster: rules, credentials, tokens and quotas, as plain values.
+"""The security settings in the metadata log: access rules, credentials, tokens and quotas, as plain values.
 
 Owns the shape only. Numbers are Kafka's; what they mean, and who may do what, is decided in `security` and by the controller.
 """
@@ -32,7 +32,7 @@ class ScramUser(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a server needs to verify a password it does not know (RFC 5802). The secrets do not show in its text."""
+    """The keys with which a server verifies a password that it does not know (RFC 5802). `repr` hides the secrets."""
 
     salt: bytes = field(repr=False)
     stored_key: bytes = field(repr=False)
@@ -68,5 +68,5 @@ QuotaEntity = tuple[QuotaEntityPart, ...]
 
 
 def quota_entity(parts: Iterable[tuple[str, str | None]]) -> QuotaEntity:
-    """The same entity in whatever order its parts come."""
+    """An entity of these parts; equal entities are equal in whatever order their parts come."""
     return tuple(sorted((QuotaEntityPart(*part) for part in parts), key=lambda part: part.type))

@@ -56,7 +56,7 @@ class LogConfig:
 
     @property
     def is_deleted(self) -> bool:
-        """Old segments are dropped by age and size."""
+        """Whether old segments are deleted by age and size (cleanup.policy contains delete)."""
         return "delete" in self.cleanup_policy
 
     @property

@@ -1,4 +1,4 @@
-"""What a topic may be called, which names get in each other's way, and which topics are Kafka's own."""
+"""The rules for names of topics: which are valid, which collide in metrics, and which topics are Kafka's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_topic_name(name: str) -> None:
-    """Raises InvalidTopic, which says what is wrong with the name."""
+    """Checks the name of a topic. Raises InvalidTopic, which says what is wrong with it."""
     if not name:
         problem = "the empty string is not allowed"
     elif name in {".", ".."}:

@@ -1,4 +1,4 @@
-"""What changes about topics and partitions between two images.
+"""The changes of topics and partitions between two images.
 
 Owns the replay of Topic, Partition, PartitionChange, RemoveTopic and ClearElr records. Only touched topics are rebuilt;
 all others are shared with the image before.
