@@ -49,7 +49,7 @@ class ApiVersionRange(NamedTuple):
 
 
 class Message(Protocol):
-    """What every generated message can do. One class serves all its versions."""
+    """The methods of every generated message. One class serves all versions of a message."""
 
     LOWEST_VERSION: ClassVar[int]
     HIGHEST_VERSION: ClassVar[int]
@@ -83,7 +83,7 @@ def request_header_version(key: ApiKey, version: int) -> int:
 
 
 def response_header_version(key: ApiKey, version: int) -> int:
-    """0 or 1. ApiVersions stays at 0: its caller does not know yet what the broker speaks (KIP-511)."""
+    """The version of the response header, 0 or 1. ApiVersions stays at 0: the client knows no broker version yet (KIP-511)."""
     if key is ApiKey.API_VERSIONS:
         return 0
     return 1 if VERSIONS[key].is_flexible(version) else 0

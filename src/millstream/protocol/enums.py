@@ -1,4 +1,4 @@
-"""Numbers in requests and answers that have names, where both ends of a connection use them."""
+"""Enumerations of numbers in requests and responses that both clients and brokers use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes generated messages values: equal when all their fields are, and shown with them. Written once for all classes."""
+"""Equality and `repr` of generated messages, by all their fields. Written once for all classes."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def null_refused() -> BrokenField:
 
 
 def count_refused(count: int, remaining: int) -> BrokenField:
-    """For an array whose elements cannot fit in what remains, or that is null where null is not allowed."""
+    """The error for an array whose elements cannot fit in what remains, or that is null where null is not allowed."""
     if count < 0:
         return null_refused()
     return BrokenField(f"{count} elements do not fit in the {max(0, remaining)} bytes that remain")

@@ -68,12 +68,12 @@ def encode_metadata_record(record: MetadataRecord | RemoteLogRecord, version: in
 
 
 def decode_metadata_record(value: Buffer) -> MetadataRecord:
-    """Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
+    """A record of the metadata log. Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
     return _decode_framed(value, "metadata", METADATA_RECORDS)
 
 
 def decode_remote_log_record(value: Buffer) -> RemoteLogRecord:
-    """Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
+    """A record of the remote log metadata topic. Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
     return _decode_framed(value, "remote log", REMOTE_LOG_RECORDS)
 
 
