@@ -162,7 +162,7 @@ def iterate_batches(
 
 
 def validate_batch(header: BatchHeader, view: BytesLike) -> None:
-    """What must hold of every batch in a log, whoever wrote it, as far as its header tells.
+    """Checks the rules for every batch in a log, from clients and brokers alike, as far as its header tells.
 
     `view` is the batch and nothing more. Raises what `validate_structure` raises, and InvalidTimestamp.
     """
@@ -171,7 +171,7 @@ def validate_batch(header: BatchHeader, view: BytesLike) -> None:
 
 
 def validate_structure(header: BatchHeader, view: BytesLike) -> None:
-    """The same without the timestamps, which a leader mends in what clients send.
+    """Checks the same rules without those for timestamps, which a leader corrects in batches of clients.
 
     Raises CorruptMessage (size, checksum), InvalidRecord (counts, offsets), UnsupportedCompressionType.
     """
@@ -187,7 +187,7 @@ def validate_structure(header: BatchHeader, view: BytesLike) -> None:
 
 
 def validate_produced_batch(header: BatchHeader) -> None:
-    """What must hold besides of a batch that a client sends: full, dense, no control records.
+    """Checks the further rules for a batch that a client sends: full, dense, no control records.
 
     Raises InvalidRecord, InvalidProducerEpoch.
     """

@@ -1,4 +1,4 @@
-"""Record batches out of Python objects: one at once, or one that grows while a producer waits for company.
+"""Builds record batches from Python objects: one at once, or one that grows while a producer waits for more records.
 
 Owns the layout of records and the decision that a batch is full. What writes many records uses `arrow` instead.
 """
@@ -37,7 +37,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """What a batch says besides its records. Timestamps in ms; -1 means none, as on the wire."""
+    """The fields of a batch besides its records. Timestamps in ms; -1 means none, as on the wire."""
 
     codec: Codec = Codec.NONE
     level: int | None = None
@@ -58,7 +58,7 @@ PLAIN: Final = BatchOptions()
 
 @dataclass(slots=True)
 class RecordsSummary:
-    """What a header must know of the records behind it. Timestamps in ms; `base_timestamp` is what deltas refer to."""
+    """The facts about records that go into the header. Timestamps in ms; timestamp deltas refer to `base_timestamp`."""
 
     count: int
     last_offset_delta: int

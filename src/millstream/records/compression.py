@@ -111,7 +111,7 @@ def decompress_view(
 
 
 def check_framing(codec: Codec, view: memoryview) -> None:
-    """What Java's readers refuse and ours do not. A producer may not write it. Raises CorruptMessage."""
+    """Refuses framing that Java's readers refuse and ours do not: a producer may not write it. Raises CorruptMessage."""
     if codec is Codec.LZ4 and not (
         len(view) > _LZ4_FLAGS_AT
         and view[:_LZ4_FLAGS_AT] == LZ4_FRAME_HEADER[:_LZ4_FLAGS_AT]

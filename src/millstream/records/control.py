@@ -35,7 +35,7 @@ class ControlType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionMarker:
-    """What ends a transaction in one partition, as WriteTxnMarkers says it."""
+    """A marker that ends a transaction in one partition, as WriteTxnMarkers describes it."""
 
     producer_id: int
     producer_epoch: int

@@ -39,7 +39,7 @@ def records_section(
     """The decompressed bytes after the header. `view` is the batch, or starts with it.
 
     Raises MessageTooLarge beyond the limit, CorruptMessage, and InvalidRecord when the header counts more records
-    than the bytes can hold, so that nobody allocates for a count that is a lie.
+    than the bytes can hold, so that no memory is allocated for a false count.
     """
     packed = memoryview(view)[BATCH_HEADER_BYTES : header.size_bytes]
     if header.record_count == 0 and len(packed) == 0:

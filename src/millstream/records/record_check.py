@@ -5,7 +5,7 @@
 
 A leaf: this file runs interpreted as `record_check` and compiled as `record_check_compiled` (docs/adr/0005, 0009). Every
 length is compared with what is left before it is used. Compiled, it can walk without the interpreter's lock, so that a thread
-that walks ten million records keeps nobody waiting.
+that walks ten million records makes no other request wait.
 
 Stricter than `walker`, which reads what is in a log already: lengths and offsets of five bytes at most, offsets without
 gaps, no null keys of headers. What passes here, every client can read.

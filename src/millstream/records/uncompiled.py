@@ -1,4 +1,4 @@
-"""What the leaves use of the `cython` module, for installations that do not have it.
+"""Replaces the parts of the `cython` module that the leaves use, for installations that do not have it.
 
 Only a build needs Cython. Where it is absent the leaves run interpreted, and there these names mean nothing. Their
 annotations (`cython.longlong`) are never evaluated.
@@ -22,7 +22,7 @@ cfunc = inline = cclass
 
 
 def freelist(size: int) -> Callable[[Decorated], Decorated]:
-    """How many objects of a class are kept to be used again."""
+    """A decorator that sets how many objects of a class are kept to be used again."""
     assert size > 0, "a list of nothing helps nobody"
     return cclass
 
@@ -51,6 +51,6 @@ nogil: Final = _NoGil()
 
 
 def exceptval(*, check: bool) -> Callable[[Decorated], Decorated]:
-    """Whether C callers look for an exception after the call."""
+    """A decorator that sets whether C callers look for an exception after the call."""
     assert not check, "only used to say that a function raises nothing"
     return cclass
