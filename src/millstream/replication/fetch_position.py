@@ -1,4 +1,4 @@
-"""What a reader asks of a partition, and what it gets."""
+"""The position that a reader asks for in a partition, and the result of the read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Up to where a partition is safe: what every in-sync replica has. Pure."""
+"""The high watermark of a partition: the offset that every in-sync replica has reached. Pure."""
 
 from __future__ import annotations
 

@@ -225,13 +225,13 @@ class Partition:
         return TimestampedOffset(offset, -1, self.leader_epoch)
 
     def earliest_offset(self) -> TimestampedOffset:
-        """A log that was never written to is all of the leader's own epoch."""
+        """The log start offset and its leader epoch; for a log that was never written to, the leader's own epoch."""
         start = self.log.log_start_offset
         epoch = self.log.leader_epochs.epoch_for(start)
         return TimestampedOffset(start, -1, epoch if epoch != NO_EPOCH else self.leader_epoch)
 
     def is_visible(self, found: TimestampedOffset, *, is_read_committed: bool) -> bool:
-        """Consumers may be told of it."""
+        """Whether consumers may see the record at this offset."""
         upper_bound = self.last_stable_offset if is_read_committed else self._high_watermark
         return found.offset < upper_bound
 
