@@ -1,4 +1,4 @@
-"""What a core may know of time."""
+"""The interface to clocks that cores use."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class Clock(Protocol):
     def now(self) -> Instant: ...
 
     def wall_ms(self) -> int:
-        """`now().wall_ms`, for those who ask for each record."""
+        """The same as `now().wall_ms`, for callers that ask for each record."""
         ...

@@ -1,4 +1,4 @@
-"""What the log may know of disks. Paths are plain strings, joined with `/`."""
+"""The interface to files and disks that the log uses. Paths are plain strings, joined with `/`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class File(Protocol):
         ...
 
     def read_at(self, position: int, length: int) -> bytes:
-        """Fewer bytes than asked for only at the end of the file."""
+        """Reads at a position; gives fewer bytes than asked for only at the end of the file."""
         ...
 
     def read_into(self, position: int, target: memoryview) -> int: ...
@@ -53,15 +53,15 @@ class FileSystem(Protocol):
         ...
 
     def make_directory(self, path: str) -> None:
-        """Parents included; an existing directory is fine."""
+        """Makes a directory and its parents; an existing directory is fine."""
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Atomic; replaces a target file. A power loss may undo it until `sync_directory`."""
+        """Renames a file atomically; replaces a target file. A power loss may undo it until `sync_directory`."""
         ...
 
     def sync_directory(self, path: str) -> None:
-        """What was created, renamed and removed in `path` is on the disk when it returns."""
+        """Makes files that were created, renamed and removed in `path` durable before it returns."""
         ...
 
     def modified_ms(self, path: str) -> int:
@@ -78,7 +78,7 @@ class FileSystem(Protocol):
         ...
 
     def absolute(self, path: str) -> str:
-        """As the operating system names it from its root."""
+        """The absolute path, as the operating system names it from its root."""
         ...
 
     def space(self, path: str) -> tuple[int, int]:

@@ -36,7 +36,7 @@ def load_leaf(name: str) -> ModuleType:
 
 
 def interpreted_note() -> str | None:
-    """What somebody should know who runs without compiled leaves, and do about it; None where they are all there."""
+    """A warning for users who run without compiled leaves, and the remedy; None where all are there."""
     if os.environ.get(_PURE) == "1":
         return (
             f"interpreted, several times slower than compiled, because {_PURE}=1 is set; unset it"

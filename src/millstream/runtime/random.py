@@ -1,4 +1,4 @@
-"""What a core may know of chance."""
+"""The interface to random numbers that cores use."""
 
 from __future__ import annotations
 
