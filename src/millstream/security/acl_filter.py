@@ -28,7 +28,7 @@ class AclFilter:
 
     @property
     def has_unknown(self) -> bool:
-        """No client means anything with it."""
+        """Whether a field is UNKNOWN, which a valid filter never contains."""
         return 0 in {self.resource_type, self.pattern_type, self.operation, self.permission_type}
 
     def matches(self, rule: AccessControlRule) -> bool:

@@ -38,7 +38,7 @@ class Authorizer(Protocol):
 
 
 class AllowAll:
-    """What Kafka does without an authorizer, which is its default. Protects nothing, also where rules are stored."""
+    """Allows everything, as Kafka does by default, without an authorizer. It ignores stored rules."""
 
     def authorize(self, requester: Requester, actions: Sequence[Action]) -> list[bool]:
         del requester

@@ -1,4 +1,4 @@
-"""How long a client must wait: the interface of quotas, and the only ones there are, which limit nobody.
+"""How long a client must wait: the interface of quotas, and the only implementation, which sets no limit.
 
 No request path asks yet, and every throttle time that clients are told is 0: quotas of users and client ids are stored and told
 (`metadata`), and not enforced.
@@ -13,7 +13,7 @@ from millstream.runtime.clock import Instant
 
 
 class QuotaKind(Enum):
-    """What is measured; the values are the keys that ClientQuota records and AlterClientQuotas use."""
+    """The measures that quotas limit; the values are the keys that ClientQuota records and AlterClientQuotas use."""
 
     PRODUCE = "producer_byte_rate"
     """Bytes of record batches received."""
@@ -34,7 +34,7 @@ class Quotas(Protocol):
 
 
 class Unlimited:
-    """Limits nobody, also where quotas are stored."""
+    """Sets no limit, and ignores stored quotas."""
 
     def throttle_ms(
         self, kind: QuotaKind, principal: str, client_id: str, amount: float, now: Instant

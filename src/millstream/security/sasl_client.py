@@ -1,6 +1,6 @@
-"""What every SASL mechanism looks like from the client's side: tokens out, challenges in. No I/O.
+"""The interface of every SASL mechanism on the client's side: tokens out, challenges in. No I/O.
 
-A machine serves one exchange; who must authenticate again makes a new one.
+A machine serves one exchange; a client that authenticates again makes a new one.
 """
 
 from __future__ import annotations

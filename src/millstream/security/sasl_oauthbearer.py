@@ -1,4 +1,4 @@
-"""SASL OAUTHBEARER from the client's side (RFC 7628, KIP-255), and tokens that nobody signed, for tests.
+"""SASL OAUTHBEARER from the client's side (RFC 7628, KIP-255), and unsigned tokens, for tests.
 
 Owns the form of messages and what a token says of itself; where tokens come from is the caller's.
 """
