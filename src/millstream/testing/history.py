@@ -1,10 +1,10 @@
-"""What clients did and what came of it, written down to be checked: sends, transactions, polls.
+"""A record of the sends, transactions and polls of clients and of their results, to be checked.
 
 Pure values; `history_check` finds what is wrong with them. Values must be unique in a partition: they identify records.
 
     history = History()
     send = history.send("producer-1", TopicPartition("t", 0), b"17")     # before it is sent
-    send.acknowledge(offset)                                             # or send.fail(), or neither: nobody knows
+    send.acknowledge(offset)                                             # or send.fail(), or neither: unknown
     history.poll("consumer-1", [Read(TopicPartition("t", 0), 0, b"17")])
 """
 
@@ -19,7 +19,7 @@ from millstream.model import TopicPartition
 
 
 class Outcome(Enum):
-    """What the client was told. UNKNOWN: it may have happened or not, as after a timeout."""
+    """The result that the client was told. UNKNOWN: it may have happened or not, as after a timeout."""
 
     ACKNOWLEDGED = "acknowledged"
     FAILED = "failed"

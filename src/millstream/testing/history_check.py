@@ -39,7 +39,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Guarantees:
-    """What the clients were set to give. `idempotent`: the producers; `read_committed`: the consumers."""
+    """The guarantees that the clients were configured for. `idempotent`: the producers; `read_committed`: the consumers."""
 
     idempotent: bool = True
     read_committed: bool = True
@@ -65,12 +65,12 @@ def check(history: History, guarantees: Guarantees = Guarantees()) -> list[Anoma
 
 
 def illegal(history: History, guarantees: Guarantees = Guarantees()) -> list[str]:
-    """What Kafka does not allow, as sentences; a test asserts that there are none."""
+    """The anomalies that Kafka does not allow, as sentences; a test asserts that there are none."""
     return [str(anomaly) for anomaly in check(history, guarantees) if not anomaly.is_legal]
 
 
 class _Index:
-    """Who wrote which value, and which value stands where."""
+    """An index of the history: the sends by value, and the values by offset."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -102,7 +102,7 @@ class _Index:
         return min(self.places.get((send.partition, send.value), ()), default=None)
 
     def between(self, partition: TopicPartition, low: int, high: int) -> list[int]:
-        """Offsets above `low` and below `high` where somebody saw a record."""
+        """Offsets above `low` and below `high` where some client saw a record."""
         offsets = self.offsets_seen.get(partition, [])
         return offsets[bisect_right(offsets, low) : bisect_right(offsets, high - 1)]
 

@@ -60,7 +60,7 @@ _READ_BYTES: Final = 64 * 1024
 
 
 class Surroundings(Protocol):
-    """What a connection needs of the proxy it belongs to."""
+    """The services of the proxy that a connection uses."""
 
     plan: FaultPlan
     seed: int
@@ -175,7 +175,7 @@ class FaultConnection:
         while True:
             frame = await _read_frame(reader)
             if not self._expected:
-                raise _Ended  # the broker answers what nobody asked
+                raise _Ended  # the broker answers a request that no client has sent
             expected = self._expected[0]
             await self._pass_on(expected, frame, reader)
             self._expected.popleft()
@@ -273,7 +273,7 @@ class FaultConnection:
             writer.write(_SIZE.pack(len(frame)) + frame)
             await _read_frame(reader)
         except (EOFError, OSError):
-            pass  # nobody waits for this answer
+            pass  # no client waits for this answer
         finally:
             writer.close()
 

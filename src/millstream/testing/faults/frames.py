@@ -1,4 +1,4 @@
-"""What the fault proxy reads and changes inside messages: addresses of brokers, partitions, error codes. Pure."""
+"""Reads and changes addresses of brokers, partitions and error codes inside messages, for the fault proxy. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TopicNames = Mapping[object, str]
 
 
 class Endpoint(Protocol):
-    """Where clients are told a broker is."""
+    """An address of a broker in an answer to a client."""
 
     host: str
     port: int
@@ -37,7 +37,7 @@ _TOPIC_FIELDS: Final = ("name", "topic")
 
 
 def endpoints(key: ApiKey, response: Message) -> list[Endpoint]:
-    """Those of an answer, to be changed in place."""
+    """All addresses in an answer, to be changed in place."""
     answer: Any = response  # Any: the generated class of `key`; no type joins a key to its classes
     found: list[Endpoint] = list(getattr(answer, _ENDPOINT_LISTS[key]))
     if key is ApiKey.FIND_COORDINATOR:
@@ -46,7 +46,7 @@ def endpoints(key: ApiKey, response: Message) -> list[Endpoint]:
 
 
 def node_ids(response: MetadataResponse) -> dict[tuple[str, int], int]:
-    """By address."""
+    """The ids of the nodes, by address."""
     return {(broker.host, broker.port): broker.node_id for broker in response.brokers}
 
 

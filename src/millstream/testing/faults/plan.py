@@ -1,4 +1,4 @@
-"""What goes wrong between a client and its brokers, and when: rules as data, and the seeded decision which one holds.
+"""The faults between a client and its brokers: rules as data, and the seeded decision which rule holds.
 
 Pure: it sees requests as values and answers with a fault, or None. `proxy` carries faults out. The same seed and the
 same requests give the same faults; each rule has chance of its own, so requests that it does not match change nothing.
@@ -20,7 +20,7 @@ _CORRELATION_ID_BYTES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class DropRequest:
-    """The request never reaches the broker, nor does what follows on its connection. Nobody tells the client.
+    """The request never reaches the broker, nor does what follows on its connection. The client is not told.
 
     TCP loses nothing in the middle, so a connection that lost something is dead. Without `apis` in its rule this is a
     black hole: new connections are accepted, and nothing ever comes back.
@@ -119,18 +119,18 @@ class Rule:
 
     @property
     def names_partitions(self) -> bool:
-        """Whether it is about a topic or a partition."""
+        """Whether the rule is about a topic or a partition."""
         return self.topic is not None or self.partition is not None
 
     def covers(self, partition: TopicPartition) -> bool:
-        """Whether it is about this partition."""
+        """Whether the rule is about this partition."""
         return self.topic in (None, partition.topic) and self.partition in (
             None,
             partition.partition,
         )
 
     def matches(self, request: SeenRequest) -> bool:
-        """Whether it is about this request."""
+        """Whether the rule is about this request."""
         if self.apis and request.key not in self.apis:
             return False
         if self.node_id is not None and self.node_id != request.node_id:

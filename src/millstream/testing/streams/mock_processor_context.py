@@ -55,7 +55,7 @@ class CapturedPunctuator:
         self.callback(time_ms)
 
     def cancel(self) -> None:
-        """It is not called again."""
+        """Cancel the punctuation: it is not called again."""
         self.cancelled = True
 
 
@@ -135,7 +135,7 @@ class MockProcessorContext:
     # What the test asks.
 
     def forwarded(self, child: str | None = None) -> list[CapturedForward]:
-        """What was forwarded, or what this child would have got of it."""
+        """The records that were forwarded; with `child`, those that this child would have got."""
         if child is None:
             return list(self._forwarded)
         return [each for each in self._forwarded if each.child in {None, child}]
@@ -163,12 +163,12 @@ class MockProcessorContext:
 
     @property
     def application_id(self) -> str:
-        """That of the configuration it was given."""
+        """The application id of the configuration."""
         return self._config.application_id
 
     @property
     def task_id(self) -> str:
-        """What it was given, `<sub-topology>_<partition>`."""
+        """The task id that the test has given, `<sub-topology>_<partition>`."""
         return self._task_id
 
     @property
@@ -225,7 +225,7 @@ class MockProcessorContext:
         return captured
 
     def record_metadata(self) -> RecordContext | None:
-        """What the test has set; None before."""
+        """The metadata that the test has set; None before."""
         return self._metadata
 
     def current_stream_time_ms(self) -> int:

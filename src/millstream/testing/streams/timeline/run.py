@@ -1,4 +1,4 @@
-"""timeline: what a topology makes of some records, drawn as text.
+"""timeline: draws, as text, how a topology processes some records.
 
 For documentation, for tests that a reader should understand, and for trying things: the topology runs on the
 TopologyTestDriver, and the picture shows what went in and what came out, step by step.

@@ -1,4 +1,4 @@
-"""What happened when records went through a topology: data for the pictures that `timeline` draws.
+"""The steps of records through a topology: data for the pictures that `timeline` draws.
 
 Must not draw. One step is one record piped in, or one move of the wall clock, with all that came out of it.
 """
