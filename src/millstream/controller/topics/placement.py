@@ -40,11 +40,11 @@ def place_replicas(
         )
     if all(broker.fenced for broker in known):
         raise InvalidReplicationFactor("all brokers are fenced: no replica can be placed now")
-    racks = _Racks(known, random)
+    racks = _RackList(known, random)
     return [racks.place(replication_factor) for _ in range(partition_count)]
 
 
-class _Ring:
+class _BrokerList:
     """Brokers that take turns: each round starts one further than the round before."""
 
     def __init__(self, brokers: list[BrokerId], random: Random) -> None:
@@ -74,8 +74,8 @@ class _Ring:
 
 class _Rack:
     def __init__(self, brokers: list[UsableBroker], random: Random) -> None:
-        self.up = _Ring([b.id for b in brokers if not b.fenced], random)
-        self._fenced = _Ring([b.id for b in brokers if b.fenced], random)
+        self.up = _BrokerList([b.id for b in brokers if not b.fenced], random)
+        self._fenced = _BrokerList([b.id for b in brokers if b.fenced], random)
 
     def next(self, round_number: int) -> BrokerId | None:
         found = self.up.next(round_number)
@@ -86,7 +86,7 @@ class _Rack:
         self._fenced.shuffle()
 
 
-class _Racks:
+class _RackList:
     def __init__(self, brokers: list[UsableBroker], random: Random) -> None:
         names = sorted(
             {broker.rack for broker in brokers}, key=lambda name: (name is not None, name or "")
