@@ -206,13 +206,13 @@ def plan_heartbeat(
             response.should_shut_down = True
         elif not request.want_fence and caught_up:
             response.is_fenced = False
-            return ControllerResult(_unfencing(image, broker), response)
+            return ControllerResult(_unfence_records(image, broker), response)
         return ControllerResult((), response)
     if request.want_shut_down:
         return _controlled_shutdown(image, broker, session, sessions, context)
     if request.want_fence:
         response.is_fenced = True
-        return ControllerResult(_fencing(image, broker), response)
+        return ControllerResult(_fence_records(image, broker), response)
     return ControllerResult(tuple(_offline_directories(request, image, broker)), response)
 
 
@@ -240,7 +240,7 @@ def plan_fence_expired(
 ) -> ControllerResult[None]:
     """Fences one broker whose session has run out; the call for the next broker sees the metadata that this one changed."""
     expired = sessions.expired(image, context.now.monotonic_ms)
-    return ControllerResult(_fencing(image, expired[0]) if expired else (), None)
+    return ControllerResult(_fence_records(image, expired[0]) if expired else (), None)
 
 
 def registered_broker(
@@ -297,17 +297,19 @@ def _controlled_shutdown(
     ):
         return ControllerResult((), response)
     response.is_fenced = response.should_shut_down = True
-    return ControllerResult(_fencing(image, broker), response)
+    return ControllerResult(_fence_records(image, broker), response)
 
 
-def _fencing(image: MetadataImage, broker: BrokerRegistration) -> tuple[MetadataRecord, ...]:
+def _fence_records(image: MetadataImage, broker: BrokerRegistration) -> tuple[MetadataRecord, ...]:
     record = BrokerRegistrationChangeRecord(
         broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, fenced=_FENCED
     )
     return (record, *plan_broker_gone(image, broker.broker_id))
 
 
-def _unfencing(image: MetadataImage, broker: BrokerRegistration) -> tuple[MetadataRecord, ...]:
+def _unfence_records(
+    image: MetadataImage, broker: BrokerRegistration
+) -> tuple[MetadataRecord, ...]:
     record = BrokerRegistrationChangeRecord(
         broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, fenced=_UNFENCED
     )

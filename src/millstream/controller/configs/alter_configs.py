@@ -42,7 +42,7 @@ from millstream.protocol.generated import alter_configs as whole
 from millstream.protocol.generated import incremental_alter_configs as incremental
 
 
-class _World(NamedTuple):
+class _ValidationContext(NamedTuple):
     """The metadata and settings that a change is checked against."""
 
     image: MetadataImage
@@ -71,10 +71,10 @@ def plan_incremental_alter_configs(
     settings: ControllerSettings,
 ) -> ControllerResult[incremental.IncrementalAlterConfigsResponse]:
     """Records of all resources whose changes are fine; none with `validate_only`."""
-    world = _World(image, settings)
+    context = _ValidationContext(image, settings)
 
     def after(resource: incremental.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
-        table, defaults = _lists(known.type, world)
+        table, defaults = _editable_lists(known.type, context)
         return after_changes(resource.configs, image.config(known), table, defaults)
 
     answers = [
@@ -85,7 +85,7 @@ def plan_incremental_alter_configs(
         )
         for each in request.resources
     ]
-    records = _all_records(request.resources, answers, after, world)
+    records = _all_records(request.resources, answers, after, context)
     response = incremental.IncrementalAlterConfigsResponse(responses=answers)
     return ControllerResult(() if request.validate_only else tuple(records), response)
 
@@ -107,7 +107,7 @@ def plan_alter_configs(
         )
         for each in request.resources
     ]
-    records = _all_records(request.resources, answers, after, _World(image, settings))
+    records = _all_records(request.resources, answers, after, _ValidationContext(image, settings))
     response = whole.AlterConfigsResponse(responses=answers)
     return ControllerResult(() if request.validate_only else tuple(records), response)
 
@@ -116,7 +116,7 @@ def _all_records(
     resources: Sequence[ResourceT],
     answers: Iterable[AnswerT],
     after: Callable[[ResourceT, ConfigResource], dict[str, str]],
-    world: _World,
+    context: _ValidationContext,
 ) -> list[MetadataRecord]:
     """Fills in what is wrong with each resource; gives the records of the others."""
     counts = Counter((each.resource_type, each.resource_name) for each in resources)
@@ -126,11 +126,11 @@ def _all_records(
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
             known = known_resource(resource.resource_type, resource.resource_name)
-            _check_name(known, world.image)
+            _check_name(known, context.image)
             overrides = after(resource, known)
             check_values_fit(overrides)
-            _check_overrides(known, overrides, world)
-            records += config_records(known, world.image.config(known), overrides)
+            _check_overrides(known, overrides, context)
+            records += config_records(known, context.image.config(known), overrides)
         except KafkaError as error:
             answer.error_code, answer.error_message = error.code, str(error)
     return records
@@ -150,8 +150,10 @@ def _check_name(resource: ConfigResource, image: MetadataImage) -> None:
             raise InvalidRequest("Subscription name can't be empty")
 
 
-def _check_overrides(resource: ConfigResource, overrides: Mapping[str, str], world: _World) -> None:
-    image, settings = world
+def _check_overrides(
+    resource: ConfigResource, overrides: Mapping[str, str], context: _ValidationContext
+) -> None:
+    image, settings = context
     broker = BrokerSettings.of(image, settings.node_id, settings.static)
     match resource.type:
         case ConfigResourceType.TOPIC:
@@ -170,11 +172,11 @@ def _check_overrides(resource: ConfigResource, overrides: Mapping[str, str], wor
                 raise InvalidConfig(str(error)) from error
 
 
-def _lists(
-    kind: ConfigResourceType, world: _World
+def _editable_lists(
+    kind: ConfigResourceType, context: _ValidationContext
 ) -> tuple[Mapping[str, ConfigKey], Mapping[str, str]]:
     """The keys that may be lists, and what they hold where they are not set. Lists of other kinds are not edited in place."""
-    image, settings = world
+    image, settings = context
     if kind is ConfigResourceType.TOPIC:
         broker = BrokerSettings.of(image, settings.node_id, settings.static)
         return TOPIC_CONFIGS, broker.topic_defaults()

@@ -76,20 +76,20 @@ def _planned(
     if partition is None:
         raise UnknownTopicOrPartition(f"Unable to find partition {name}:{asked.partition_index}.")
     if asked.replicas is None:
-        return _called_off(topic, partition, image)
+        return _cancel_reassignment(topic, partition, image)
     target = check_assignment(asked.replicas, None, image)
     present = [r for r in partition.replicas if r not in partition.adding_replicas]
     if keep_factor and len(target) != len(present):
         raise InvalidReplicationFactor(
             f"The replication factor is changed from {len(present)} to {len(target)}"
         )
-    return _moved(topic, partition, target, image)
+    return _change_reassignment(topic, partition, target, image)
 
 
-def _called_off(
+def _cancel_reassignment(
     topic: TopicImage, partition: PartitionImage, image: MetadataImage
 ) -> PartitionChangeRecord | None:
-    """Back to the replicas before the move. Raises NoReassignmentInProgress, InvalidReplicaAssignment."""
+    """The record that restores the replicas before the move. Raises NoReassignmentInProgress, InvalidReplicaAssignment."""
     if not is_reassigning(partition):
         raise NoReassignmentInProgress
     replicas = tuple(r for r in partition.replicas if r not in partition.adding_replicas)
@@ -102,13 +102,13 @@ def _called_off(
     return _change(topic, partition, replicas, isr, image)
 
 
-def _moved(
+def _change_reassignment(
     topic: TopicImage,
     partition: PartitionImage,
     target: tuple[BrokerId, ...],
     image: MetadataImage,
 ) -> PartitionChangeRecord | None:
-    """None when the partition is there already."""
+    """The record that begins the move to `target`, or makes it at once; None when the partition is there already."""
     adding = [r for r in target if r not in partition.replicas]
     removing = sorted(r for r in partition.replicas if r not in target)
     isr = tuple(r for r in partition.isr if r in target)

@@ -68,7 +68,7 @@ def plan_create_token(
         raise InvalidPrincipalType(
             f"A token can be renewed by principals of type {USER_TYPE} only."
         )
-    lifetime_ms = _limited(request.max_lifetime_ms, settings.max_lifetime_ms)
+    lifetime_ms = _limit_period_ms(request.max_lifetime_ms, settings.max_lifetime_ms)
     token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))
     record = DelegationTokenRecord(
         owner=owner,
@@ -106,7 +106,7 @@ def plan_renew_token(
     token = _token_with(bytes(asked.request.hmac), image, settings)
     _check_alive(token, now_ms)
     _check_owner(token, asked.principal)
-    period_ms = _limited(asked.request.renew_period_ms, settings.expiry_time_ms)
+    period_ms = _limit_period_ms(asked.request.renew_period_ms, settings.expiry_time_ms)
     expiry_ms = min(token.max_timestamp_ms, now_ms + period_ms)
     return ControllerResult(
         (_record(token, expiry_ms),), RenewDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
@@ -151,8 +151,8 @@ def _secret_key(settings: DelegationTokenSettings) -> str:
     return settings.secret_key
 
 
-def _limited(asked_ms: int, largest_ms: int) -> int:
-    """What is asked for, where it is a time and not longer than what is allowed."""
+def _limit_period_ms(asked_ms: int, largest_ms: int) -> int:
+    """The period asked for where it is positive and allowed, else the longest one allowed."""
     return min(asked_ms, largest_ms) if asked_ms > 0 else largest_ms
 
 
