@@ -235,7 +235,7 @@ def _apply_topic_rules(
         max_timestamp = _check_records(header, section, config, now, unlocked=allowance is None)
         if target is not None and is_recompressed:
             view = batches.views[slot] = _recompressed(header, section, view, target, config)
-        _settle_times(header, view, config, now, max_timestamp)
+        _set_header_times(header, view, config, now, max_timestamp)
     if config.is_log_append_time:
         batches.append_time_ms = now.wall_ms
     if target is not None:
@@ -320,10 +320,10 @@ def _refusal(
     return RefusedRecords(errors, f"{len(errors)}{or_more} records have no key: {no_key}")
 
 
-def _settle_times(
+def _set_header_times(
     header: BatchHeader, view: memoryview, config: LogConfig, now: Instant, max_timestamp: int
 ) -> None:
-    """The header says of times what the topic wants and the records have, as Kafka's does."""
+    """Sets the timestamp type and the largest timestamp in the header, as the topic and the records ask, like Kafka."""
     if config.is_log_append_time:
         patch_log_append_time(view, now.wall_ms)
         header.attributes |= LOG_APPEND_TIME_BIT

@@ -54,7 +54,7 @@ class BatchFilter:
         """
         is_discarded = self._transactions.is_discarded(header, batch)
         rows = None if self._drops_records(header, is_discarded) else RecordRows(header, batch)
-        kept = self._kept(header, rows) if rows is not None else []
+        kept = self._kept_rows(header, rows) if rows is not None else []
         if rows is None or not kept:
             stays = ends_segment or self._is_last_of_producer(header)
             return empty_batch(header) if stays else None
@@ -74,7 +74,7 @@ class BatchFilter:
             return horizon_ms is not None and horizon_ms <= self._rules.now_ms
         return is_discarded
 
-    def _kept(self, header: BatchHeader, rows: RecordRows) -> list[int]:
+    def _kept_rows(self, header: BatchHeader, rows: RecordRows) -> list[int]:
         if header.is_control:
             return list(range(len(rows)))
         horizon_ms = header.delete_horizon_ms

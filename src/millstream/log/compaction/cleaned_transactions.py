@@ -34,7 +34,7 @@ class CleanedTransactions:
             self._aborted[entry.producer_id] = entry
             self._aborted_with_batches.discard(entry.producer_id)
         if header.is_control:
-            return self._ends_nothing(header, batch)
+            return self._ends_empty_transaction(header, batch)
         if not header.is_transactional:
             return False
         if header.producer_id in self._aborted:
@@ -43,7 +43,7 @@ class CleanedTransactions:
         self._committed.add(header.producer_id)
         return False
 
-    def _ends_nothing(self, header: BatchHeader, batch: memoryview) -> bool:
+    def _ends_empty_transaction(self, header: BatchHeader, batch: memoryview) -> bool:
         marker = next(iterate_records(header, batch), None)
         if marker is None:
             return True  # an earlier cleaning emptied it

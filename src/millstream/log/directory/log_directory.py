@@ -59,7 +59,7 @@ class FoundLog(NamedTuple):
     topic_id: Uuid | None
 
 
-class _Deletion(NamedTuple):
+class _PendingDeletion(NamedTuple):
     """The log's files stay open until they go: ranges of them may be on their way to a client."""
 
     due_ms: int
@@ -86,7 +86,7 @@ def read_meta_properties(file_system: FileSystem, path: str) -> MetaProperties |
     return decode_meta_properties(meta_path, file_system.read(meta_path))
 
 
-def _nobody_listens(_directory: LogDirectory) -> None:
+def _ignore_failure(_directory: LogDirectory) -> None:
     pass
 
 
@@ -104,15 +104,15 @@ class LogDirectory:
         self.was_clean = False
         self.failure: str | None = None
         """Why nothing of it can be used any more; None while it can."""
-        self.on_failure: Callable[[LogDirectory], None] = _nobody_listens
+        self.on_failure: Callable[[LogDirectory], None] = _ignore_failure
         """Called once, in any thread, when the disk has shown that it is broken."""
-        self._environment = replace(environment, on_broken_disk=self._disk_broke)
+        self._environment = replace(environment, on_broken_disk=self._handle_broken_disk)
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._future_logs: dict[TopicPartition, PartitionLog] = {}
         self.interrupted_moves: list[TopicPartition] = []
         """Replicas that were on their way here when the last owner stopped; nothing of them is left."""
-        self._deletions: list[_Deletion] = []
+        self._deletions: list[_PendingDeletion] = []
         self._saved_recovery_points: dict[TopicPartition, int] = {}
         self._saved_start_offsets: dict[TopicPartition, int] = {}
         self._saved_cleaner_checkpoints: dict[TopicPartition, int] = {}
@@ -169,14 +169,14 @@ class LogDirectory:
 
     # --- failure
 
-    def _disk_broke(self, error: OSError) -> None:
-        """A flag and a call, nothing else: this may be any thread."""
+    def _handle_broken_disk(self, error: OSError) -> None:
+        """Marks the directory as failed and calls `on_failure`; nothing else, because this may run in any thread."""
         if self.failure is None:
             self.failure = f"{self.path} is offline: {error.strerror or error}"
             self.on_failure(self)
 
     def take_offline(self) -> list[TopicPartition]:
-        """After a failure: every log refuses everything from now on. Returns the partitions that had one here."""
+        """Makes every log refuse all requests, after a failure. Returns the partitions that had a log here."""
         assert self.failure is not None, "only a directory that failed goes offline"
         lost = list(self._logs)
         for log in [*self._logs.values(), *self._future_logs.values()]:
@@ -213,7 +213,7 @@ class LogDirectory:
                 yield TopicPartition(match["topic"], int(match["partition"]))
 
     def holds(self, partition: TopicPartition) -> bool:
-        """There is a directory of that name, whether its log is open or not."""
+        """Whether there is a directory of that name; its log may be open or not."""
         return self._environment.file_system.exists(f"{self.path}/{partition}")
 
     def open_log(
@@ -233,18 +233,18 @@ class LogDirectory:
         try:
             self._environment.file_system.make_directory(directory)
             if topic_id is not None:
-                self._claim(directory, topic_id)
+                self._ensure_topic_id(directory, topic_id)
             log = PartitionLog.open(
                 partition,
                 directory,
                 self._environment,
                 config,
-                saved=self._saved(partition),
+                saved=self._take_saved_state(partition),
                 now=now,
             )
         except OSError as error:
             if is_broken_disk(error):
-                self._disk_broke(error)
+                self._handle_broken_disk(error)
             raise KafkaStorageError(
                 f"cannot open the log of {partition} in {self.path}: {error}"
             ) from error
@@ -254,9 +254,9 @@ class LogDirectory:
     def begin_log(
         self, partition: TopicPartition, config: LogConfig, now: Instant, topic_id: Uuid
     ) -> PartitionLog:
-        """A log that `holds` no directory for: it is on the disk after its `materialize`, or after its first append."""
+        """Opens a new log where `holds` is false; `materialize` or the first append makes its directory."""
         assert partition not in self._logs, f"the log of {partition} is open already"
-        self._saved(partition)
+        self._take_saved_state(partition)
         directory = f"{self.path}/{partition}"
         make_directory = partial(self._make_directory, directory, topic_id)
         log = self._logs[partition] = PartitionLog(
@@ -272,10 +272,10 @@ class LogDirectory:
 
     def _make_directory(self, directory: str, topic_id: Uuid) -> None:
         self._environment.file_system.make_directory(directory)
-        self._claim(directory, topic_id)
+        self._ensure_topic_id(directory, topic_id)
 
-    def _saved(self, partition: TopicPartition) -> SavedState:
-        """Only once: a topic that is deleted and created again does not inherit anything."""
+    def _take_saved_state(self, partition: TopicPartition) -> SavedState:
+        """The saved state of a log, only once: a topic that is deleted and created again inherits nothing."""
         return SavedState(
             self._saved_recovery_points.pop(partition, 0),
             self._saved_start_offsets.pop(partition, 0),
@@ -283,7 +283,7 @@ class LogDirectory:
             self._saved_cleaner_checkpoints.pop(partition, None),
         )
 
-    def _claim(self, directory: str, topic_id: Uuid) -> None:
+    def _ensure_topic_id(self, directory: str, topic_id: Uuid) -> None:
         found = self._read_topic_id(directory)
         path = f"{directory}/{PARTITION_METADATA_FILE}"
         if found is None:
@@ -314,7 +314,7 @@ class LogDirectory:
         saved = SavedState(log_start_offset=current.log_start_offset, was_clean=True)
         try:
             self._environment.file_system.make_directory(path)
-            self._claim(path, topic_id)
+            self._ensure_topic_id(path, topic_id)
             log = PartitionLog.open(
                 partition, path, self._environment, current.config, saved=saved, now=now
             )
@@ -326,7 +326,7 @@ class LogDirectory:
         return log
 
     def adopt_future_log(self, log: PartitionLog) -> None:
-        """It is the partition's log from now on, under its proper name. Raises KafkaStorageError."""
+        """Makes the future log the partition's log, under its proper name. Raises KafkaStorageError."""
         assert self._future_logs.get(log.partition) is log, "only a future log is adopted"
         directory = f"{self.path}/{log.partition}"
         try:
@@ -358,12 +358,12 @@ class LogDirectory:
             return
         target = self._rename(partition, "delete")
         due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
-        self._deletions.append(_Deletion(due_ms, target, log))
+        self._deletions.append(_PendingDeletion(due_ms, target, log))
 
     def move_aside(self, partition: TopicPartition) -> str:
         """Keeps the files of a partition that this node should not have, under a name that is not opened; returns it."""
         assert partition not in self._logs, f"the log of {partition} is open"
-        self._saved(partition)
+        self._take_saved_state(partition)
         return self._rename(partition, "stray")
 
     def _rename(self, partition: TopicPartition, purpose: str) -> str:
@@ -387,7 +387,7 @@ class LogDirectory:
         self._deletions = [deletion for deletion in self._deletions if deletion not in due]
         return [partial(self._remove, deletion) for deletion in due]
 
-    def _remove(self, deletion: _Deletion) -> None:
+    def _remove(self, deletion: _PendingDeletion) -> None:
         deletion.log.abandon()
         self._environment.file_system.remove_tree(deletion.path)
 
@@ -464,7 +464,7 @@ class LogDirectory:
         self.abandon()
 
     def abandon(self) -> None:
-        """Lets go of everything as it is, like a crash; the next start recovers."""
+        """Closes all files as they are, like a crash; the next start recovers."""
         for log in [
             *self,
             *self._future_logs.values(),
@@ -494,5 +494,5 @@ class LogDirectory:
             )
         except OSError as error:
             if is_broken_disk(error):
-                self._disk_broke(error)
+                self._handle_broken_disk(error)
             raise KafkaStorageError(f"cannot write {self.path}/{name}: {error}") from error

@@ -23,11 +23,11 @@ _SHORTAGES: Final = {
 
 
 def is_broken_disk(error: OSError) -> bool:
-    """False where only something has run out, or a file was closed under its reader: everything else goes on."""
+    """Whether the disk has failed; not when a resource ran out, or a file was closed while it was read."""
     return error.errno not in _SHORTAGES
 
 
-def _nobody_listens(_error: OSError) -> None:
+def _ignore_error(_error: OSError) -> None:
     pass
 
 
@@ -37,7 +37,7 @@ class LogEnvironment:
     random: Random
     producer_id_expiration_ms: int = 86_400_000
     """May be changed while the broker runs."""
-    on_broken_disk: Callable[[OSError], None] = _nobody_listens
+    on_broken_disk: Callable[[OSError], None] = _ignore_error
     """Told of every error after which the data directory must not be trusted; may be called in any thread."""
 
 

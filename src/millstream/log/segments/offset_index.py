@@ -80,12 +80,12 @@ class OffsetIndex:
 
     def truncate(self, relative_offset: int) -> None:
         """Keeps the entries below `relative_offset`."""
-        self._keep(bisect_right(self._loaded_offsets(), relative_offset - 1))
+        self._truncate_entries(bisect_right(self._loaded_offsets(), relative_offset - 1))
 
     def clear(self) -> None:
         """Forgets everything, the file's contents included, readable or not."""
         self._loaded = True
-        self._keep(0)
+        self._truncate_entries(0)
 
     def write(self) -> File | None:
         """Brings the file up to date; returns it open, for the caller to sync and close, unless it was."""
@@ -100,7 +100,7 @@ class OffsetIndex:
             return OffsetPosition(0, 0)
         return OffsetPosition(self._offsets[slot], self._positions[slot])
 
-    def _keep(self, count: int) -> None:
+    def _truncate_entries(self, count: int) -> None:
         del self._offsets[count:]
         del self._positions[count:]
         self._writer.forget_after(count * OFFSET_ENTRY_BYTES)

@@ -73,11 +73,11 @@ class TimeIndex:
     def truncate(self, relative_offset: int) -> None:
         """Keeps the entries below `relative_offset`."""
         self._loaded_timestamps()
-        self._keep(bisect_left(self._offsets, relative_offset))
+        self._truncate_entries(bisect_left(self._offsets, relative_offset))
 
     def clear(self) -> None:
         self._loaded = True
-        self._keep(0)
+        self._truncate_entries(0)
 
     def write(self) -> File | None:
         """Brings the file up to date; returns it open, for the caller to sync and close, unless it was."""
@@ -93,7 +93,7 @@ class TimeIndex:
             TimestampOffset(self._timestamps[slot], self._offsets[slot]) if slot >= 0 else NO_ENTRY
         )
 
-    def _keep(self, count: int) -> None:
+    def _truncate_entries(self, count: int) -> None:
         del self._timestamps[count:]
         del self._offsets[count:]
         self._writer.forget_after(count * TIME_ENTRY_BYTES)

@@ -107,6 +107,6 @@ def test_an_append_that_meets_a_broken_disk_takes_the_directory_offline(two, wor
 
 def test_a_directory_that_failed_is_not_marked_as_cleanly_shut_down(two, world):
     place(two, world, "x")
-    two.metadata._disk_broke(OSError(errno.EIO, "Input/output error"))
+    two.metadata._handle_broken_disk(OSError(errno.EIO, "Input/output error"))
     two.metadata.close({}, 7, world.now)
     assert ".kafka_cleanshutdown" not in world.disk.list("/a")
