@@ -13,7 +13,7 @@ from millstream.clients.consumer.commits import Commits, Offsets
 from millstream.clients.consumer.core.errors import CommitFailed
 from millstream.errors import FencedInstanceId, KafkaError, RebalanceInProgress, RetriableError
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 _TOO_LATE = (CommitFailed, FencedInstanceId, RebalanceInProgress)
 """Whoever has the partitions now reads these records again."""
@@ -60,7 +60,7 @@ class AutoCommit:
         try:
             await self._commits.commit(returned, deadline_ms)
         except (RetriableError, *_TOO_LATE) as error:
-            _LOG.warning(
+            _LOGGER.warning(
                 "what was returned last is not committed and will be read again: %s", error
             )
 
@@ -68,7 +68,7 @@ class AutoCommit:
         self._under_way = False
         if error is None:
             return
-        _LOG.warning("auto-commit of %d partitions failed: %s", len(offsets), error)
+        _LOGGER.warning("auto-commit of %d partitions failed: %s", len(offsets), error)
         if error.retriable:
             backoff_ms = self._cluster.backoff.delay_ms(1, self._cluster.random)
             self._next_ms = self._cluster.now_ms() + backoff_ms

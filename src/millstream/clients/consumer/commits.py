@@ -26,7 +26,7 @@ from millstream.errors import (
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 CommitCallback = Callable[[Offsets, KafkaError | None], Awaitable[None] | None]
@@ -98,7 +98,7 @@ class Commits:
                 if inspect.isawaitable(outcome):
                     await outcome
             elif finished.error is not None:
-                _LOG.warning("commit_async() failed: %s", finished.error)
+                _LOGGER.warning("commit_async() failed: %s", finished.error)
 
     async def settle(self) -> None:
         """Wait for what was asked for before."""

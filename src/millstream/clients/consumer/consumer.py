@@ -56,7 +56,7 @@ from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
 _CLOSE_MS = 30_000
@@ -479,7 +479,7 @@ class Consumer(Generic[Key, Value]):
                 with self._guard.call():
                     await self._leave(commit=commit)
         except TimeoutError:
-            _LOG.warning("not left within %d ms; the group will notice", limit_ms)
+            _LOGGER.warning("not left within %d ms; the group will notice", limit_ms)
         finally:
             try:
                 await self._scope.close()
@@ -531,7 +531,7 @@ class Consumer(Generic[Key, Value]):
 
     def _skipped(self, error: RecordDeserializationError) -> None:
         self._fetcher.counters.records_skipped += 1
-        _LOG.warning("passed over (deserialization_error skip): %s", error)
+        _LOGGER.warning("passed over (deserialization_error skip): %s", error)
 
     def _check(self) -> None:
         self._guard.check()

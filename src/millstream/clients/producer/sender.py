@@ -28,7 +28,7 @@ from millstream.protocol.generated.init_producer_id import (
 )
 from millstream.protocol.generated.produce import ProduceResponse
 
-_log = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
 
@@ -256,5 +256,7 @@ def _call_back(batch: ProducerBatch) -> None:
     for index, callback in callbacks:
         try:
             callback(batch.known_of(index), batch.outcome.error)
-        except Exception:  # noqa: BLE001 - whatever it is, it is the callback's
-            _log.exception("a delivery callback failed for a record of %s", batch.topic_partition)
+        except Exception:  # whatever it is, it is the callback's
+            _LOGGER.exception(
+                "a delivery callback failed for a record of %s", batch.topic_partition
+            )

@@ -39,7 +39,7 @@ from millstream.model import uuid_from_random, uuid_text
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
 _CLOSE_MS = 30_000
@@ -320,7 +320,7 @@ class ShareConsumer(Generic[Key, Value]):
                 await self._fetcher.wait_until_complete(last, deadline_ms)
                 await self._member.leave()
         except TimeoutError:
-            _LOG.warning("not left within %d ms; the broker will notice", limit_ms)
+            _LOGGER.warning("not left within %d ms; the broker will notice", limit_ms)
 
     def _to_commit(self) -> list[NodeAcknowledgements]:
         self._hear_outcomes()

@@ -16,7 +16,7 @@ from millstream.protocol.generated.metadata import (
 )
 from millstream.runtime import Random
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 _RELIABLE_EPOCHS_VERSION = 9
 """Before it, brokers may tell leader epochs that are older than the leaders beside them (Kafka before 2.4)."""
 
@@ -177,7 +177,7 @@ class MetadataState:
             if topic.error_code == UnknownTopicOrPartition.code:
                 missing.add(name)
             elif topic.error_code == 0 and name in self._missing:
-                _LOG.info(
+                _LOGGER.info(
                     "topic %r did not exist and was created, because this client asked for it; check the name if"
                     " that was not meant",
                     name,

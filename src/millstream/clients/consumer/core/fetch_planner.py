@@ -46,7 +46,7 @@ from millstream.protocol.generated.fetch import (
     PartitionData,
 )
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 _NOT_THE_REPLICA = frozenset(
     error.code
@@ -189,7 +189,7 @@ class FetchPlanner:
         answers = intent.answers(response)
         wrong = session.mismatch({topic_partition for topic_partition, _ in answers})
         if wrong is not None:
-            _LOG.warning("node %d answered a fetch with %s; ignored", intent.node_id, wrong)
+            _LOGGER.warning("node %d answered a fetch with %s; ignored", intent.node_id, wrong)
             session.handle_lost_answer()
             return UnknownServerError(f"node {intent.node_id} answered a fetch with {wrong}")
         session.handle_answer(response.session_id)
@@ -227,7 +227,7 @@ class FetchPlanner:
         if state.topic_id != ZERO_UUID and state.position is not None:
             if state.has_fetched:
                 return True  # what was fetched before is returned first
-            _LOG.warning("topic %s was deleted and created again", topic.name)
+            _LOGGER.warning("topic %s was deleted and created again", topic.name)
             self._reset(state, f"{topic.name} was deleted and created again")
         state.topic_id = topic.topic_id
         return False
@@ -365,5 +365,5 @@ class FetchPlanner:
                 " seek to an offset that is"
             )
         else:
-            _LOG.info("%s: %s, resetting the position", state.topic_partition, why)
+            _LOGGER.info("%s: %s, resetting the position", state.topic_partition, why)
             state.seek_to_reset(self._policy.reset)

@@ -9,7 +9,7 @@ from typing import Generic
 from millstream.clients.core.values import ConsumerRecord, Key, OffsetAndMetadata, Value
 from millstream.model import TopicPartition
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 class ConsumerInterceptor(Generic[Key, Value]):
@@ -37,13 +37,13 @@ class ConsumerInterceptors(Generic[Key, Value]):
         for interceptor in self._interceptors:
             try:
                 records = interceptor.on_consume(records)
-            except Exception:  # noqa: BLE001 - the application's own; reading goes on
-                _LOG.exception("%r.on_consume failed; its input is passed on", interceptor)
+            except Exception:  # the application's own; reading goes on
+                _LOGGER.exception("%r.on_consume failed; its input is passed on", interceptor)
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         for interceptor in self._interceptors:
             try:
                 interceptor.on_commit(offsets)
-            except Exception:  # noqa: BLE001 - the application's own; the offsets are committed
-                _LOG.exception("%r.on_commit failed", interceptor)
+            except Exception:  # the application's own; the offsets are committed
+                _LOGGER.exception("%r.on_commit failed", interceptor)

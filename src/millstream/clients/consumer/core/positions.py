@@ -21,7 +21,7 @@ from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 Generations = Mapping[TopicPartition, int]
 
@@ -212,7 +212,9 @@ class Positions:
             diverging = OffsetAndMetadata(end.end_offset, "", end.leader_epoch) if known else None
             state.error = LogTruncation(state.topic_partition, asked.offset, diverging)
         else:
-            _LOG.warning("%s: the log was cut below offset %d", state.topic_partition, asked.offset)
+            _LOGGER.warning(
+                "%s: the log was cut below offset %d", state.topic_partition, asked.offset
+            )
             if known:
                 state.seek(end.end_offset, end.leader_epoch)
                 state.validated_epoch = asked.current_leader_epoch

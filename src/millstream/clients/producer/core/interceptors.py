@@ -12,7 +12,7 @@ from typing import Generic
 
 from millstream.clients.core.values import Headers, Key, RecordMetadata, Value
 
-_log = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 DeliveryCallback = Callable[[RecordMetadata, Exception | None], object]
 """(where the record is, or -1s, and None) or (topic and partition as far as known, the error)."""
@@ -60,23 +60,23 @@ class ProducerInterceptors(Generic[Key, Value]):
         for interceptor in self._interceptors:
             try:
                 record = interceptor.on_send(record)
-            except Exception:  # noqa: BLE001 - whatever it is, it is the interceptor's
-                _log.exception("interceptor %r failed in on_send", interceptor)
+            except Exception:  # whatever it is, it is the interceptor's
+                _LOGGER.exception("interceptor %r failed in on_send", interceptor)
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None) -> None:
         for interceptor in self._interceptors:
             try:
                 interceptor.on_acknowledgement(metadata, error)
-            except Exception:  # noqa: BLE001 - whatever it is, it is the interceptor's
-                _log.exception("interceptor %r failed in on_acknowledgement", interceptor)
+            except Exception:  # whatever it is, it is the interceptor's
+                _LOGGER.exception("interceptor %r failed in on_acknowledgement", interceptor)
 
     def close(self) -> None:
         for interceptor in self._interceptors:
             try:
                 interceptor.close()
-            except Exception:  # noqa: BLE001 - whatever it is, it is the interceptor's
-                _log.exception("interceptor %r failed in close", interceptor)
+            except Exception:  # whatever it is, it is the interceptor's
+                _LOGGER.exception("interceptor %r failed in close", interceptor)
 
     def before(self, callback: DeliveryCallback | None) -> DeliveryCallback | None:
         """One callback that tells the interceptors, then `callback`."""

@@ -39,7 +39,7 @@ from millstream.net.client.tasks import TaskScope
 
 Guard = contextlib.AbstractContextManager[object]
 
-_log = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 _LEAVE_MS = 2_000
 """How long a close that does not wait still tries to abort."""
@@ -131,7 +131,7 @@ class Transactions:
                 min(_LEAVE_MS, self._config.max_block_ms) if timeout_ms == 0 else timeout_ms
             )
         except MillstreamError as error:
-            _log.warning(
+            _LOGGER.warning(
                 "the open transaction of %r is left to its time limit (transaction_timeout_ms): %s",
                 self._transaction.transactional_id,
                 error,

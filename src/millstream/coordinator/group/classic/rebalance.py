@@ -19,7 +19,7 @@ from millstream.coordinator.group.classic.state import GroupState, can_prepare_r
 from millstream.coordinator.group.context import GroupContext
 from millstream.errors import KafkaError, RebalanceInProgress
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 def rebalance_or_complete_join(context: GroupContext, group: ClassicGroup, reason: str) -> None:
@@ -31,7 +31,7 @@ def rebalance_or_complete_join(context: GroupContext, group: ClassicGroup, reaso
 
 
 def prepare_rebalance(context: GroupContext, group: ClassicGroup, reason: str) -> None:
-    _LOG.info("group %s leaves generation %d: %s", group.group_id, group.generation, reason)
+    _LOGGER.info("group %s leaves generation %d: %s", group.group_id, group.generation, reason)
     is_first = group.state is GroupState.EMPTY
     fail_waiting_syncs(context, group, RebalanceInProgress())
     sessions.cancel_sync_timer(context, group)
@@ -85,15 +85,15 @@ def complete_join(context: GroupContext, group: ClassicGroup) -> None:
         remove_member(context, group, absent)
     sessions.cancel_join_timer(context, group)
     if group.members and not group.elect_joined_leader():
-        _LOG.info("group %s: only absent static members are left, waiting on", group.group_id)
+        _LOGGER.info("group %s: only absent static members are left, waiting on", group.group_id)
         sessions.start_join_timer(context, group, group.rebalance_timeout_ms)
         return
     group.begin_generation(context.now.wall_ms)
     if group.state is GroupState.EMPTY:
-        _LOG.info("group %s: generation %d is empty", group.group_id, group.generation)
+        _LOGGER.info("group %s: generation %d is empty", group.group_id, group.generation)
         store(context, group, {})
         return
-    _LOG.info(
+    _LOGGER.info(
         "group %s: generation %d begins, members: %d",
         group.group_id,
         group.generation,

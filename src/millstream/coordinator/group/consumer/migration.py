@@ -38,7 +38,7 @@ from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgress
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 def group_to_join(context: GroupContext, group_id: str) -> ConsumerGroup:
@@ -77,7 +77,7 @@ def _upgraded(context: GroupContext, classic: ClassicGroup) -> ConsumerGroup:
     context.result.records += [*written, *created]
     for member in members:
         restart_session(context, group, member)
-    _LOG.info("group %s speaks the consumer protocol from now on", group.group_id)
+    _LOGGER.info("group %s speaks the consumer protocol from now on", group.group_id)
     return group
 
 
@@ -198,7 +198,7 @@ def downgrade(
     if must_rebalance:
         timer = GroupTimer(TimerKind.DOWNGRADE, group.group_id)
         context.start_timer(timer, 0)
-    _LOG.info("group %s speaks the classic protocol from now on", group.group_id)
+    _LOGGER.info("group %s speaks the classic protocol from now on", group.group_id)
 
 
 def _classic_member(member: ConsumerMember) -> ClassicMember:

@@ -14,7 +14,7 @@ from millstream.coordinator.group.consumer.sessions import stop_all
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.topic_hash import topics_hash
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 def remove_members(
@@ -24,7 +24,7 @@ def remove_members(
     if not gone:
         return
     names = ", ".join(sorted(member.member_id for member in gone))
-    _LOG.info("group %s: %s: %s", group.group_id, names, reason)
+    _LOGGER.info("group %s: %s: %s", group.group_id, names, reason)
     for member in gone:
         stop_all(context, group, member)
     staying = group.members_without(gone)

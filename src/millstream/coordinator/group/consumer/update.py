@@ -34,7 +34,7 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def update_epoch(
     if not must_change and new_hash == group.metadata_hash:
         return group.epoch
     epoch = group.epoch + 1
-    _LOG.info("group %s: epoch %d begins, members: %d", group.group_id, epoch, len(members))
+    _LOGGER.info("group %s: epoch %d begins, members: %d", group.group_id, epoch, len(members))
     context.result.records.append(epoch_record(group.group_id, epoch, new_hash))
     return epoch
 

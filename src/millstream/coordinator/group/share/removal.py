@@ -11,14 +11,14 @@ from millstream.coordinator.group.share.records import epoch_record, member_tomb
 from millstream.coordinator.group.share.sessions import stop_all
 from millstream.coordinator.group.topic_hash import topics_hash
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 def remove_member(
     context: GroupContext, group: ShareGroup, member: ShareMember, reason: str
 ) -> None:
     """Others are given its partitions with their next heartbeats."""
-    _LOG.info("group %s: %s: %s", group.group_id, member.member_id, reason)
+    _LOGGER.info("group %s: %s: %s", group.group_id, member.member_id, reason)
     stop_all(context, group, member)
     context.result.records += member_tombstones(group.group_id, member.member_id)
     staying = topics_read_by(group.members_without(member))

@@ -15,7 +15,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 def leave(
@@ -40,7 +40,7 @@ def remove_member(
     context: GroupContext, group: StreamsGroup, member: StreamsMember, reason: str
 ) -> None:
     """Its tasks are free at once: should it still work on them, transactions and epochs keep its writes out."""
-    _LOG.info("group %s: %s: %s", group.group_id, member.member_id, reason)
+    _LOGGER.info("group %s: %s: %s", group.group_id, member.member_id, reason)
     context.result.records += records.member_tombstones(group.group_id, member.member_id)
     context.result.records.append(
         records.group_metadata_record(
