@@ -40,8 +40,8 @@ from millstream.broker.storage.durability import Durability, Written
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
     TransactionalProduce,
-    Verdict,
-    verdict_of_coordinator,
+    Verification,
+    verify_with_coordinator,
 )
 from millstream.errors import (
     InvalidProducerEpoch,
@@ -153,7 +153,7 @@ class _Appending:
     response: ProduceResponse
     later: Iterator[_Part]
     part: _Part | None
-    verdict: Verdict = NOTHING_TO_VERIFY
+    verification: Verification = NOTHING_TO_VERIFY
     waiting: list[_Waiting] = field(default_factory=list)
 
     @classmethod
@@ -205,9 +205,11 @@ def handle(
         if not appends.is_waiting(sender) and _append_at_once(appending):
             return _answer(appending)
         return _answer_later(appending, appends.run(sender, partial(_append_in_steps, appending)))
-    sender = ("producer", transactional.claim.producer_id)
-    appending.verdict = transactional.verdict_of_logs(services.partitions, services.config.current)
-    is_known = not (appending.verdict.begins or appends.is_waiting(sender))
+    sender = ("producer", transactional.producer.producer_id)
+    appending.verification = transactional.verify_in_logs(
+        services.partitions, services.config.current
+    )
+    is_known = not (appending.verification.begins or appends.is_waiting(sender))
     if is_known and _append_at_once(appending):
         return _answer(appending)
     append = partial(_append_transactional, appending, transactional)
@@ -268,7 +270,7 @@ async def _append_in_steps(appending: _Appending) -> None:
 
 
 async def _append_transactional(appending: _Appending, transactional: TransactionalProduce) -> None:
-    """All is checked before the coordinator is asked: between its verdict and the append nothing may happen."""
+    """All is checked before the coordinator is asked: between its answer and the append nothing may happen."""
     services = appending.services
     parts = [] if appending.part is None else [appending.part, *appending.later]
     appending.later = iter(parts[1:])
@@ -281,7 +283,7 @@ async def _append_transactional(appending: _Appending, transactional: Transactio
             outcome = await _checked_elsewhere(part, appending)
             allowance = Allowance()
         outcomes.append(_with_log(part, outcome))
-    appending.verdict = await verdict_of_coordinator(
+    appending.verification = await verify_with_coordinator(
         transactional,
         services.partitions,
         services.config.current,
@@ -388,7 +390,7 @@ def _append(
     assert topic is not None, "what was checked has a topic"
     assert partition is not None, "what was checked has a partition"
     try:
-        appending.verdict.check(partition, checked.headers[0])
+        appending.verification.check(partition, checked.headers[0])
     except KafkaError as error:
         part.partition = None  # it does not come from the log, and says nothing of it
         return _refused(part, error, appending)

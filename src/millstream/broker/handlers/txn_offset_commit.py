@@ -18,7 +18,11 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
+from millstream.broker.transactions.verification import (
+    SupportedOperation,
+    TransactionalProducer,
+    verify_partitions,
+)
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
@@ -161,27 +165,27 @@ async def _join_transaction(
     producers = partition.log.producers
     producers.check_epoch(request.producer_id, request.producer_epoch)
     marker_offset = producers.last_marker_offset(request.producer_id)
-    kind = _kind(context.version)
+    operation = _operation(context.version)
     verifies = services.config.current.transaction_partition_verification_enable
-    must_ask = kind is ClaimKind.ADDS or verifies
+    must_ask = operation is SupportedOperation.ADD_PARTITION or verifies
     if must_ask and not producers.has_open_transaction(request.producer_id, request.producer_epoch):
-        claim = TransactionClaim(
-            request.transactional_id, request.producer_id, request.producer_epoch, kind
+        producer = TransactionalProducer(
+            request.transactional_id, request.producer_id, request.producer_epoch, operation
         )
-        errors = await claim_partitions(
-            services.transaction_coordinator, claim, [partition.topic_partition]
+        errors = await verify_partitions(
+            services.transaction_coordinator, producer, [partition.topic_partition]
         )
         for error in errors.values():
             raise error
     return marker_offset
 
 
-def _kind(version: int) -> ClaimKind:
+def _operation(version: int) -> SupportedOperation:
     if version >= _ADDS_VERSION:
-        return ClaimKind.ADDS
+        return SupportedOperation.ADD_PARTITION
     if version >= _KNOWS_ABORTABLE_VERSION:
-        return ClaimKind.VERIFIES
-    return ClaimKind.VERIFIES_FOR_OLD_CLIENTS
+        return SupportedOperation.GENERIC_ERROR_SUPPORTED
+    return SupportedOperation.DEFAULT_ERROR
 
 
 def _told(error: KafkaError, version: int) -> KafkaError:

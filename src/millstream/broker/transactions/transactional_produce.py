@@ -14,7 +14,11 @@ from typing import Final, Self
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.node.services import Partitions
-from millstream.broker.transactions.claims import ClaimKind, TransactionClaim, claim_partitions
+from millstream.broker.transactions.verification import (
+    SupportedOperation,
+    TransactionalProducer,
+    verify_partitions,
+)
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -50,8 +54,8 @@ _NOT_VERIFIED: Final = (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotC
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is known of the transactional batches of one request when they are appended."""
+class Verification:
+    """The result of verifying the transactional batches of one request, used when they are appended."""
 
     refused: Mapping[TopicPartition, KafkaError] = field(default_factory=dict)
     begins: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -59,7 +63,7 @@ class Verdict:
     sequence_from_0: bool = False
 
     def check(self, partition: Partition, header: BatchHeader) -> None:
-        """Raises why the batch may not be appended. To be asked right before it is."""
+        """Raises the error for which the batch may not be appended. To be called right before the append."""
         topic_partition = partition.topic_partition
         if topic_partition in self.refused:
             raise self.refused[topic_partition]
@@ -70,20 +74,20 @@ class Verdict:
             )
 
 
-NOTHING_TO_VERIFY: Final = Verdict()
+NOTHING_TO_VERIFY: Final = Verification()
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionalProduce:
     """A request with transactional batches: all of one producer, in the transaction of one transactional id."""
 
-    claim: TransactionClaim
+    producer: TransactionalProducer
     partitions: tuple[TopicPartition, ...]
     """Where the batches go; without those of unknown topics."""
 
     @classmethod
     def of(cls, request: ProduceRequest, version: int, image: MetadataImage) -> Self | None:
-        """None when no batch is transactional.
+        """The transactional batches of the request; None when it has none.
 
         Raises TransactionalIdAuthorizationFailed, InvalidProducerIdMapping: for all partitions alike.
         """
@@ -98,15 +102,17 @@ class TransactionalProduce:
         if len(producers) > 1:
             raise InvalidProducerIdMapping("the batches name more than one producer id")
         ((producer_id, producer_epoch),) = producers
-        kind = _kind(version)
-        claim = TransactionClaim(request.transactional_id, producer_id, producer_epoch, kind)
-        return cls(claim, tuple(partition for partition, _ in batches))
+        operation = _operation(version)
+        producer = TransactionalProducer(
+            request.transactional_id, producer_id, producer_epoch, operation
+        )
+        return cls(producer, tuple(partition for partition, _ in batches))
 
-    def verdict_of_logs(self, partitions: Partitions, config: BrokerConfig) -> Verdict:
-        """What the logs know: whose epoch has passed, and where this is the first batch of the transaction."""
-        claim = self.claim
+    def verify_in_logs(self, partitions: Partitions, config: BrokerConfig) -> Verification:
+        """Refuses batches with an old epoch, and finds the partitions in which this is the first batch of the transaction."""
+        producer = self.producer
         if (
-            claim.kind is not ClaimKind.ADDS
+            producer.operation is not SupportedOperation.ADD_PARTITION
             and not config.transaction_partition_verification_enable
         ):
             return NOTHING_TO_VERIFY
@@ -117,41 +123,51 @@ class TransactionalProduce:
                 partition = partitions.get(*topic_partition)
                 partition.check_leader()
                 producers = partition.log.producers
-                producers.check_epoch(claim.producer_id, claim.producer_epoch)
+                producers.check_epoch(producer.producer_id, producer.producer_epoch)
             except InvalidProducerEpoch as error:
-                refused[topic_partition] = _told(error, claim)
+                refused[topic_partition] = _told(error, producer)
             except KafkaError:
                 continue  # it is refused when it is to be appended
             else:
-                if not producers.has_open_transaction(claim.producer_id, claim.producer_epoch):
-                    begins[topic_partition] = producers.last_marker_offset(claim.producer_id)
-        return Verdict(refused, begins, sequence_from_0=claim.kind is ClaimKind.ADDS)
+                if not producers.has_open_transaction(
+                    producer.producer_id, producer.producer_epoch
+                ):
+                    begins[topic_partition] = producers.last_marker_offset(producer.producer_id)
+        return Verification(
+            refused, begins, sequence_from_0=producer.operation is SupportedOperation.ADD_PARTITION
+        )
 
 
-async def verdict_of_coordinator(
+async def verify_with_coordinator(
     produce: TransactionalProduce,
     partitions: Partitions,
     config: BrokerConfig,
     transaction_coordinator: TransactionCoordination,
-) -> Verdict:
-    """Adds or verifies where a transaction begins. One that is just being completed is waited for a moment."""
-    claim = produce.claim
-    verdict = produce.verdict_of_logs(partitions, config)
-    if not verdict.begins:
-        return verdict
+) -> Verification:
+    """Adds or verifies the partitions in which a transaction begins. Waits a moment while the previous one is being completed."""
+    producer = produce.producer
+    verification = produce.verify_in_logs(partitions, config)
+    if not verification.begins:
+        return verification
     remaining_ms = config.add_partitions_to_txn_retry_backoff_max_ms
     while True:
-        errors = await claim_partitions(transaction_coordinator, claim, verdict.begins.keys())
+        errors = await verify_partitions(
+            transaction_coordinator, producer, verification.begins.keys()
+        )
         is_early = any(isinstance(error, ConcurrentTransactions) for error in errors.values())
-        if not is_early or claim.kind is not ClaimKind.ADDS or remaining_ms <= 0:
+        if (
+            not is_early
+            or producer.operation is not SupportedOperation.ADD_PARTITION
+            or remaining_ms <= 0
+        ):
             break
         await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
         remaining_ms -= config.add_partitions_to_txn_retry_backoff_ms
-    told = {partition: _told(error, claim) for partition, error in errors.items()}
-    return replace(verdict, refused={**verdict.refused, **told})
+    told = {partition: _told(error, producer) for partition, error in errors.items()}
+    return replace(verification, refused={**verification.refused, **told})
 
 
-def _told(error: KafkaError, claim: TransactionClaim) -> KafkaError:
+def _told(error: KafkaError, producer: TransactionalProducer) -> KafkaError:
     """As Kafka words it: with a reason where the code alone would mislead.
 
     Old producers know no errors of coordinators in a Produce response: what passes by itself looks like a slow replica.
@@ -159,19 +175,21 @@ def _told(error: KafkaError, claim: TransactionClaim) -> KafkaError:
     if isinstance(error, InvalidTxnState):
         return InvalidTxnState("the partition was not added to the transaction")
     is_concurrent = isinstance(error, ConcurrentTransactions)
-    if isinstance(error, _NOT_VERIFIED) or (is_concurrent and claim.kind is not ClaimKind.ADDS):
+    if isinstance(error, _NOT_VERIFIED) or (
+        is_concurrent and producer.operation is not SupportedOperation.ADD_PARTITION
+    ):
         return NotEnoughReplicas(
             f"unable to verify that the partition has been added to the transaction: {error}"
         )
     return error if is_concurrent else error_for(error.code)
 
 
-def _kind(version: int) -> ClaimKind:
+def _operation(version: int) -> SupportedOperation:
     if version >= _ADDS_VERSION:
-        return ClaimKind.ADDS
+        return SupportedOperation.ADD_PARTITION
     if version >= _KNOWS_ABORTABLE_VERSION:
-        return ClaimKind.VERIFIES
-    return ClaimKind.VERIFIES_FOR_OLD_CLIENTS
+        return SupportedOperation.GENERIC_ERROR_SUPPORTED
+    return SupportedOperation.DEFAULT_ERROR
 
 
 def _transactional_batches(

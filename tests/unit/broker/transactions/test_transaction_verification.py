@@ -1,4 +1,4 @@
-"""What the transaction coordinator is asked about a claim, and what its errors become."""
+"""What the transaction coordinator is asked about a producer, and what its errors become."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from millstream.broker.transactions.claims import (
-    ClaimKind,
-    TransactionClaim,
-    claim_partitions,
+from millstream.broker.transactions.verification import (
+    SupportedOperation,
+    TransactionalProducer,
+    verify_partitions,
 )
 from millstream.errors import (
     InvalidProducerEpoch,
@@ -30,8 +30,8 @@ from millstream.protocol.generated.add_partitions_to_txn import (
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def claim(kind: ClaimKind) -> TransactionClaim:
-    return TransactionClaim("x", 1000, 3, kind)
+def producer(operation: SupportedOperation) -> TransactionalProducer:
+    return TransactionalProducer("x", 1000, 3, operation)
 
 
 class Coordinator:
@@ -65,39 +65,42 @@ class Coordinator:
 
 
 async def refusals(
-    kind: ClaimKind,
+    operation: SupportedOperation,
     codes: Mapping[TopicPartition, int] | None = None,
     refusal: KafkaError | None = None,
 ) -> dict[TopicPartition, type[KafkaError]]:
     coordinator = Coordinator(codes or {}, refusal)
-    found = await claim_partitions(
+    found = await verify_partitions(
         SimpleNamespace(ask=coordinator.ask),  # type: ignore[arg-type]  # the one method that is called
-        claim(kind),
+        producer(operation),
         [T1, T0],
     )
     (asked,) = coordinator.asked
-    assert (asked.verify_only, asked.topics[0].partitions) == (kind is not ClaimKind.ADDS, [0, 1])
+    assert (asked.verify_only, asked.topics[0].partitions) == (
+        operation is not SupportedOperation.ADD_PARTITION,
+        [0, 1],
+    )
     return {partition: type(error) for partition, error in found.items()}
 
 
-@pytest.mark.parametrize("kind", list(ClaimKind))
-async def test_what_may_be_written_is_not_mentioned(kind: ClaimKind) -> None:
-    assert await refusals(kind) == {}
+@pytest.mark.parametrize("operation", list(SupportedOperation))
+async def test_what_may_be_written_is_not_mentioned(operation: SupportedOperation) -> None:
+    assert await refusals(operation) == {}
 
 
 async def test_a_fenced_producer_hears_of_its_epoch() -> None:
     expected = {T0: InvalidProducerEpoch, T1: InvalidProducerEpoch}
-    assert await refusals(ClaimKind.ADDS, refusal=ProducerFenced()) == expected
+    assert await refusals(SupportedOperation.ADD_PARTITION, refusal=ProducerFenced()) == expected
 
 
 @pytest.mark.parametrize(
-    ("kind", "error"),
+    ("operation", "error"),
     [
-        (ClaimKind.VERIFIES, TransactionAbortable),
-        (ClaimKind.VERIFIES_FOR_OLD_CLIENTS, InvalidTxnState),
+        (SupportedOperation.GENERIC_ERROR_SUPPORTED, TransactionAbortable),
+        (SupportedOperation.DEFAULT_ERROR, InvalidTxnState),
     ],
 )
 async def test_a_partition_that_was_not_added_is_told_in_words_the_client_knows(
-    kind: ClaimKind, error: type[KafkaError]
+    operation: SupportedOperation, error: type[KafkaError]
 ) -> None:
-    assert await refusals(kind, {T1: TransactionAbortable.code}) == {T1: error}
+    assert await refusals(operation, {T1: TransactionAbortable.code}) == {T1: error}

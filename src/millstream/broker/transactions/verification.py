@@ -1,8 +1,8 @@
 """Asks the transaction coordinator whether a producer may write to partitions as part of its transaction (KIP-890).
 
 Producers that raise their epoch with every transaction leave adding partitions to the brokers they write to; the others add
-for themselves and are verified. Owns what the coordinator's errors become for whoever asked. What is written, and what may be
-told to clients, is for the handlers.
+for themselves and are verified. Translates the coordinator's errors into those that the client's version knows; handlers decide
+what is written and answered.
 """
 
 from __future__ import annotations
@@ -32,38 +32,41 @@ from millstream.protocol.generated.add_partitions_to_txn import (
 )
 
 _BROKER: Final = Caller(NO_TOKEN, api_version=5)
-"""A broker that asks, in the version of AddPartitionsToTxn that brokers speak."""
+"""The sender of these requests: a broker, in the version of AddPartitionsToTxn that brokers speak."""
 
 
-class ClaimKind(Enum):
-    ADDS = "adds"
-    """The client leaves adding to us."""
-    VERIFIES = "verifies"
-    VERIFIES_FOR_OLD_CLIENTS = "verifies for old clients"
-    """They do not know TRANSACTION_ABORTABLE."""
+class SupportedOperation(Enum):
+    """The operation that the client's request version supports (Kafka's TransactionSupportedOperation)."""
+
+    ADD_PARTITION = "add partition"
+    """The broker adds partitions for the client."""
+    GENERIC_ERROR_SUPPORTED = "generic error supported"
+    """The broker verifies; the client knows TRANSACTION_ABORTABLE."""
+    DEFAULT_ERROR = "default error"
+    """The broker verifies; the client does not know TRANSACTION_ABORTABLE."""
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionClaim:
-    """In whose transaction somebody wants to write."""
+class TransactionalProducer:
+    """The producer that writes in a transaction, and what its version of the request supports."""
 
     transactional_id: str
     producer_id: int
     producer_epoch: int
-    kind: ClaimKind
+    operation: SupportedOperation
 
 
-async def claim_partitions(
+async def verify_partitions(
     coordinator: TransactionCoordination,
-    claim: TransactionClaim,
+    producer: TransactionalProducer,
     partitions: Collection[TopicPartition],
 ) -> Mapping[TopicPartition, KafkaError]:
-    """Why each partition may not be written to; empty when all may."""
+    """Returns the error of each partition that may not be written to; empty when all may."""
     request = AddPartitionsToTxnTransaction(
-        transactional_id=claim.transactional_id,
-        producer_id=claim.producer_id,
-        producer_epoch=claim.producer_epoch,
-        verify_only=claim.kind is not ClaimKind.ADDS,
+        transactional_id=producer.transactional_id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        verify_only=producer.operation is not SupportedOperation.ADD_PARTITION,
         topics=[
             AddPartitionsToTxnTopic(topic, [p.partition for p in group])
             for topic, group in groupby(sorted(partitions), lambda p: p.topic)
@@ -71,17 +74,17 @@ async def claim_partitions(
     )
     try:
         result = await coordinator.ask(
-            claim.transactional_id,
+            producer.transactional_id,
             TransactionShard.handle,
             request,
             AddPartitionsToTxnResult,
             _BROKER,
         )
     except KafkaError as error:
-        return dict.fromkeys(partitions, _for_client(error, claim))
+        return dict.fromkeys(partitions, _for_client(error, producer))
     return {
         TopicPartition(topic.name, each.partition_index): _for_client(
-            error_for(each.partition_error_code), claim
+            error_for(each.partition_error_code), producer
         )
         for topic in result.topic_results
         for each in topic.results_by_partition
@@ -89,9 +92,12 @@ async def claim_partitions(
     }
 
 
-def _for_client(error: KafkaError, claim: TransactionClaim) -> KafkaError:
+def _for_client(error: KafkaError, producer: TransactionalProducer) -> KafkaError:
     if isinstance(error, ProducerFenced):
         return InvalidProducerEpoch(str(error))
-    if isinstance(error, TransactionAbortable) and claim.kind is ClaimKind.VERIFIES_FOR_OLD_CLIENTS:
+    if (
+        isinstance(error, TransactionAbortable)
+        and producer.operation is SupportedOperation.DEFAULT_ERROR
+    ):
         return InvalidTxnState("the partition was not added to the transaction")
     return error
