@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.broker.config.other_keys import ALL_STRANGERS, Strangers
+from millstream.broker.config.other_keys import IGNORED_KEYS, IgnoredKeys
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.metadata.client_metrics_config import CLIENT_METRICS_CONFIGS
 from millstream.metadata.config_key import ConfigKey
@@ -77,7 +77,7 @@ def render() -> str:
                 if key.without_effect is not None
             ),
             _STRANGERS,
-            *(f"| {_keys(strangers)} | {strangers.reason} |\n" for strangers in ALL_STRANGERS),
+            *(f"| {_keys(ignored)} | {ignored.reason} |\n" for ignored in IGNORED_KEYS),
         )
     )
 
@@ -120,6 +120,6 @@ def _line(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
-def _keys(strangers: Strangers) -> str:
-    names = sorted(strangers.names) + [f"{prefix}*" for prefix in strangers.prefixes]
+def _keys(ignored: IgnoredKeys) -> str:
+    names = sorted(ignored.names) + [f"{prefix}*" for prefix in ignored.prefixes]
     return ", ".join(f"`{name}`" for name in names)

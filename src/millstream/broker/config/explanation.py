@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.broker.config.other_keys import stranger_update_mode, why_without_effect
+from millstream.broker.config.other_keys import ignored_update_mode, why_without_effect
 from millstream.broker.config.sources import Settings
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.metadata.config_key import ConfigKey
@@ -16,7 +16,7 @@ def explanation(name: str, settings: Settings) -> dict[str, str | None] | None:
     reason = why_without_effect(name)
     if reason is None:
         return None
-    mode = stranger_update_mode(name)
+    mode = ignored_update_mode(name)
     given = settings.given.get(name)
     return {
         "key": name,

@@ -1,7 +1,7 @@
-"""Names that are no key of Kafka 4.3 and stand in a `server.properties` all the same, and what asks for protection.
+"""Knows names that are no key of Kafka 4.3 but appear in a `server.properties`, and settings that ask for protection.
 
 A file written for an older Kafka, or with the settings of plug-ins and listeners, is read as it is: such names are warned of and
-change nothing. Refused is only what would make a listener safe that is not: other protocols than PLAINTEXT, and settings of one
+change nothing. Only settings that ask for a protected listener are refused, since there is none: other protocols than PLAINTEXT, and settings of one
 listener. Keys that configure TLS, SASL, quotas or access control without such a listener are taken with a warning
 (`table_without_effect`), although nothing of it is enforced yet.
 """
@@ -15,7 +15,7 @@ from millstream.metadata.config_key import UpdateMode
 
 
 @dataclass(frozen=True, slots=True)
-class Strangers:
+class IgnoredKeys:
     """Names that have no effect for one reason: those of `names`, and those that begin with one of `prefixes`."""
 
     reason: str
@@ -30,30 +30,30 @@ _LISTENER_PREFIX: Final = "listener.name."
 _PROTOCOL: Final = "security.inter.broker.protocol"
 _HARMLESS_VALUES: Final = {"", "PLAINTEXT", "true"}
 
-ALL_STRANGERS: Final = (
-    Strangers("older releases of Kafka had them", frozenset({
+IGNORED_KEYS: Final = (
+    IgnoredKeys("older releases of Kafka had them", frozenset({
         "auto.include.jmx.reporter", "broker.id.generation.enable", "inter.broker.protocol.version",
         "log.message.downconversion.enable", "log.message.format.version", "reserved.broker.max.id",
     }), ("zookeeper.", "password.encoder.")),
-    Strangers("settings of plug-ins, which are classes of the JVM", prefixes=(
+    IgnoredKeys("settings of plug-ins, which are classes of the JVM", prefixes=(
         "config.providers.", "kafka.metrics.", "log4j", "metrics.", "rlmm.config.", "rsm.config.",
     )),
-    Strangers("listeners have no settings of their own yet: what protects one is refused", prefixes=(_LISTENER_PREFIX,)),
+    IgnoredKeys("listeners have no settings of their own yet: what protects one is refused", prefixes=(_LISTENER_PREFIX,)),
 )  # fmt: skip
 
 
 def why_without_effect(name: str) -> str | None:
-    """Why a name outside the table means nothing here; None for one that nobody knows."""
-    return next((strangers.reason for strangers in ALL_STRANGERS if name in strangers), None)
+    """Why a name outside the table has no effect; None for an unknown name."""
+    return next((ignored.reason for ignored in IGNORED_KEYS if name in ignored), None)
 
 
-def stranger_update_mode(name: str) -> UpdateMode | None:
-    """Fixed at the start; None for a name that nobody knows."""
+def ignored_update_mode(name: str) -> UpdateMode | None:
+    """The update mode of an ignored key, which is fixed at the start; None for an unknown name."""
     return None if why_without_effect(name) is None else UpdateMode.READ_ONLY
 
 
 def protects(name: str, value: str) -> bool:
-    """Asks for a protected listener, which this version does not have: ignoring it would leave the cluster open."""
+    """Whether the setting asks for a protected listener, which this version does not have: ignoring it would leave the cluster open."""
     return (
         name == _PROTOCOL or name.startswith(_LISTENER_PREFIX)
     ) and value.strip() not in _HARMLESS_VALUES

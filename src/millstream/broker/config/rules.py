@@ -71,10 +71,10 @@ def check_listeners(
             raise ConfigError(
                 f"advertised.listeners cannot use {_NOT_AN_ADDRESS}: give an address that clients can connect to"
             )
-    strangers = {each.name for each in advertised} - {each.name for each in listeners}
-    if strangers:
+    unknown = {each.name for each in advertised} - {each.name for each in listeners}
+    if unknown:
         raise ConfigError(
-            f"advertised.listeners names {', '.join(sorted(strangers))}, which listeners does not have"
+            f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not have"
         )
 
 

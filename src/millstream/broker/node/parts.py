@@ -16,7 +16,7 @@ from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
 from millstream.broker.config.group_settings import group_coordinator_config
 from millstream.broker.config.listeners import Listener
-from millstream.broker.config.other_keys import stranger_update_mode
+from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
@@ -289,7 +289,7 @@ class NodeParts:
                 expiry_time_ms=config.delegation_token_expiry_time_ms,
             ),
             broker_configs=BROKER_CONFIGS,
-            other_update_mode=stranger_update_mode,
+            other_update_mode=ignored_update_mode,
             check_broker_change=check_broker_change,
         )
         return ControllerRunner(

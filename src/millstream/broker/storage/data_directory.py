@@ -96,10 +96,10 @@ def _new_meta(node_id: int, random: Random, cluster_id: str | None) -> MetaPrope
 
 
 def _check_empty(path: str, names: list[str]) -> None:
-    strangers = [name for name in names if name not in _MAY_BE_IN_AN_EMPTY_DIRECTORY]
-    if strangers:
+    unknown = [name for name in names if name not in _MAY_BE_IN_AN_EMPTY_DIRECTORY]
+    if unknown:
         raise ConfigError(
-            f"{path} holds other things ({', '.join(strangers[:3])}) and no meta.properties: give an empty directory with --data"
+            f"{path} holds other things ({', '.join(unknown[:3])}) and no meta.properties: give an empty directory with --data"
         )
 
 
