@@ -14,7 +14,7 @@ from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     SessionKey,
-    SharedPlace,
+    ShareSessionPartition,
     ShareSessions,
 )
 from millstream.clients.cluster.core.cluster_metadata import (
@@ -49,7 +49,7 @@ from millstream.testing.sim_random import SimRandom
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 PARTITION = TopicIdPartition(Uuid(b"t" * 16), "t", 0)
-PLACE = SharedPlace(PARTITION.topic_id, 0)
+SESSION_PARTITION = ShareSessionPartition(PARTITION.topic_id, 0)
 CLUSTER = ClusterMetadata(
     nodes={1: BrokerNode(1, Address("h", 1))},
     topics={"t": TopicMetadata("t", PARTITION.topic_id, partitions={0: PartitionMetadata(0, 1)})},
@@ -110,7 +110,9 @@ class SimBroker:
                 for batch in p.acknowledgement_batches]  # fmt: skip
         try:
             if request.share_session_epoch == INITIAL_EPOCH:
-                self.sessions.open(key, hash(key), [(PLACE, "t")], has_acknowledgements=bool(said))
+                self.sessions.open(
+                    key, hash(key), [(SESSION_PARTITION, "t")], has_acknowledgements=bool(said)
+                )
             else:
                 self.sessions.proceed(key, request.share_session_epoch)
         except KafkaError as error:

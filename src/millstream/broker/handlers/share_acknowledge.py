@@ -18,7 +18,7 @@ from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     SessionKey,
-    SharedPlace,
+    ShareSessionPartition,
     check_group_id,
     check_member_id,
 )
@@ -87,12 +87,12 @@ async def _response(
         response.acquisition_lock_timeout_ms = limits.lock_duration_ms
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     leaders: list[int] = []
-    async for place, refused in share_groups.long_work.in_turns(outcomes.items()):
-        topic = topics.get(place.topic_id)
+    async for partition, refused in share_groups.long_work.in_turns(outcomes.items()):
+        topic = topics.get(partition.topic_id)
         if topic is None:
-            topic = topics[place.topic_id] = ShareAcknowledgeTopicResponse(place.topic_id)
+            topic = topics[partition.topic_id] = ShareAcknowledgeTopicResponse(partition.topic_id)
             response.responses.append(topic)
-        data = _partition_data(place, refused, metadata=metadata)
+        data = _partition_data(partition, refused, metadata=metadata)
         if data.current_leader.leader_id >= 0:
             leaders.append(data.current_leader.leader_id)
         topic.partitions.append(data)
@@ -103,13 +103,15 @@ async def _response(
 
 
 def _partition_data(
-    place: SharedPlace, refused: KafkaError | None, *, metadata: Metadata
+    partition: ShareSessionPartition, refused: KafkaError | None, *, metadata: Metadata
 ) -> PartitionData:
-    data = PartitionData(partition_index=place.partition)
+    data = PartitionData(partition_index=partition.partition)
     if refused is not None:
         data.error_code, data.error_message = refused.code, refused.detail
-        known = metadata.image.topic_by_id(place.topic_id)
-        hint = leader_hint(refused, "" if known is None else known.name, place.partition, metadata)
+        known = metadata.image.topic_by_id(partition.topic_id)
+        hint = leader_hint(
+            refused, "" if known is None else known.name, partition.partition, metadata
+        )
         if hint is not None:
             data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
     return data

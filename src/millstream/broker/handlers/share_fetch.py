@@ -31,9 +31,9 @@ from millstream.broker.share.fetching import Answer, ShareFetch, ShareFetchLimit
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
-    Places,
     SessionKey,
-    SharedPlace,
+    ShareSessionPartition,
+    ShareSessionPartitions,
     check_group_id,
     check_member_id,
 )
@@ -91,7 +91,7 @@ async def handle(
     check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
-    places = await _begin(request, key, acknowledgements, context, services)
+    partitions = await _begin(request, key, acknowledgements, context, services)
     outcomes = await acknowledge(
         share,
         services.metadata.image,
@@ -99,13 +99,13 @@ async def handle(
         acknowledgements,
         may_renew=request.is_renew_ack,
     )
-    answers: dict[SharedPlace, Answer | None] = {}
+    answers: dict[ShareSessionPartition, Answer | None] = {}
     if not request.is_renew_ack and request.max_bytes > 0:
-        answers = await _fetch(request, key, places, services)
+        answers = await _fetch(request, key, partitions, services)
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
-        answers = {place: answer for place, answer in answers.items() if answer is not None}
+        answers = {partition: answer for partition, answer in answers.items() if answer is not None}
     return await _response(key, answers, outcomes, context, services)
 
 
@@ -137,7 +137,7 @@ async def _begin(
     acknowledgements: Acknowledgements,
     context: RequestContext,
     services: Services,
-) -> Places:
+) -> ShareSessionPartitions:
     """What to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
     sessions = services.share_groups.sessions
     if request.share_session_epoch == FINAL_EPOCH:
@@ -162,17 +162,17 @@ async def _begin(
 
 def _asked(
     request: ShareFetchRequest, image: MetadataImage
-) -> Iterable[tuple[SharedPlace, str | None]]:
+) -> Iterable[tuple[ShareSessionPartition, str | None]]:
     for topic in request.topics:
         known = image.topic_by_id(topic.topic_id)
         name = None if known is None else known.name
         for partition in topic.partitions:
-            yield SharedPlace(topic.topic_id, partition.partition_index), name
+            yield ShareSessionPartition(topic.topic_id, partition.partition_index), name
 
 
-def _forgotten(request: ShareFetchRequest) -> Iterable[SharedPlace]:
+def _forgotten(request: ShareFetchRequest) -> Iterable[ShareSessionPartition]:
     return (
-        SharedPlace(topic.topic_id, partition)
+        ShareSessionPartition(topic.topic_id, partition)
         for topic in request.forgotten_topics_data
         for partition in topic.partitions
     )
@@ -184,17 +184,19 @@ def _forgotten(request: ShareFetchRequest) -> Iterable[SharedPlace]:
 async def _fetch(
     request: ShareFetchRequest,
     key: SessionKey,
-    places: Places,
+    partitions: ShareSessionPartitions,
     services: Services,
-) -> dict[SharedPlace, Answer | None]:
+) -> dict[ShareSessionPartition, Answer | None]:
     """Every partition that was asked for; None where there is nothing for this member."""
-    answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
-    loaded: dict[LoadedSharePartition, SharedPlace] = {}
-    async for place, topic in services.share_groups.long_work.in_turns(places):
+    answers: dict[ShareSessionPartition, Answer | None] = dict.fromkeys(
+        partition for partition, _ in partitions
+    )
+    loaded: dict[LoadedSharePartition, ShareSessionPartition] = {}
+    async for partition, topic in services.share_groups.long_work.in_turns(partitions):
         try:
-            loaded[await _load(key, place, topic, services)] = place
+            loaded[await _load(key, partition, topic, services)] = partition
         except KafkaError as error:
-            answers[place] = error
+            answers[partition] = error
     if loaded:
         fetch = _share_fetch(request, key, list(loaded), services)
         found = await fetch.run(services.purgatory, services.clock)
@@ -204,13 +206,13 @@ async def _fetch(
 
 
 async def _load(
-    key: SessionKey, place: SharedPlace, topic: str | None, services: Services
+    key: SessionKey, partition: ShareSessionPartition, topic: str | None, services: Services
 ) -> LoadedSharePartition:
     if topic is None:
         raise UnknownTopicId
-    if services.metadata.image.partition(topic, place.partition) is None:
+    if services.metadata.image.partition(topic, partition.partition) is None:
         raise UnknownTopicOrPartition
-    return await services.share_groups.partitions.load(share_key(key, place), topic)
+    return await services.share_groups.partitions.load(share_key(key, partition), topic)
 
 
 def _share_fetch(
@@ -240,7 +242,7 @@ def _share_fetch(
 
 async def _response(
     key: SessionKey,
-    answers: dict[SharedPlace, Answer | None],
+    answers: dict[ShareSessionPartition, Answer | None],
     outcomes: Outcomes,
     context: RequestContext,
     services: Services,
@@ -250,14 +252,16 @@ async def _response(
     response = ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     leaders: list[int] = []
-    places = [*answers, *(place for place in outcomes if place not in answers)]
-    async for place in services.share_groups.long_work.in_turns(places):
-        topic = topics.get(place.topic_id)
+    partitions = [*answers, *(partition for partition in outcomes if partition not in answers)]
+    async for partition in services.share_groups.long_work.in_turns(partitions):
+        topic = topics.get(partition.topic_id)
         if topic is None:
-            topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)
+            topic = topics[partition.topic_id] = ShareFetchableTopicResponse(
+                topic_id=partition.topic_id
+            )
             response.responses.append(topic)
-        data = _partition_data(place, answers.get(place), metadata)
-        refused = outcomes.get(place)
+        data = _partition_data(partition, answers.get(partition), metadata)
+        refused = outcomes.get(partition)
         if refused is not None:
             data.acknowledge_error_code = refused.code
             data.acknowledge_error_message = str(refused)
@@ -270,12 +274,16 @@ async def _response(
     return response
 
 
-def _partition_data(place: SharedPlace, answer: Answer | None, metadata: Metadata) -> PartitionData:
-    data = PartitionData(partition_index=place.partition, records=b"")
+def _partition_data(
+    partition: ShareSessionPartition, answer: Answer | None, metadata: Metadata
+) -> PartitionData:
+    data = PartitionData(partition_index=partition.partition, records=b"")
     if isinstance(answer, KafkaError):
         data.error_code, data.error_message = answer.code, answer.detail
-        known = metadata.image.topic_by_id(place.topic_id)
-        hint = leader_hint(answer, "" if known is None else known.name, place.partition, metadata)
+        known = metadata.image.topic_by_id(partition.topic_id)
+        hint = leader_hint(
+            answer, "" if known is None else known.name, partition.partition, metadata
+        )
         if hint is not None:
             data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
     elif answer is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.turns import turns_of
-from millstream.broker.share.sessions import SessionKey, SharedPlace
+from millstream.broker.share.sessions import SessionKey, ShareSessionPartition
 from millstream.broker.share.share_groups import ShareGroups, share_key
 from millstream.coordinator.share_partition.acknowledgement import (
     AcknowledgementBatch,
@@ -20,8 +20,8 @@ from millstream.errors import InvalidRequest, KafkaError, UnknownTopicId
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated import share_acknowledge, share_fetch
 
-Acknowledgements = Mapping[SharedPlace, Sequence[AcknowledgementBatch]]
-Outcomes = dict[SharedPlace, KafkaError | None]
+Acknowledgements = Mapping[ShareSessionPartition, Sequence[AcknowledgementBatch]]
+Outcomes = dict[ShareSessionPartition, KafkaError | None]
 
 RequestTopic = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
 
@@ -32,7 +32,7 @@ async def acknowledgements_of(
     """Of the partitions that have any."""
     partitions = ((topic, partition) for topic in topics for partition in topic.partitions)
     return {
-        SharedPlace(topic.topic_id, partition.partition_index): [
+        ShareSessionPartition(topic.topic_id, partition.partition_index): [
             AcknowledgementBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types)
             for batch in partition.acknowledgement_batches
         ]
@@ -56,11 +56,11 @@ async def acknowledge(
             await share.long_work.next_turn()
         results = await asyncio.gather(
             *(
-                _acknowledge(share, image, session, place, batches, may_renew=may_renew)
-                for place, batches in part
+                _acknowledge(share, image, session, partition, batches, may_renew=may_renew)
+                for partition, batches in part
             )
         )
-        outcomes.update(zip((place for place, _ in part), results, strict=True))
+        outcomes.update(zip((partition for partition, _ in part), results, strict=True))
     return outcomes
 
 
@@ -68,16 +68,18 @@ async def _acknowledge(
     share: ShareGroups,
     image: MetadataImage,
     session: SessionKey,
-    place: SharedPlace,
+    partition: ShareSessionPartition,
     batches: Sequence[AcknowledgementBatch],
     *,
     may_renew: bool,
 ) -> KafkaError | None:
     try:
-        if image.topic_by_id(place.topic_id) is None:
+        if image.topic_by_id(partition.topic_id) is None:
             raise UnknownTopicId
         check_batches(batches, may_renew=may_renew)
-        await share.partitions.acknowledge(share_key(session, place), session.member_id, batches)
+        await share.partitions.acknowledge(
+            share_key(session, partition), session.member_id, batches
+        )
     except InvalidRequest as error:
         return error
     except KafkaError as error:

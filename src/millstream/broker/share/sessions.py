@@ -24,8 +24,8 @@ FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
 
 
-class SharedPlace(NamedTuple):
-    """A partition as its reader names it."""
+class ShareSessionPartition(NamedTuple):
+    """A partition by the id of its topic, as share consumers name it."""
 
     topic_id: Uuid
     partition: int
@@ -42,14 +42,14 @@ class ShareSession:
     connection_id: int
     epoch: int = 1
     """The epoch the next request must carry."""
-    places: dict[SharedPlace, str | None] = field(default_factory=dict)
+    partitions: dict[ShareSessionPartition, str | None] = field(default_factory=dict)
     """With the name of the topic, None if it was not known when the partition was added."""
 
-    def rotated(self, epoch: int) -> list[tuple[SharedPlace, str | None]]:
+    def rotated(self, epoch: int) -> list[tuple[ShareSessionPartition, str | None]]:
         """Every partition comes first now and then, so that none starves."""
-        places = list(self.places.items())
-        first = epoch % len(places) if places and epoch > 0 else 0
-        return places[first:] + places[:first]
+        partitions = list(self.partitions.items())
+        first = epoch % len(partitions) if partitions and epoch > 0 else 0
+        return partitions[first:] + partitions[:first]
 
 
 @final
@@ -71,7 +71,7 @@ class ShareSessions:
         self,
         key: SessionKey,
         connection_id: int,
-        places: Iterable[tuple[SharedPlace, str | None]],
+        partitions: Iterable[tuple[ShareSessionPartition, str | None]],
         *,
         has_acknowledgements: bool,
     ) -> ShareSession:
@@ -85,7 +85,7 @@ class ShareSessions:
         if len(self._sessions) >= self._sessions_max:
             raise ShareSessionLimitReached
         self._by_connection.pop(connection_id, None)
-        session = ShareSession(key, connection_id, places=dict(places))
+        session = ShareSession(key, connection_id, partitions=dict(partitions))
         self._sessions[key] = session
         self._by_connection[connection_id] = key
         self._members[key.group_id] += 1
@@ -112,12 +112,12 @@ class ShareSessions:
     def update(
         self,
         session: ShareSession,
-        added: Iterable[tuple[SharedPlace, str | None]],
-        forgotten: Iterable[SharedPlace],
+        added: Iterable[tuple[ShareSessionPartition, str | None]],
+        forgotten: Iterable[ShareSessionPartition],
     ) -> None:
-        session.places.update(added)
-        for place in forgotten:
-            session.places.pop(place, None)
+        session.partitions.update(added)
+        for partition in forgotten:
+            session.partitions.pop(partition, None)
 
     def close(self, key: SessionKey) -> ShareSession | None:
         session = self._sessions.pop(key, None)
@@ -150,4 +150,4 @@ def check_group_id(group_id: str | None) -> str:
 
 
 _MEMBER_ID_CHARACTERS_MAX: Final = 36
-Places = Sequence[tuple[SharedPlace, str | None]]
+ShareSessionPartitions = Sequence[tuple[ShareSessionPartition, str | None]]

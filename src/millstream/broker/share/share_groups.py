@@ -14,7 +14,12 @@ from millstream.broker.coordination.coordinator_partition import CoordinatorServ
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
 from millstream.broker.node.services import Metadata, Partitions, Tasks
 from millstream.broker.share.persister import SharePersister
-from millstream.broker.share.sessions import SessionKey, SharedPlace, ShareSession, ShareSessions
+from millstream.broker.share.sessions import (
+    SessionKey,
+    ShareSession,
+    ShareSessionPartition,
+    ShareSessions,
+)
 from millstream.broker.share.share_partitions import SharePartitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.config import ShareCoordinatorConfig
@@ -105,10 +110,10 @@ class ShareGroups:
 
     async def release(self, session: ShareSession) -> None:
         """What cannot be stored is said here: nobody waits for it, and locks run out by themselves."""
-        async for place in self.long_work.in_turns(list(session.places)):
+        async for partition in self.long_work.in_turns(list(session.partitions)):
             try:
                 await self.partitions.release_member(
-                    share_key(session.key, place), session.key.member_id
+                    share_key(session.key, partition), session.key.member_id
                 )
             except KafkaError as error:
                 _LOGGER.info("records of %s are not released: %s", session.key, error)
@@ -134,5 +139,5 @@ class ShareGroups:
         return value
 
 
-def share_key(session: SessionKey, place: SharedPlace) -> SharePartitionKey:
-    return SharePartitionKey(session.group_id, place.topic_id, place.partition)
+def share_key(session: SessionKey, partition: ShareSessionPartition) -> SharePartitionKey:
+    return SharePartitionKey(session.group_id, partition.topic_id, partition.partition)

@@ -6,8 +6,8 @@ import pytest
 
 from millstream.broker.share.sessions import (
     SessionKey,
-    SharedPlace,
     ShareSession,
+    ShareSessionPartition,
     ShareSessions,
     check_group_id,
     check_member_id,
@@ -22,11 +22,11 @@ from millstream.model import Uuid
 
 ANN, BOB = SessionKey("workers", "ann"), SessionKey("workers", "bob")
 ID = Uuid(b"1" * 16)
-PLACES = [(SharedPlace(ID, number), "orders") for number in range(3)]
+PARTITIONS = [(ShareSessionPartition(ID, number), "orders") for number in range(3)]
 
 
 def opened(sessions: ShareSessions, key: SessionKey = ANN, connection_id: int = 1) -> ShareSession:
-    return sessions.open(key, connection_id, PLACES, has_acknowledgements=False)
+    return sessions.open(key, connection_id, PARTITIONS, has_acknowledgements=False)
 
 
 def test_every_request_carries_the_next_epoch() -> None:
@@ -71,7 +71,7 @@ def test_there_are_only_so_many() -> None:
 
 def test_nothing_is_acknowledged_in_the_first_request() -> None:
     with pytest.raises(InvalidRequest):
-        ShareSessions(1).open(ANN, 1, PLACES, has_acknowledgements=True)
+        ShareSessions(1).open(ANN, 1, PARTITIONS, has_acknowledgements=True)
 
 
 def test_a_session_ends_with_its_connection() -> None:
@@ -103,9 +103,11 @@ def test_a_group_is_here_while_one_of_its_members_is() -> None:
 def test_partitions_are_added_and_forgotten() -> None:
     sessions = ShareSessions(10)
     session = opened(sessions)
-    added = SharedPlace(ID, 9)
-    sessions.update(session, [(added, "orders")], [SharedPlace(ID, 0), SharedPlace(ID, 77)])
-    assert [place.partition for place in session.places] == [1, 2, 9]
+    added = ShareSessionPartition(ID, 9)
+    sessions.update(
+        session, [(added, "orders")], [ShareSessionPartition(ID, 0), ShareSessionPartition(ID, 77)]
+    )
+    assert [partition.partition for partition in session.partitions] == [1, 2, 9]
 
 
 def test_every_partition_is_the_first_now_and_then() -> None:
