@@ -109,14 +109,14 @@ def handle(
     asked = session.partitions()
     if len(asked) > AT_ONCE:
         return _handle_in_turns(asked, session, limits, context, services)
-    reading = _Reading(limits, context, services)
-    reading.add(asked)
-    if session.is_empty or reading.is_enough:
-        return _answer(reading.answers, session, context, services)
-    waiting = _Waiting(limits, context, services)
-    session.when_stirred(waiting.stirred)
-    waiting.add(asked)
-    return _wait_and_answer(waiting, session, limits, context, services)
+    reader = _FetchReader(limits, context, services)
+    reader.add(asked)
+    if session.is_empty or reader.is_enough:
+        return _answer(reader.answers, session, context, services)
+    delayed = _DelayedFetch(limits, context, services)
+    session.when_stirred(delayed.stirred)
+    delayed.add(asked)
+    return _wait_and_answer(delayed, session, limits, context, services)
 
 
 def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
@@ -147,42 +147,42 @@ async def _handle_in_turns(
     context: RequestContext,
     services: Services,
 ) -> FetchResponse:
-    reading = await _read_in_turns(asked, limits, context, services)
-    if reading.is_enough:
-        return await _answer_in_turns(reading.answers, session, context, services)
-    waiting = _Waiting(limits, context, services)
-    session.when_stirred(waiting.stirred)
+    reader = await _read_in_turns(asked, limits, context, services)
+    if reader.is_enough:
+        return await _answer_in_turns(reader.answers, session, context, services)
+    delayed = _DelayedFetch(limits, context, services)
+    session.when_stirred(delayed.stirred)
     try:
         for part in turns_of(session.partitions()):
             await services.long_work.next_turn()
-            if waiting.is_over:
+            if delayed.is_over:
                 break
-            waiting.add(part)
+            delayed.add(part)
     except BaseException:
-        waiting.end()
+        delayed.end()
         session.when_stirred(None)
         raise
-    return await _wait_and_answer(waiting, session, limits, context, services)
+    return await _wait_and_answer(delayed, session, limits, context, services)
 
 
 async def _wait_and_answer(
-    waiting: _Waiting,
+    delayed: _DelayedFetch,
     session: FetchContext,
     limits: _Limits,
     context: RequestContext,
     services: Services,
 ) -> FetchResponse:
     try:
-        await waiting.wait()
+        await delayed.wait()
     finally:
         session.when_stirred(None)
     asked = session.partitions()
     if len(asked) > AT_ONCE:
-        reading = await _read_in_turns(asked, limits, context, services)
-        return await _answer_in_turns(reading.answers, session, context, services)
-    reading = _Reading(limits, context, services)
-    reading.add(asked)
-    return _answer(reading.answers, session, context, services)
+        reader = await _read_in_turns(asked, limits, context, services)
+        return await _answer_in_turns(reader.answers, session, context, services)
+    reader = _FetchReader(limits, context, services)
+    reader.add(asked)
+    return _answer(reader.answers, session, context, services)
 
 
 def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
@@ -199,7 +199,7 @@ def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
 # --- reading
 
 
-class _Reading:
+class _FetchReader:
     """What is read for one answer, partition after partition."""
 
     def __init__(self, limits: _Limits, context: RequestContext, services: Services) -> None:
@@ -252,12 +252,12 @@ class _Reading:
 
 async def _read_in_turns(
     asked: Sequence[Asked], limits: _Limits, context: RequestContext, services: Services
-) -> _Reading:
-    reading = _Reading(limits, context, services)
+) -> _FetchReader:
+    reader = _FetchReader(limits, context, services)
     for part in turns_of(asked):
         await services.long_work.next_turn()
-        reading.add(part)
-    return reading
+        reader.add(part)
+    return reader
 
 
 def _find_partition(key: FetchKey, context: RequestContext, services: Services) -> Partition:
@@ -350,7 +350,7 @@ def _refused(
 # --- waiting
 
 
-class _Waiting:
+class _DelayedFetch:
     """Counts the bytes that have become readable, one partition at a time. Owns the operation that waits for them."""
 
     def __init__(self, limits: _Limits, context: RequestContext, services: Services) -> None:
@@ -425,7 +425,7 @@ def _count(key: FetchKey, data: PartitionData, services: Services) -> None:
     metrics.bytesout += len(data.records or b"")
 
 
-class _Answering:
+class _ResponseBuilder:
     """A response that is made partition after partition."""
 
     def __init__(self, session: FetchContext, context: RequestContext, services: Services) -> None:
@@ -462,16 +462,16 @@ class _Answering:
 def _answer(
     answers: Sequence[Answer], session: FetchContext, context: RequestContext, services: Services
 ) -> FetchResponse:
-    answering = _Answering(session, context, services)
-    answering.add(answers)
-    return answering.response
+    builder = _ResponseBuilder(session, context, services)
+    builder.add(answers)
+    return builder.response
 
 
 async def _answer_in_turns(
     answers: Sequence[Answer], session: FetchContext, context: RequestContext, services: Services
 ) -> FetchResponse:
-    answering = _Answering(session, context, services)
+    builder = _ResponseBuilder(session, context, services)
     for part in turns_of(answers):
         await services.long_work.next_turn()
-        answering.add(part)
-    return answering.response
+        builder.add(part)
+    return builder.response

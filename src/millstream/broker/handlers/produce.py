@@ -128,7 +128,7 @@ class Services:
     transaction_coordinator: TransactionCoordination
 
 
-_Waiting = tuple[Written, PartitionProduceResponse]
+_Unacknowledged = tuple[Written, PartitionProduceResponse]
 """Records that are not acknowledged yet, and their answer."""
 
 
@@ -143,7 +143,7 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Appending:
+class _ProduceAppend:
     """One request on its way into the logs. `part` is the next to be appended; those behind it are made when it is their turn."""
 
     request: ProduceRequest
@@ -154,7 +154,7 @@ class _Appending:
     later: Iterator[_Part]
     part: _Part | None
     verification: Verification = NOTHING_TO_VERIFY
-    waiting: list[_Waiting] = field(default_factory=list)
+    unacknowledged: list[_Unacknowledged] = field(default_factory=list)
 
     @classmethod
     def of(cls, request: ProduceRequest, context: RequestContext, services: Services) -> Self:
@@ -197,23 +197,23 @@ def _parts(
 def handle(
     request: ProduceRequest, context: RequestContext, services: Services
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    appending = _Appending.of(request, context, services)
+    produce = _ProduceAppend.of(request, context, services)
     appends = services.ordered_appends
     transactional = TransactionalProduce.of(request, context.version, services.metadata.image)
     if transactional is None:
         sender = ("connection", context.connection_id)
-        if not appends.is_waiting(sender) and _append_at_once(appending):
-            return _answer(appending)
-        return _answer_later(appending, appends.run(sender, partial(_append_in_steps, appending)))
+        if not appends.is_waiting(sender) and _append_at_once(produce):
+            return _answer(produce)
+        return _answer_later(produce, appends.run(sender, partial(_append_in_steps, produce)))
     sender = ("producer", transactional.producer.producer_id)
-    appending.verification = transactional.verify_in_logs(
+    produce.verification = transactional.verify_in_logs(
         services.partitions, services.config.current
     )
-    is_known = not (appending.verification.begins or appends.is_waiting(sender))
-    if is_known and _append_at_once(appending):
-        return _answer(appending)
-    append = partial(_append_transactional, appending, transactional)
-    return _answer_later(appending, appends.run(sender, append))
+    is_known = not (produce.verification.begins or appends.is_waiting(sender))
+    if is_known and _append_at_once(produce):
+        return _answer(produce)
+    append = partial(_append_transactional, produce, transactional)
+    return _answer_later(produce, appends.run(sender, append))
 
 
 def failed(request: ProduceRequest, _version: int, error: KafkaError) -> ProduceResponse:
@@ -240,57 +240,59 @@ def failed(request: ProduceRequest, _version: int, error: KafkaError) -> Produce
 
 
 async def _answer_later(
-    appending: _Appending, appended: asyncio.Future[None]
+    produce: _ProduceAppend, appended: asyncio.Future[None]
 ) -> ProduceResponse | None:
     """It is queued already, and appended even if the connection closes meanwhile."""
     await asyncio.shield(appended)
-    answered = _answer(appending)
+    answered = _answer(produce)
     return await answered if isinstance(answered, Awaitable) else answered
 
 
-def _append_at_once(appending: _Appending) -> bool:
+def _append_at_once(produce: _ProduceAppend) -> bool:
     """False as soon as a check takes longer than one request may hold everybody; that part and those behind it remain."""
     allowance = Allowance()
-    while (part := appending.part) is not None:
+    while (part := produce.part) is not None:
         try:
-            checked = _check(part, appending, allowance)
+            checked = _check(part, produce, allowance)
         except TooMuchWork:
             return False
-        appending.answered(_append(part, checked, appending))
+        produce.answered(_append(part, checked, produce))
     return True
 
 
-async def _append_in_steps(appending: _Appending) -> None:
+async def _append_in_steps(produce: _ProduceAppend) -> None:
     """Each part is appended before the next is checked: nothing that was unpacked piles up."""
-    while not _append_at_once(appending):
-        part = appending.part
+    while not _append_at_once(produce):
+        part = produce.part
         assert part is not None, "something was too much work"
-        checked = await _checked_elsewhere(part, appending)
-        appending.answered(_append(part, checked, appending))
+        checked = await _checked_elsewhere(part, produce)
+        produce.answered(_append(part, checked, produce))
 
 
-async def _append_transactional(appending: _Appending, transactional: TransactionalProduce) -> None:
+async def _append_transactional(
+    produce: _ProduceAppend, transactional: TransactionalProduce
+) -> None:
     """All is checked before the coordinator is asked: between its answer and the append nothing may happen."""
-    services = appending.services
-    parts = [] if appending.part is None else [appending.part, *appending.later]
-    appending.later = iter(parts[1:])
+    services = produce.services
+    parts = [] if produce.part is None else [produce.part, *produce.later]
+    produce.later = iter(parts[1:])
     outcomes: list[CheckedBatches | KafkaError] = []
     allowance = Allowance()
     for part in parts:
         try:
-            outcome = _check(part, appending, allowance)
+            outcome = _check(part, produce, allowance)
         except TooMuchWork:
-            outcome = await _checked_elsewhere(part, appending)
+            outcome = await _checked_elsewhere(part, produce)
             allowance = Allowance()
         outcomes.append(_with_log(part, outcome))
-    appending.verification = await verify_with_coordinator(
+    produce.verification = await verify_with_coordinator(
         transactional,
         services.partitions,
         services.config.current,
         services.transaction_coordinator,
     )
     for part, outcome in zip(parts, outcomes, strict=True):
-        appending.answered(_append(part, outcome, appending))
+        produce.answered(_append(part, outcome, produce))
 
 
 def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatches | KafkaError:
@@ -305,19 +307,19 @@ def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatch
     return checked
 
 
-async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
+async def _checked_elsewhere(part: _Part, produce: _ProduceAppend) -> CheckedBatches | KafkaError:
     """The check that was too much work, where it keeps nobody waiting; and others have their turn in any case."""
-    services = appending.services
+    services = produce.services
     await services.long_work.next_turn()
-    appending.now = services.clock.now()
+    produce.now = services.clock.now()
     try:
-        partition, header, batch = _addressed(part, appending)
-        check = partial(checked_batch, header, batch, partition.log.config, appending.now)
+        partition, header, batch = _addressed(part, produce)
+        check = partial(checked_batch, header, batch, partition.log.config, produce.now)
         return await services.disk_pool.unpack(check)
     except KafkaError as error:
         return error
     finally:
-        appending.now = services.clock.now()
+        produce.now = services.clock.now()
 
 
 def _without_repetition(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
@@ -335,16 +337,16 @@ def _without_repetition(topics: Sequence[TopicProduceData]) -> list[TopicProduce
     ]
 
 
-def _answer(appending: _Appending) -> ProduceResponse | Awaitable[ProduceResponse] | None:
-    request, context, response = appending.request, appending.context, appending.response
+def _answer(produce: _ProduceAppend) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    request, context, response = produce.request, produce.context, produce.response
     if request.acks == _NO_ACKS:
         _check_all_written(response)
         return None
     if context.version >= _LEADER_HINT_VERSION:
-        _add_endpoints(response, context.listener_name, appending.services.metadata)
-    if appending.waiting:
+        _add_endpoints(response, context.listener_name, produce.services.metadata)
+    if produce.unacknowledged:
         return _acknowledge(
-            response, appending.waiting, request.timeout_ms, appending.services.durability
+            response, produce.unacknowledged, request.timeout_ms, produce.services.durability
         )
     return response
 
@@ -356,52 +358,54 @@ def _topic_name(topic: TopicProduceData, version: int, metadata: Metadata) -> st
     return found.name if found is not None else None
 
 
-def _addressed(part: _Part, appending: _Appending) -> tuple[Partition, BatchHeader, memoryview]:
+def _addressed(part: _Part, produce: _ProduceAppend) -> tuple[Partition, BatchHeader, memoryview]:
     """Raises why nothing may be appended there, or not this, as far as that is told without looking at records."""
-    request, context = appending.request, appending.context
+    request, context = produce.request, produce.context
     if part.topic is None:
         raise UnknownTopicId
-    partition = appending.services.partitions.get(part.topic, part.data.index)
+    partition = produce.services.partitions.get(part.topic, part.data.index)
     header, records = _checked_records(part.topic, part.data, request, context)
     partition.check_leader()
     part.partition = partition
     return partition, header, records
 
 
-def _check(part: _Part, appending: _Appending, allowance: Allowance) -> CheckedBatches | KafkaError:
+def _check(
+    part: _Part, produce: _ProduceAppend, allowance: Allowance
+) -> CheckedBatches | KafkaError:
     """Raises TooMuchWork."""
     allowance.take(PART_COST_BYTES)
     try:
-        partition, header, batch = _addressed(part, appending)
+        partition, header, batch = _addressed(part, produce)
         if not partition.log.is_on_disk:
             allowance.take(NEW_LOG_COST_BYTES)
-        return checked_batch(header, batch, partition.log.config, appending.now, allowance)
+        return checked_batch(header, batch, partition.log.config, produce.now, allowance)
     except KafkaError as error:
         return error
 
 
 def _append(
-    part: _Part, checked: CheckedBatches | KafkaError, appending: _Appending
+    part: _Part, checked: CheckedBatches | KafkaError, produce: _ProduceAppend
 ) -> PartitionProduceResponse:
-    request, services = appending.request, appending.services
+    request, services = produce.request, produce.services
     topic, partition = part.topic, part.partition
     if isinstance(checked, KafkaError):
-        return _refused(part, checked, appending)
+        return _refused(part, checked, produce)
     assert topic is not None, "what was checked has a topic"
     assert partition is not None, "what was checked has a partition"
     try:
-        appending.verification.check(partition, checked.headers[0])
+        produce.verification.check(partition, checked.headers[0])
     except KafkaError as error:
         part.partition = None  # it does not come from the log, and says nothing of it
-        return _refused(part, error, appending)
+        return _refused(part, error, produce)
     try:
-        appended = partition.append_checked(checked, appending.now, acks=request.acks)
+        appended = partition.append_checked(checked, produce.now, acks=request.acks)
     except KafkaError as error:
         if isinstance(error, KafkaStorageError):
             _LOGGER.warning(
-                "records of client %r are refused: %s", appending.context.client_id, error
+                "records of client %r are refused: %s", produce.context.client_id, error
             )
-        return _refused(part, error, appending)
+        return _refused(part, error, produce)
     messages = appended.last_offset - appended.first_offset + 1
     services.metrics.topics.of(topic).appended(messages, checked.size_bytes)
     response = PartitionProduceResponse(
@@ -417,7 +421,7 @@ def _append(
     if waits_for_disk or request.acks == ACKS_ALL:
         written = Written(partition, end_offset, waits_for_disk)
         if not written.is_safe:
-            appending.waiting.append((written, response))
+            produce.unacknowledged.append((written, response))
     return response
 
 
@@ -460,8 +464,8 @@ def _check_all_written(response: ProduceResponse) -> None:
                 )
 
 
-def _refused(part: _Part, error: KafkaError, appending: _Appending) -> PartitionProduceResponse:
-    services = appending.services
+def _refused(part: _Part, error: KafkaError, produce: _ProduceAppend) -> PartitionProduceResponse:
+    services = produce.services
     response = PartitionProduceResponse(index=part.data.index)
     _refuse(response, error)
     topic, index = part.topic or "", part.data.index
@@ -475,7 +479,7 @@ def _refused(part: _Part, error: KafkaError, appending: _Appending) -> Partition
         response.log_start_offset = part.partition.log_start_offset
     hint = (
         leader_hint(error, topic, index, services.metadata)
-        if appending.context.version >= _LEADER_HINT_VERSION
+        if produce.context.version >= _LEADER_HINT_VERSION
         else None
     )
     if hint is not None:
@@ -509,22 +513,24 @@ def _add_endpoints(response: ProduceResponse, listener_name: str, metadata: Meta
 
 async def _acknowledge(
     response: ProduceResponse,
-    waiting: Sequence[_Waiting],
+    unacknowledged: Sequence[_Unacknowledged],
     timeout_ms: int,
     durability: Durability,
 ) -> ProduceResponse:
     """Answers when every partition is safe or has failed."""
-    if len(waiting) == 1:
-        await _until_safe(waiting[0], timeout_ms, durability)
+    if len(unacknowledged) == 1:
+        await _until_safe(unacknowledged[0], timeout_ms, durability)
     else:
         async with asyncio.TaskGroup() as group:
-            for each in waiting:
+            for each in unacknowledged:
                 group.create_task(_until_safe(each, timeout_ms, durability))
     return response
 
 
-async def _until_safe(waiting: _Waiting, timeout_ms: int, durability: Durability) -> None:
-    written, response = waiting
+async def _until_safe(
+    unacknowledged: _Unacknowledged, timeout_ms: int, durability: Durability
+) -> None:
+    written, response = unacknowledged
     try:
         replicated = await durability.wait(written, timeout_ms)
         if replicated and written.partition.is_short_of_replicas:
