@@ -8,7 +8,7 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 
 from __future__ import annotations
 
-from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.pattern_matching import PatternMatcher
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry, TelemetryClient
@@ -30,7 +30,7 @@ async def handle(
     context: RequestContext,
     *,
     client_telemetry: ClientTelemetry,
-    patterns: PatternMatching,
+    patterns: PatternMatcher,
 ) -> GetTelemetrySubscriptionsResponse:
     telemetry, client = client_telemetry, TelemetryClient.of(context.client_id, context.connection)
     instance_id = telemetry.identified(request.client_instance_id)

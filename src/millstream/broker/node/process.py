@@ -23,7 +23,7 @@ from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
-from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.pattern_matching import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS
@@ -114,7 +114,7 @@ class NodeProcess:
         assert not self._was_started, "a node is started once: make another for its next life"
         self._was_started = True
         pool = DiskPool()
-        patterns = PatternMatching(pool, CostlyPatterns(PatternProcess.start), self._clock)
+        patterns = PatternMatcher(pool, CostlyPatterns(PatternProcess.start), self._clock)
         directories: LogDirectories | None = None
         try:
             self.life.enter(BrokerState.STARTING)
@@ -140,7 +140,7 @@ class NodeProcess:
         directories: LogDirectories,
         bound: tuple[Listener, ...],
         pool: DiskPool,
-        patterns: PatternMatching,
+        patterns: PatternMatcher,
         announce: Callable[[ReadyReport], None],
     ) -> None:
         advertised = advertised_listeners(bound, self._config.advertised, socket.gethostname())

@@ -24,7 +24,7 @@ class MatchingThread(Protocol):
     async def match(self, work: Callable[[], ResultT]) -> ResultT: ...
 
 
-class PatternMatching:
+class PatternMatcher:
     """A `payer` is whoever the work is done for, by his address: those with much to match wait for those with little."""
 
     def __init__(self, thread: MatchingThread, costly: CostlyPatterns, clock: Clock) -> None:

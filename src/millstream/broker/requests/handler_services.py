@@ -28,7 +28,7 @@ from millstream.broker.node.services import (
     Metadata,
     Partitions,
 )
-from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.pattern_matching import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.purgatory import Purgatory
@@ -71,7 +71,7 @@ class HandlerServices:
     metrics: NodeMetrics
     ordered_appends: OrderedAppends
     partitions: Partitions
-    patterns: PatternMatching
+    patterns: PatternMatcher
     producer_ids: ProducerIds
     purgatory: Purgatory
     replica_moves: ReplicaMoves

@@ -135,8 +135,8 @@ class _Instance:
     last_error: type[KafkaError] | None = None
 
 
-class Matching(Protocol):
-    """`PatternMatching`, as far as it is needed here."""
+class TextMatcher(Protocol):
+    """`PatternMatcher`, as far as it is needed here."""
 
     async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]: ...
 
@@ -180,7 +180,7 @@ class ClientTelemetry:
         return random_uuid(self._random) if instance_id in _RESERVED else instance_id
 
     async def match(
-        self, instance_id: Uuid, client: TelemetryClient, patterns: Matching, now_ms: int
+        self, instance_id: Uuid, client: TelemetryClient, patterns: TextMatcher, now_ms: int
     ) -> None:
         """Finds out which subscriptions mean the client, unless it is known: to be awaited right before `subscribe` or `push`.
 
@@ -318,7 +318,7 @@ def _subscription(name: str, config: Mapping[str, str]) -> ClientMetricsSubscrip
 
 
 async def _means(
-    subscription: ClientMetricsSubscription, client: Mapping[str, str], patterns: Matching
+    subscription: ClientMetricsSubscription, client: Mapping[str, str], patterns: TextMatcher
 ) -> bool:
     """Whether all of its patterns match."""
     payer = client["client_source_address"]

@@ -16,7 +16,7 @@ ROUND_S: Final = 0.004
 """Of all of them, before others are served."""
 
 
-class Waiting(Protocol):
+class TurnTaker(Protocol):
     """Asks for another turn when one was not enough."""
 
     def take_turn(self) -> None: ...
@@ -32,16 +32,16 @@ class Turns:
         self.turn_s = TURN_S
         """How long a connection goes on that begins without having asked. While others wait for theirs: one request."""
         self._call_soon = call_soon
-        self._waiting: OrderedDict[Waiting, None] = OrderedDict()
+        self._waiting: OrderedDict[TurnTaker, None] = OrderedDict()
         self._is_called = False
 
-    def ask(self, asking: Waiting) -> None:
+    def ask(self, asking: TurnTaker) -> None:
         """`asking` gets a turn, behind all who wait already."""
         self._waiting[asking] = None
         self.turn_s = 0.0
         self._call()
 
-    def forget(self, gone: Waiting) -> None:
+    def forget(self, gone: TurnTaker) -> None:
         self._waiting.pop(gone, None)
 
     def _call(self) -> None:

@@ -17,7 +17,7 @@ from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
-from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.pattern_matching import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories
@@ -122,7 +122,7 @@ async def node(
                 SystemClock(),
                 tasks=tasks,
                 pool=pool,
-                patterns=PatternMatching(pool, CostlyPatterns(PatternProcess.start), SystemClock()),
+                patterns=PatternMatcher(pool, CostlyPatterns(PatternProcess.start), SystemClock()),
                 life=BrokerLife(),
             )
             await parts.start(ADVERTISED)

@@ -11,7 +11,7 @@ import pytest
 
 from millstream.broker.patterns.costly_patterns import CostlyPatterns, PatternProcessDied
 from millstream.broker.patterns.frames import Ask, read_message
-from millstream.broker.patterns.pattern_matching import PatternMatching
+from millstream.broker.patterns.pattern_matching import PatternMatcher
 from millstream.broker.patterns.program import PatternProgram
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression
 from millstream.runtime import Instant
@@ -57,7 +57,7 @@ class World:
         self.started: list[FakeProcess] = []
         self.in_thread = 0
         self.cannot_start = False
-        self.matching = PatternMatching(self, CostlyPatterns(self.start), StillClock())
+        self.matcher = PatternMatcher(self, CostlyPatterns(self.start), StillClock())
 
     @property
     def process(self) -> FakeProcess:
@@ -74,7 +74,7 @@ class World:
         return work()
 
     async def matches(self, pattern: str, payer: str = ME) -> set[str]:
-        return set(await self.matching.matching(pattern, ["a", "b", "aaa"], payer))
+        return set(await self.matcher.matching(pattern, ["a", "b", "aaa"], payer))
 
 
 def run(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
@@ -83,7 +83,7 @@ def run(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
         try:
             await story(world)
         finally:
-            world.matching.close()
+            world.matcher.close()
 
     run_in_virtual_time(told())
 
@@ -91,8 +91,8 @@ def run(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
 def test_cheap_expressions_are_matched_in_the_thread_and_start_no_process() -> None:
     async def story(world: World) -> None:
         assert await world.matches(CHEAP) == {"a", "aaa"}
-        await world.matching.check_fits(CHEAP, ME)
-        await world.matching.check_fits("(", ME)  # refused when it is read
+        await world.matcher.check_fits(CHEAP, ME)
+        await world.matcher.check_fits("(", ME)  # refused when it is read
         with pytest.raises(InvalidRegularExpression, match="missing"):
             await world.matches("(")
         assert (world.started, world.in_thread) == ([], 2)
@@ -103,7 +103,7 @@ def test_cheap_expressions_are_matched_in_the_thread_and_start_no_process() -> N
 def test_costly_expressions_are_matched_in_one_process() -> None:
     async def story(world: World) -> None:
         assert await world.matches(COSTLY) == {"a", "aaa"}
-        await world.matching.check_fits(COSTLY, ME)
+        await world.matcher.check_fits(COSTLY, ME)
         assert world.process.patterns == [COSTLY, COSTLY]
         assert (len(world.started), world.in_thread) == (1, 0)
 
@@ -113,7 +113,7 @@ def test_costly_expressions_are_matched_in_one_process() -> None:
 def test_thousands_of_texts_are_each_answered() -> None:
     async def story(world: World) -> None:
         texts = [letter * length for length in range(1, 1_300) for letter in "ab"]
-        matched = await world.matching.matching(COSTLY, texts, ME)
+        matched = await world.matcher.matching(COSTLY, texts, ME)
         assert matched == {text for text in texts if "b" not in text}
 
     run(story)
@@ -121,7 +121,7 @@ def test_thousands_of_texts_are_each_answered() -> None:
 
 def test_what_is_too_large_is_refused_and_the_process_stays() -> None:
     async def story(world: World) -> None:
-        for attempt in (world.matches(TOO_LARGE), world.matching.check_fits(TOO_LARGE, ME)):
+        for attempt in (world.matches(TOO_LARGE), world.matcher.check_fits(TOO_LARGE, ME)):
             with pytest.raises(InvalidRegularExpression, match="too large"):
                 await attempt
         assert not world.process.has_ended
@@ -131,7 +131,7 @@ def test_what_is_too_large_is_refused_and_the_process_stays() -> None:
 
 def test_what_cannot_be_read_fits_until_it_is_read() -> None:
     async def story(world: World) -> None:
-        await world.matching.check_fits("(" + COSTLY, ME)
+        await world.matcher.check_fits("(" + COSTLY, ME)
         with pytest.raises(InvalidRegularExpression, match="missing"):
             await world.matches("(" + COSTLY)
 
@@ -231,7 +231,7 @@ def test_one_that_asks_for_much_keeps_another_waiting_for_one_turn_alone() -> No
         done: list[str] = []
 
         async def one(payer: str) -> None:
-            await world.matching.check_fits(COSTLY, payer)
+            await world.matcher.check_fits(COSTLY, payer)
             done.append(payer)
 
         tasks = [asyncio.create_task(one("greedy")) for _ in range(20)]
