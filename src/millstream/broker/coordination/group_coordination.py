@@ -24,7 +24,7 @@ from millstream.broker.coordination.coordinator_topic import (
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted

@@ -8,7 +8,7 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 
 from __future__ import annotations
 
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.telemetry.client_telemetry import ClientTelemetry, TelemetryClient

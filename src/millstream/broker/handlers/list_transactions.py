@@ -8,7 +8,7 @@ named in the answer and match nothing. While a partition of `__transaction_state
 from __future__ import annotations
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.shard import TransactionShard

@@ -13,7 +13,7 @@ from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.acknowledging import Outcomes, acknowledge, acknowledgements_of
+from millstream.broker.share.acknowledgements import Outcomes, acknowledge, acknowledgements_of
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,

@@ -21,13 +21,12 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.acknowledging import (
+from millstream.broker.share.acknowledgements import (
     Acknowledgements,
     Outcomes,
     acknowledge,
     acknowledgements_of,
 )
-from millstream.broker.share.fetching import Answer, ShareFetch, ShareFetchLimits
 from millstream.broker.share.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -37,6 +36,7 @@ from millstream.broker.share.sessions import (
     check_group_id,
     check_member_id,
 )
+from millstream.broker.share.share_fetch import Answer, ShareFetch, ShareFetchLimits
 from millstream.broker.share.share_groups import ShareGroups, share_key
 from millstream.broker.share.share_partitions import LoadedSharePartition
 from millstream.errors import (

@@ -37,7 +37,7 @@ from millstream.broker.node.broker_state import BrokerLife, BrokerState
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.tasks import NodeTasks
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory

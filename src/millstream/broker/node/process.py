@@ -23,7 +23,7 @@ from millstream.broker.node.ordered_stop import OrderedStop
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.dispatch import Dispatcher
 from millstream.broker.requests.registry import BROKER_HANDLERS

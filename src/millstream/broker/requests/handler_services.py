@@ -28,7 +28,7 @@ from millstream.broker.node.services import (
     Metadata,
     Partitions,
 )
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.purgatory import Purgatory

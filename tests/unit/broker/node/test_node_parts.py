@@ -17,7 +17,7 @@ from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.costly_patterns import CostlyPatterns
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.process import PatternProcess
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.storage.data_directory import open_data_directories

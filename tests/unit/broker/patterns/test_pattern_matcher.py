@@ -11,7 +11,7 @@ import pytest
 
 from millstream.broker.patterns.costly_patterns import CostlyPatterns, PatternProcessDied
 from millstream.broker.patterns.frames import Ask, read_message
-from millstream.broker.patterns.pattern_matching import PatternMatcher
+from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.patterns.program import PatternProgram
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression
 from millstream.runtime import Instant
