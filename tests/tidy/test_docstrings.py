@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
-from tests.tidy.test_source_rules import SOURCE, product_files, tree, where
+from tests.tidy.test_source_rules import product_files, tree, where
 
 FACADES = (
     "millstream.clients",
@@ -81,30 +79,17 @@ def test_every_public_class_has_a_repr(facade: str) -> None:
     assert not missing
 
 
-FRAGMENTS_ALLOWED = {
-    "broker": 46,
-}
-"""Public docstrings below each of these folders that still begin with such a fragment. Lower the numbers; add none."""
-
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def test_a_docstring_begins_with_a_sentence() -> None:
     found = [
-        (path, line)
+        where(path, line)
         for path in product_files()
         for line, node in public_nodes(tree(path))
         if begins_with_a_fragment(node)
     ]
-    counts = Counter(allowance_of(path) for path, _ in found)
-    forgotten = [name for name in FRAGMENTS_ALLOWED if name not in counts]
-    assert not forgotten, f"take these off FRAGMENTS_ALLOWED: {forgotten}"
-    too_many = [
-        where(path, line)
-        for path, line in found
-        if counts[allowance_of(path)] > FRAGMENTS_ALLOWED.get(allowance_of(path), 0)
-    ]
-    assert not too_many, f"say what it is or does, not 'What ...' or 'Whether ...': {too_many}"
+    assert not found, f"say what it is or does, not 'What ...' or 'Whether ...': {found}"
 
 
 def public_nodes(node: Documented, line: int = 1) -> Iterator[tuple[int, Documented]]:
@@ -121,11 +106,3 @@ def begins_with_a_fragment(node: Documented) -> bool:
     if word == ["Whether"] and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return node.returns is None or ast.unparse(node.returns) != "bool"
     return word in (["What"], ["Whether"])
-
-
-def allowance_of(path: Path) -> str:
-    """The first listed folder that the module is in; without one, its package."""
-    folder = path.relative_to(SOURCE)
-    return next(
-        (name for name in FRAGMENTS_ALLOWED if folder.is_relative_to(name)), folder.parts[0]
-    )

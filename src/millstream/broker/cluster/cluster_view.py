@@ -27,7 +27,7 @@ class AdvertisedBroker:
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """What a client is told of a partition. The leader is -1 with LEADER_NOT_AVAILABLE or LISTENER_NOT_FOUND."""
+    """A partition as clients see it. The leader is -1 with LEADER_NOT_AVAILABLE or LISTENER_NOT_FOUND."""
 
     error_code: int
     leader_id: BrokerId

@@ -175,7 +175,10 @@ class BrokerConfig:
 
 
 def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
-    """What a node is started with: `typed_config`, and warnings of what has no effect. Raises ConfigError for unknown keys too."""
+    """The settings to start a node with: those of `typed_config`, with warnings about keys without effect.
+
+    Raises ConfigError for unknown keys too.
+    """
     config = typed_config(_known_settings(settings))
     if config.authorizer_class_name:
         _LOGGER.warning(

@@ -44,7 +44,7 @@ class DynamicConfig:
         self._subscribers.append(apply)
 
     def apply(self, image: MetadataImage) -> None:
-        """What the metadata says now. Values that cannot be used are logged, and what counted before goes on."""
+        """Takes over the settings of `image`. If one cannot be used, that is logged and all settings stay as they are."""
         own = ConfigResource(ConfigResourceType.BROKER, str(self._static.node_id))
         overrides = {**image.broker_default_config(), **image.config(own)}
         try:

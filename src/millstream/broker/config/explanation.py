@@ -1,4 +1,4 @@
-"""What can be told of one setting without a running node: `millstream config explain`."""
+"""Explains one setting without a running node: `millstream config explain`."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def client_listeners(
 def advertised_listeners(
     bound: Sequence[Listener], advertised: Sequence[Listener] | None, host_name: str
 ) -> tuple[Listener, ...]:
-    """What clients are told, one per bound listener: the advertised entry of the same name, else the bound address itself.
+    """The addresses for clients, one per bound listener: the advertised entry of the same name, else the bound address itself.
 
     An advertised port 0 means the bound port, so that a test may advertise a name and still let the system choose.
     """

@@ -1,9 +1,9 @@
 """Knows names that are no key of Kafka 4.3 but appear in a `server.properties`, and settings that ask for protection.
 
 A file written for an older Kafka, or with the settings of plug-ins and listeners, is read as it is: such names are warned of and
-change nothing. Only settings that ask for a protected listener are refused, since there is none: other protocols than PLAINTEXT, and settings of one
-listener. Keys that configure TLS, SASL, quotas or access control without such a listener are taken with a warning
-(`table_without_effect`), although nothing of it is enforced yet.
+change nothing. Only settings that ask for a protected listener are refused, since there is none: other protocols than PLAINTEXT,
+and settings of one listener. Keys that configure TLS, SASL, quotas or access control without such a listener are accepted with a
+warning (`table_without_effect`), although nothing of it is enforced yet.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def ignored_update_mode(name: str) -> UpdateMode | None:
 
 
 def protects(name: str, value: str) -> bool:
-    """Whether the setting asks for a protected listener, which this version does not have: ignoring it would leave the cluster open."""
+    """Whether the setting asks for a protected listener. There is none yet, and ignoring it would leave the cluster open."""
     return (
         name == _PROTOCOL or name.startswith(_LISTENER_PREFIX)
     ) and value.strip() not in _HARMLESS_VALUES

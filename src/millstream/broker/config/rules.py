@@ -1,4 +1,4 @@
-"""What settings of a broker must hold between each other, and what this version cannot serve."""
+"""Checks settings of a broker against each other, and refuses those that this version cannot serve."""
 
 from __future__ import annotations
 

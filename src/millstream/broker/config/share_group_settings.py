@@ -1,4 +1,4 @@
-"""What counts for one share group: its own configuration, else the broker's."""
+"""Finds the settings of one share group: those of its own configuration, else the broker's."""
 
 from __future__ import annotations
 

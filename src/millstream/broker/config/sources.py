@@ -34,7 +34,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was given, by key, and which variables of the environment look like settings but are none."""
+    """The values that were given, by key, and the variables of the environment that look like settings but are none."""
 
     given: Mapping[str, Setting]
     not_understood: tuple[str, ...] = ()

@@ -75,7 +75,7 @@ async def _at_once(work: Callable[[], ResultT]) -> ResultT:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorServices:
-    """What every partition of a coordinator works with."""
+    """The services that every partition of a coordinator uses."""
 
     clock: Clock
     wake: Callable[[TopicPartition], None]
@@ -127,7 +127,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return self._lent.locked()
 
     def change(self, change: Callable[[ShardT], None]) -> None:
-        """What is no operation, such as a new image: at once, or as soon as the shard is back."""
+        """Changes the shard outside of an operation, such as for a new image: at once, or as soon as the shard is back."""
         if self.is_lent:
             self._changes.append(change)
         else:

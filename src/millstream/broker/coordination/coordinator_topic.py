@@ -37,7 +37,7 @@ def _unexpected_notice(partition: CoordinatorPartition[ShardT], notice: object) 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorKind(Generic[ShardT]):
-    """What makes one coordinator different from another."""
+    """The kind of a coordinator: everything in which one coordinator differs from another."""
 
     topic: str
     """The internal topic that keeps its records."""
@@ -149,7 +149,7 @@ class CoordinatorTopic(Generic[ShardT]):
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
-        """What the shards of this node say, and the error of one that could not."""
+        """The responses of all shards of this node, and the error of one that failed."""
         answers: list[ResponseT] = []
         failure: KafkaError | None = None
         for shard in self:

@@ -175,7 +175,7 @@ class GroupCoordination:
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
-        """What the shards of this node say, and the error of one that could not."""
+        """The responses of all shards of this node, and the error of one that failed."""
         return await self.shards.ask_all(handle, request, expected, caller)
 
 

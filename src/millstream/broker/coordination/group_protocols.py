@@ -1,4 +1,4 @@
-"""Whether this node serves a group protocol: `group.coordinator.rebalance.protocols` lists it, and its feature is finalized."""
+"""Checks that this node serves a group protocol: `group.coordinator.rebalance.protocols` lists it, its feature is finalized."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class FetchSession:
             del self._keys[known.followed]
 
     def told(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
-        """What the fetcher gets of `key`."""
+        """Notes that the fetcher is answered `data` for `key`; the partition becomes quiet where `find_quiet` finds it so."""
         known = self.partitions[key]
         known.remember(data)
         self.stirring.pop(key, None)

@@ -38,7 +38,7 @@ class FetchContext(Protocol):
         ...
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        """What to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
+        """The partitions to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
         ...
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:

@@ -1,4 +1,4 @@
-"""What a node says over HTTP: /metrics, /livez, /readyz, /healthz."""
+"""The HTTP pages of a node: /metrics, /livez, /readyz, /healthz."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class MetadataLog:
         return LogPosition(Offset(found.end_offset), LeaderEpoch(found.epoch))
 
     def high_watermark(self) -> Offset:
-        """What the newest snapshot holds was committed; of the rest nothing is known until a leader of this epoch says so."""
+        """The end of the newest snapshot, which holds committed records only. A leader of this epoch tells how much more is committed."""
         return self._snapshot_end
 
     def start_at(self, snapshot_end: Offset) -> None:
@@ -99,7 +99,7 @@ class MetadataLog:
     # Election state
 
     def read_election_state(self) -> ElectionState:
-        """What this replica has promised so far. Raises KafkaStorageError for a damaged file."""
+        """The election state that this replica has stored. Raises KafkaStorageError for a damaged file."""
         if not self._file_system.exists(self._quorum_state_path):
             return ElectionState()
         return decode_quorum_state(self._file_system.read(self._quorum_state_path))

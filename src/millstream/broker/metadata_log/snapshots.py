@@ -94,7 +94,7 @@ class SnapshotFiles:
 
 
 def image_of(snapshot: Snapshot, cluster_id: str) -> MetadataImage:
-    """What a node knows that has read nothing but the snapshot."""
+    """The metadata image that a snapshot holds."""
     delta = MetadataDelta(MetadataImage(cluster_id=cluster_id))
     for value in snapshot.values:
         delta.replay(decode_metadata_record(value))

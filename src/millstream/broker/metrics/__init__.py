@@ -1,1 +1,1 @@
-"""What a node counts of itself, and the text Prometheus reads it in. `node_metrics` is what hooks write to."""
+"""The metrics of a node and the text format in which Prometheus reads them. Hooks write to `node_metrics`."""

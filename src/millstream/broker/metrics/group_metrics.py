@@ -1,4 +1,4 @@
-"""What is counted of group coordination, read off the records that are written: commits, expired offsets, rebalances."""
+"""Counts group coordination by the records that are written: commits, expired offsets, rebalances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted of requests, by API: how many of each version, which errors, and how long they took.
+"""Counts requests by API: how many of each version, which errors, and how long they took.
 
 Local time is spent working on a request, remote time waiting for others (an fsync, a replica, a coordinator, more bytes). A
 request that waits is counted when it is answered; one that nobody answers is not counted.

@@ -1,4 +1,4 @@
-"""What is counted of topics (Kafka's BrokerTopicMetrics): records and bytes in, bytes out, refusals.
+"""Counts the traffic of topics (Kafka's BrokerTopicMetrics): records and bytes in, bytes out, refusals.
 
 Counted by batch and by answered partition, never by record.
 """

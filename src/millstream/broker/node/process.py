@@ -45,7 +45,7 @@ _FOR_EVER_MS: Final = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class ReadyReport:
-    """What is told once the node answers."""
+    """The report that a node makes once it answers requests."""
 
     bootstrap: str
     node_id: int

@@ -1,6 +1,6 @@
-"""What the parts of a node ask of each other: each takes the few of these that it needs, never the whole node.
+"""The services that parts of a node ask of each other: each takes the few that it needs, never the whole node.
 
-Interfaces only; `broker.node.parts` says who is behind them.
+Interfaces only; `broker.node.parts` makes the objects that implement them.
 """
 
 from __future__ import annotations

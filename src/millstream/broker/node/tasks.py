@@ -15,7 +15,7 @@ class NodeTasks:
         self._is_ending = False
 
     def start(self, coroutine: Coroutine[None, None, None], name: str) -> None:
-        """What is started while the node ends does not run at all."""
+        """Runs `coroutine` as a task of the node; while the node ends, it is not started at all."""
         if self._is_ending:
             coroutine.close()
             return

@@ -1,4 +1,4 @@
-"""What a node and its pattern process say to each other: frames of a length and that many bytes.
+"""The messages between a node and its pattern process: frames of a length and that many bytes.
 
     node     P expression      compile this one
     process  nothing, or the reason why it is refused
@@ -42,7 +42,7 @@ def match_message(texts: Sequence[bytes]) -> bytes:
 
 
 def read_message(message: bytes) -> tuple[Ask, bytes]:
-    """What is asked, and its content."""
+    """Splits a message into the kind of question and its content."""
     return Ask(message[:1]), message[1:]
 
 

@@ -13,7 +13,7 @@ ResultT = TypeVar("ResultT")
 
 @final
 class OrderedAppends:
-    """What a sender sends behind an append that waits has to wait as well. Appends go on when their connection closes."""
+    """Runs the appends of each sender in the order they were sent. They go on when their connection closes."""
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks

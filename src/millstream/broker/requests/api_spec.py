@@ -1,4 +1,4 @@
-"""What a handler module declares of its API: key, versions served, and what its clients need permission for.
+"""The declaration of an API in its handler module: key, versions served, and the permissions that clients need.
 
 ApiVersions, dispatch and the compatibility page read it.
 """

@@ -1,4 +1,4 @@
-"""What a handler may know of one request besides its body: who sent it, over what, and when."""
+"""The context of one request, which handlers are given beside its body: sender, connection and time."""
 
 from __future__ import annotations
 

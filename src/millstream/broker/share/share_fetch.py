@@ -42,7 +42,7 @@ class ShareFetchLimits:
 
 
 class Acquired(NamedTuple):
-    """What a member is handed of one partition."""
+    """The records of one partition that a member has acquired."""
 
     records: FileRange | bytes
     ranges: Sequence[AcquiredRecords]

@@ -109,7 +109,7 @@ class ShareGroups:
         await self.release(session)
 
     async def release(self, session: ShareSession) -> None:
-        """What cannot be stored is said here: nobody waits for it, and locks run out by themselves."""
+        """Releases the records that the member of the session holds. Failures are logged: no request waits, and locks run out."""
         async for partition in self.long_work.in_turns(list(session.partitions)):
             try:
                 await self.partitions.release_member(

@@ -136,7 +136,7 @@ class BackgroundWork:
                 _LOGGER.error("deleted files stay until the next start: %s", error)  # noqa: TRY400 - the sentence says it
 
     async def open_refused_logs(self) -> None:
-        """What the disk refused may succeed now, when it was full."""
+        """Opens logs that the disk refused before: when it was full, it may have room now."""
         self._partitions.open_refused()
 
     async def flush_rolled_segments(self) -> None:

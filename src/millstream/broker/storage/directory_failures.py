@@ -1,4 +1,4 @@
-"""What happens when a data directory fails: its partitions go offline, the node lives on with the others, if it can.
+"""Acts on failed data directories: their partitions go offline, and the node goes on with the other directories, if it can.
 
 A node stops where the failed directory holds the metadata log or was the last one: it could neither decide nor store anything.
 """

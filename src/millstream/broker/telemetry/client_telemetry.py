@@ -1,4 +1,4 @@
-"""What clients tell of themselves (KIP-714): who is asked for which metrics, how often, and what they pushed last.
+"""The telemetry of clients (KIP-714): decides which metrics each client pushes and how often, and keeps the newest push.
 
 Subscriptions are the CLIENT_METRICS resources of the metadata. Owns the clients that asked for theirs, at most `CLIENTS_MAX`, and the
 newest push of each, within `KEPT_BYTES_MAX` altogether; neither survives the node. Knows no socket and no message.
@@ -56,7 +56,7 @@ _FORGOTTEN_AT_ONCE: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryClient:
-    """What is known of a client by its connection and its requests."""
+    """A client as its connection and its requests describe it."""
 
     client_id: str
     software_name: str
@@ -75,7 +75,7 @@ class TelemetryClient:
         )
 
     def selectors(self, instance_id: Uuid) -> Mapping[str, str]:
-        """What subscriptions may match."""
+        """The properties of the client that subscriptions may match, by name."""
         return {
             "client_instance_id": uuid_text(instance_id),
             "client_id": self.client_id,
@@ -88,7 +88,7 @@ class TelemetryClient:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one client is asked for."""
+    """The subscription of one client: the metrics it is to push, and how often."""
 
     instance_id: Uuid
     subscription_id: int
@@ -197,7 +197,7 @@ class ClientTelemetry:
                 self._begin(instance_id, [each for each in subscriptions if found[each]], now_ms)
 
     def subscribe(self, instance_id: Uuid, now_ms: int) -> Wanted:
-        """What a client is asked for; one without an id is given one. Raises ThrottlingQuotaExceeded before the interval is over."""
+        """The subscription of a client; one without an id is given one. Raises ThrottlingQuotaExceeded before the interval is over."""
         instance_id = self.identified(instance_id)
         instance = self._instance(instance_id, now_ms)
         early = (
