@@ -1,4 +1,4 @@
-"""Topics that come to be because a client asked for them, with the defaults of the broker."""
+"""Creates topics that clients ask for and that do not exist yet, with the defaults of the broker."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AutoTopicCreation:
 
 
 def _tell(results: Sequence[CreatableTopicResult], client_id: str) -> None:
-    """Two lines at most, however many names the client asked for."""
+    """Logs the outcome in two lines at most, however many names the client asked for."""
     created = [result.name for result in results if result.error_code == 0]
     refused = [
         f"{result.name} ({result.error_message})"

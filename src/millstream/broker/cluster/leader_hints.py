@@ -1,4 +1,4 @@
-"""Where a client finds the leader it asked in vain for (KIP-951): told with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
+"""Finds the current leader for a client that asked the wrong broker (KIP-951): for NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
 
 
 def typed_config(known: Mapping[str, str]) -> BrokerConfig:
-    """Settings whose keys all mean something here. Raises ConfigError for bad values and combinations that cannot be served."""
+    """The typed settings, all of keys that have an effect. Raises ConfigError for bad values and unsupported combinations."""
     known = _with_both_names_of_the_id(known)
     values = parse_config(BROKER_CONFIGS, known)
     check_rules(values)
@@ -239,7 +239,7 @@ def _with_both_names_of_the_id(known: Mapping[str, str]) -> dict[str, str]:
 
 
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
-    """`static` with what was changed while the broker ran; keys without meaning here, and fixed ones, are left out.
+    """`static` with the changes made while the broker ran; keys without effect and read-only keys are left out.
 
     Where to listen, what is advertised and `settings` stay those of the start. Raises ConfigError.
     """
@@ -263,7 +263,7 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
 
 
 def parse_override(text: str) -> tuple[str, str]:
-    """One `--override key=value`."""
+    """Splits one `--override key=value` into key and value."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise ConfigError(f"--override {text}: write key=value, such as num.partitions=3")
@@ -309,7 +309,7 @@ def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def reason_without_effect(name: str) -> str | None:
-    """Why a setting changes nothing; None for one that does, and for a name that nobody knows."""
+    """Why a setting has no effect; None for one that has an effect, and for an unknown name."""
     key = BROKER_CONFIGS.get(name)
     return why_without_effect(name) if key is None else key.without_effect
 

@@ -61,7 +61,7 @@ class DynamicConfig:
 
 
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Raises ConfigError where a broker could not go from the settings `before` to those `after`."""
+    """Checks that a running broker can go from the settings `before` to those `after`. Raises ConfigError if it cannot."""
     typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
     _check_listeners(before, after)
     for name in _POOLS:
@@ -106,7 +106,7 @@ def _threads(name: str, text: str | None) -> int:
 
 
 def _shown(overrides: Mapping[str, str]) -> str:
-    """For the log: nothing of a key that could hold a secret."""
+    """The value as text for the log, without anything of a key that could hold a secret."""
     return (
         ", ".join(
             f"{name}={value if name in BROKER_CONFIGS and not BROKER_CONFIGS[name].sensitive else '[hidden]'}"

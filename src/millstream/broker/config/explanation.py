@@ -9,7 +9,7 @@ from millstream.metadata.config_key import ConfigKey
 
 
 def explanation(name: str, settings: Settings) -> dict[str, str | None] | None:
-    """Field by field; None for a key that neither Kafka nor this broker knows. Raises ConfigError for a bad value."""
+    """Explains a key field by field; None for a key that neither Kafka nor this broker knows. Raises ConfigError for a bad value."""
     key = BROKER_CONFIGS.get(name)
     if key is not None:
         return _of_key(key, settings)

@@ -21,7 +21,7 @@ class Listener:
 
 
 def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
-    """Raises ConfigError that names `key` for an entry that is not NAME://HOST:PORT, and for a name that stands twice."""
+    """Parses a list of listeners. Raises ConfigError that names `key` for an entry that is not NAME://HOST:PORT or a repeated name."""
     listeners = tuple(_parse(key, entry) for entry in entries)
     if len({listener.name for listener in listeners}) != len(listeners):
         raise ConfigError(f"{key}: each listener needs a name of its own, not {','.join(entries)}")

@@ -26,7 +26,7 @@ LEVELS: Final[Mapping[str, int]] = {
 
 
 def log_levels() -> dict[str, str]:
-    """The level that counts for each logger of this broker."""
+    """The effective level of each logger of this broker."""
     found = {ROOT: level_name(logging.getLogger().getEffectiveLevel())}
     for name in _names():
         found[name] = level_name(logging.getLogger(name).getEffectiveLevel())
@@ -34,7 +34,7 @@ def log_levels() -> dict[str, str]:
 
 
 def check_log_level(logger: str, level: str | None) -> None:
-    """Raises InvalidConfig for a logger or level that does not exist. `level` None: the logger's own level is to be removed."""
+    """Checks a change of a level; None removes the logger's own. Raises InvalidConfig for an unknown logger or level."""
     if level is not None and level not in LEVELS:
         raise InvalidConfig(
             f"Cannot set the log level of {logger} to {level} as it is not a supported log level. "
@@ -47,7 +47,7 @@ def check_log_level(logger: str, level: str | None) -> None:
 
 
 def set_log_level(logger: str, level: str | None) -> None:
-    """None removes the logger's own level: that of the logger above it counts."""
+    """Sets the level of a logger. None removes its own level, so that the level of its parent applies."""
     check_log_level(logger, level)
     target = logging.getLogger() if logger == ROOT else logging.getLogger(logger)
     target.setLevel(logging.NOTSET if level is None else LEVELS[level])

@@ -1,4 +1,4 @@
-"""How rows of the broker's table of settings are written: one short function for each type."""
+"""Functions that make rows of the broker's table of settings, one for each type."""
 
 from __future__ import annotations
 

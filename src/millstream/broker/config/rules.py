@@ -39,7 +39,7 @@ _ORDERED: Final = (
 
 
 def check_rules(values: Mapping[str, ConfigValue]) -> None:
-    """`values` by key, each good by itself. Raises ConfigError."""
+    """Checks the combination of `values` by key, each valid by itself. Raises ConfigError."""
     _check_roles(values)
     _check_connections(values)
     _check_logs(values)
@@ -57,7 +57,7 @@ def check_listeners(
     listeners: tuple[Listener, ...],
     advertised: tuple[Listener, ...],
 ) -> None:
-    """Raises ConfigError for two listeners at one port, a name that no listener has, an address that nobody can connect to."""
+    """Checks listeners. Raises ConfigError for two at one port, a name that no listener has, an address clients cannot connect to."""
     ports = [each.port for each in listeners if each.port]
     if len(set(ports)) != len(ports):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""The settings of what is stored for a cluster's protection, as rows of the broker's table. Nothing of it is enforced yet."""
+"""The settings about users, tokens and access rules, as rows of the broker's table. Nothing of it is enforced yet."""
 
 from __future__ import annotations
 

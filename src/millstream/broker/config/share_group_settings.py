@@ -26,7 +26,7 @@ class ShareGroupValues:
 
 
 class ShareGroupSettings:
-    """Remembers what it has worked out until a configuration changes."""
+    """The settings of share groups. Results are cached until a configuration changes."""
 
     def __init__(self, metadata: Metadata, broker_value: Callable[[str], ConfigValue]) -> None:
         self._metadata = metadata

@@ -1,4 +1,4 @@
-"""Where a node's settings come from, and which win: the file, then `KAFKA_*` of the environment, then `--override`.
+"""Gathers a node's settings from the file, then `KAFKA_*` of the environment, then `--override`; later sources win.
 
 Owns the spelling of settings as variables of the environment, which is that of Kafka's official image. Judges no setting.
 """
@@ -26,7 +26,7 @@ _NOT_SETTINGS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value as it was given, and where: a sentence's end, such as `in server.properties`."""
+    """A value as it was given, and its source as the end of a sentence, such as `in server.properties`."""
 
     value: str
     source: str
@@ -50,7 +50,7 @@ def gathered_settings(
     environment: Mapping[str, str],
     overrides: Iterable[str],
 ) -> Settings:
-    """Later sources win. Raises ConfigError for an override that is no KEY=VALUE."""
+    """Joins all sources; later ones win. Raises ConfigError for an override that is no KEY=VALUE."""
     given = {key: Setting(value, f"in {file_name}") for key, value in file.items()}
     not_understood = []
     for variable, value in environment.items():

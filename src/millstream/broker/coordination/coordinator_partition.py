@@ -90,7 +90,7 @@ class CoordinatorServices:
 
 
 class CoordinatorPartition(Generic[ShardT]):
-    """Lives as long as this node leads the partition in one leader epoch. `run` is its task; `close` ends it."""
+    """A partition of a coordinator's topic, for one leader epoch in which this node leads it. `run` is its task; `close` ends it."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     @property
     def is_lent(self) -> bool:
-        """A thread works on the shard: nobody may look at it."""
+        """Whether a thread works on the shard, so that no other code may look at it."""
         return self._lent.locked()
 
     def change(self, change: Callable[[ShardT], None]) -> None:
@@ -181,7 +181,7 @@ class CoordinatorPartition(Generic[ShardT]):
         await durability.wait(written, self._services.commit_timeout_ms)
 
     def close(self) -> None:
-        """Another node coordinates from here on: everything that waits is told so, nothing is accepted any more."""
+        """Ends the work of this node as coordinator: waiting requests fail with that error, and no more are accepted."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -194,7 +194,7 @@ class CoordinatorPartition(Generic[ShardT]):
     # --- the task
 
     async def run(self) -> None:
-        """Loads, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
+        """Loads the shard, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
         try:
             await self._load()
         except (KafkaError, ProtocolError):
@@ -212,7 +212,7 @@ class CoordinatorPartition(Generic[ShardT]):
             await self._wait_for_work()
 
     async def _advance(self) -> None:
-        """Until nothing is due, in turns with others that have much to do."""
+        """Advances the shard until nothing is due, in turns with others that have much to do."""
         long_work = self._services.long_work
         end_s = await long_work.begin()
         while not self._is_closed:
@@ -243,7 +243,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     @contextlib.asynccontextmanager
     async def _lending(self) -> AsyncIterator[None]:
-        """What happens to the shard meanwhile waits until it is back."""
+        """Lends the shard to a thread. Changes of the shard wait until it is back."""
         try:
             async with self._lent:
                 yield
@@ -332,7 +332,7 @@ class CoordinatorPartition(Generic[ShardT]):
             self._on_notice(self, notice)
 
     def _deliver(self, replies: Sequence[Reply]) -> None:
-        """Whoever is gone (its connection closed) needs no answer."""
+        """Delivers a response, unless the request was cancelled because its connection closed."""
         for reply in replies:
             future = self._waiting.pop(reply.token)
             if not future.done():
@@ -357,7 +357,7 @@ class CoordinatorPartition(Generic[ShardT]):
             self._wake_up.set()
 
     async def _wait_until_safe(self, end_offset: int) -> None:
-        """As long as this node leads the partition: what is in the log is not given up because a request was."""
+        """Waits until records are safe, as long as this node leads the partition, even if the request was cancelled."""
         durability = self._services.durability
         written = durability.written(self.partition, end_offset)
         while True:

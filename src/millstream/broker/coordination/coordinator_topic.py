@@ -48,7 +48,7 @@ class CoordinatorKind(Generic[ShardT]):
 
 
 class CoordinatorTopic(Generic[ShardT]):
-    """`apply` is to be called with every image, after the node's partitions have followed it."""
+    """The shards of one coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ async def ask_shard(
     expected: type[ResponseT],
     caller: Caller,
 ) -> ResponseT:
-    """Raises what the shard refuses with, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable."""
+    """The response of a shard. Raises its error, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable."""
     outcome = await shard.submit(
         type(request).__name__,
         lambda s, given, now: handle(s, request, given, now),

@@ -45,7 +45,7 @@ ResponseT = TypeVar("ResponseT")
 
 
 class GroupCoordination:
-    """`apply` is to be called with every image, after the node's partitions have followed it."""
+    """The group coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class GroupCoordination:
                 self._tell_of_topics(partition, deleted)
 
     def change_config(self, config: BrokerConfig) -> None:
-        """Settings were changed while the node runs."""
+        """Takes over settings that were changed while the node runs."""
         self._config = group_coordinator_config(config)
         for partition in self.shards:
             partition.change(lambda shard: shard.change_config(self._config))

@@ -1,4 +1,4 @@
-"""Makes the topic of a coordinator when it is needed for the first time."""
+"""Creates the topic of a coordinator when it is needed for the first time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InternalTopics:
         self._config = config
 
     async def ensure(self, name: str) -> TopicImage:
-        """The topic, made now if there is none yet. Raises a KafkaError that says why it cannot be made."""
+        """The topic, created now if it does not exist. Raises a KafkaError that says why it cannot be created."""
         topic = self._metadata.image.topic(name)
         if topic is None:
             creatable = internal_topic(name, self._config.current)
@@ -39,7 +39,7 @@ class InternalTopics:
         return topic
 
     async def _create(self, topic: CreatableTopic) -> None:
-        """Another broker may be faster; that is as good."""
+        """Creates the topic; another broker may have been faster, which is as good."""
         request = CreateTopicsRequest(topics=[topic], timeout_ms=_CREATION_TIMEOUT_MS)
         response = await self._controller.submit(Controller.handle_create_topics, request)
         (result,) = response.topics

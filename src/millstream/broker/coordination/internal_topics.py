@@ -1,4 +1,4 @@
-"""The topics coordinators keep their records in: their names, and how they are made."""
+"""The topics in which coordinators keep their records: their names and configurations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARE_GROUP_STATE: Final = "__share_group_state"
 
 
 def internal_topic(name: str, config: BrokerConfig) -> CreatableTopic | None:
-    """With the configs Kafka gives it; None for a topic no coordinator here needs."""
+    """The internal topic with the configs that Kafka gives it; None for a topic that no coordinator here needs."""
     match name:
         case "__consumer_offsets":
             return _consumer_offsets(config)

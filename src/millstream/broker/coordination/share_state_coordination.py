@@ -38,7 +38,7 @@ ResponseT = TypeVar("ResponseT")
 
 
 class ShareStateCoordination:
-    """`apply` is to be called with every image, after the node's partitions have followed it."""
+    """The share coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
 
     def __init__(
         self,
@@ -99,13 +99,13 @@ class ShareStateCoordination:
     # --- upkeep
 
     async def keep_pruned(self, interval_ms: int) -> None:
-        """Deletes what later snapshots have made redundant, until cancelled."""
+        """Deletes records that later snapshots have made redundant, until cancelled."""
         while True:
             await asyncio.sleep(interval_ms / 1000)
             await self.prune()
 
     async def prune(self) -> None:
-        """A partition that cannot be pruned now stays longer; it is said and tried again."""
+        """Prunes all partitions once. A failure is logged and the partition tried again later."""
         async for shard in self._long_work.in_turns(self.shards):
             if shard.is_lent or shard.is_closed:
                 continue

@@ -1,4 +1,4 @@
-"""The internal topics of streams applications (KIP-1071): made on behalf of members whose heartbeat found them missing.
+"""Creates the internal topics of streams applications (KIP-1071) for members whose heartbeat found them missing.
 
 Nobody waits for a creation: the member is told that topics are missing until a later heartbeat finds them. A topic that could
 not be made is not tried again for a while, and its member is told why.
@@ -33,7 +33,7 @@ class _Failure:
 
 
 class StreamsInternalTopics:
-    """Bounded: one creation a topic at a time, and the newest failures."""
+    """Creates missing topics, one creation a topic at a time, and keeps the newest failures."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class StreamsInternalTopics:
         self._failures: OrderedDict[str, _Failure] = OrderedDict()
 
     def create(self, topics: Mapping[str, InternalTopic], retry_after_ms: int) -> None:
-        """Starts making those, by name, that nobody is making and that did not just fail. There may be tens of thousands."""
+        """Starts to create the topics, by name, that are not being created and did not just fail. There may be tens of thousands."""
         names = topics.keys() - self._in_flight - self.failures(topics.keys()).keys()
         if names:
             self._in_flight |= names
@@ -63,7 +63,7 @@ class StreamsInternalTopics:
             )
 
     def failures(self, names: AbstractSet[str]) -> Mapping[str, str]:
-        """Why topics could not be made, by name, as far as that is still fresh."""
+        """Why topics could not be created, by name, for failures that are recent."""
         now_ms = self._clock.now().monotonic_ms
         return {
             name: failure.message

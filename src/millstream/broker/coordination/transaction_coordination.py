@@ -51,7 +51,7 @@ def transaction_coordinator_config(config: BrokerConfig) -> TransactionCoordinat
 
 @final
 class TransactionCoordination:
-    """`apply` is to be called with every image, after the node's partitions have followed it."""
+    """The transaction coordinator. `apply` is to be called with every image, after the node's partitions have followed it."""
 
     def __init__(
         self,

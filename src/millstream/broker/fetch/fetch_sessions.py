@@ -34,7 +34,7 @@ class FetchContext(Protocol):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked for: no use in waiting."""
+        """Whether no partition is asked for, so that waiting is of no use."""
         ...
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
@@ -50,13 +50,13 @@ class FetchContext(Protocol):
         ...
 
     def choose(self, key: FetchKey, data: PartitionData) -> bool:
-        """Whether the fetcher is told of it. The session takes it that it is."""
+        """Whether the answer includes the partition. The session notes that the fetcher then knows `data`."""
         ...
 
 
 @final
 class FetchSessions:
-    """At most `slots_max` sessions; a fetcher that gets none goes on without."""
+    """The sessions of a node, at most `slots_max`; a fetcher that gets none goes on without."""
 
     def __init__(self, random: Random, purgatory: Purgatory, slots_max: int) -> None:
         self._random = random
@@ -71,7 +71,7 @@ class FetchSessions:
     def begin(
         self, request: FetchRequest, version: int, now: Instant, find_quiet: FindQuiet
     ) -> FetchContext:
-        """Raises FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError."""
+        """Begins a request in its session. Raises FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError."""
         uses_topic_ids = version >= _FIRST_TOPIC_ID_VERSION
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._drop(request.session_id)
@@ -116,7 +116,7 @@ class FetchSessions:
     def create(
         self, partition_count: int, uses_topic_ids: bool, now: Instant
     ) -> FetchSession | None:
-        """A new session, None when there is no place for it."""
+        """Creates a session; None when there is no slot for it."""
         if len(self._sessions) >= self._slots_max and not self._evict(partition_count, now):
             return None
         session = FetchSession(self._unused_id(), uses_topic_ids, self._purgatory, now)

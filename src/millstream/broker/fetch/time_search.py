@@ -1,4 +1,4 @@
-"""Finds the first record of a partition that is not older than a time. Batches are unpacked where they keep nobody waiting."""
+"""Finds the first record of a partition that is not older than a time. Large batches are unpacked in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this node alive, ready, and how is its cluster: what probes ask, as data."""
+"""The health of a node as data for probes: whether it is alive and ready, and how its cluster is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.metadata.image import NO_LEADER
 
 @dataclass(frozen=True, slots=True)
 class ClusterHealth:
-    """Counts of what an operator should look at; all 0 in a healthy cluster."""
+    """Counts of problems that an operator should look at; all 0 in a healthy cluster."""
 
     controller: int
     """Id of the active controller, -1 when nobody leads the quorum."""
@@ -35,7 +35,7 @@ class ClusterHealth:
 
 
 def reasons_not_ready(node: NodeView) -> list[str]:
-    """Empty when clients may be sent here. A node that starts or goes down is not ready, however healthy it is."""
+    """Why clients should not be sent here; empty when the node is ready. A node that starts or stops is not ready."""
     if node.life.state is not BrokerState.RUNNING:
         return [f"the broker is {node.life.state.name}"]
     reasons = []

@@ -28,7 +28,7 @@ _SAMPLES_BETWEEN_BREATHS: Final = 500
 
 
 def start_http(server: HttpServer, node: NodeView, tasks: Tasks) -> None:
-    """From the first moment of the start to the last of the shutdown, so that probes see both."""
+    """Starts the HTTP server. It runs from the first moment of the start to the last of the shutdown, so that probes see both."""
     tasks.start(server.serve(responder(node)), "http")
     tasks.start(watch_loop_lag(node.metrics), "event loop lag")
     _LOGGER.info("metrics and health at %s", server.url)

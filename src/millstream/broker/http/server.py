@@ -45,7 +45,7 @@ def plain(status: HTTPStatus, text: str) -> HttpResponse:
 
 
 class HttpServer:
-    """Bound when it is made, so that a wrong port fails before anything else happens."""
+    """The HTTP server. It binds its port when it is made, so that a wrong port fails before anything else happens."""
 
     def __init__(self, host: str, port: int) -> None:
         """Raises ConfigError with a sentence for the operator."""
@@ -63,11 +63,11 @@ class HttpServer:
         return f"http://{host}:{port}"
 
     def close(self) -> None:
-        """Nothing is accepted any more."""
+        """Stops accepting connections."""
         self._listening.close()
 
     async def serve(self, respond: Responder) -> None:
-        """Until cancelled; then everything is dropped."""
+        """Serves until cancelled, then drops all connections."""
         self._respond = respond
         async with asyncio.TaskGroup() as tasks:
 
@@ -96,7 +96,7 @@ class HttpServer:
         self._answered.pop(task, None)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request. Whoever is slow, says nothing sensible or goes away is dropped without a word."""
+        """Answers one request. A client that is slow, sends no valid request or goes away is dropped without an answer."""
         try:
             async with asyncio.timeout(_REQUEST_TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -139,7 +139,7 @@ class HttpServer:
         await writer.drain()
 
     async def _next_piece(self, body: AsyncIterator[bytes]) -> bytes | None:
-        """One at a time is made, so that many who scrape at once take no more of the loop than one."""
+        """Makes the next piece, one at a time, so that many scrapes at once take no more of the loop than one."""
         async with self._making:
             return await anext(body, None)
 

@@ -27,7 +27,7 @@ class BrokerState(IntEnum):
 
 
 class BrokerLife:
-    """Where a broker stands. Whoever moves it on says so here; whoever asks reads `state`."""
+    """Holds the state of a broker. Code that moves the broker on sets it here; `state` is the current one."""
 
     def __init__(self) -> None:
         self.state = BrokerState.NOT_RUNNING

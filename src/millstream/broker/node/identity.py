@@ -1,4 +1,4 @@
-"""Who a node is."""
+"""The identity of a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millstream.model import BrokerId, Uuid
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """Who this node is: written once at format time, never changed while it lives."""
+    """The identity of this node: written once at format time, never changed while it lives."""
 
     node_id: BrokerId
     cluster_id: str

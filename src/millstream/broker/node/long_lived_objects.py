@@ -26,7 +26,7 @@ _OLDEST: Final = 2
 
 
 class LongLivedObjects:
-    """Within the block, what survives is frozen."""
+    """A context in which objects that survive collections are frozen."""
 
     def __init__(self, long_ns: int = LONG_NS) -> None:
         """`long_ns`: CPU time of a full collection that shows so much alive that it is frozen."""
@@ -50,7 +50,7 @@ class LongLivedObjects:
         gc.unfreeze()
 
     def freeze_all(self) -> None:
-        """Looks at everything: for a moment when nobody waits, such as the end of the start."""
+        """Freezes all objects. It looks at everything, so it is for a moment when no client waits, such as the end of the start."""
         gc.collect()
         gc.freeze()
         gc.collect()  # finds next to nothing, and the collector takes that as the size of what there is

@@ -1,4 +1,4 @@
-"""Turns of all that works long on the event loop: parts of long requests, shards with much to do, walks over thousands of partitions.
+"""Gives turns to all long work on the event loop: parts of long requests, shards with much to do, walks over many partitions.
 
 Whoever has worked for a millisecond asks for its next turn. Each round of the loop has one such turn, for who asked first, so a round
 is no longer with a hundred of them than with one. A round is all callbacks that were ready when it began, which is what everybody
@@ -24,7 +24,7 @@ BEGINNING_S: Final = 0.002
 
 @final
 class LongWork:
-    """Belongs to one event loop."""
+    """The turns of long work on one event loop."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         """`now_s` is a clock that only goes forward, finer than a millisecond."""
@@ -44,7 +44,7 @@ class LongWork:
         return now_s + TURN_S
 
     async def next_turn(self) -> float:
-        """Returns when it is the caller's turn, in the next round unless others wait, with the time when the turn ends."""
+        """Waits for the caller's turn, in the next round unless others wait, and returns the time when the turn ends."""
         if self._is_given:
             await self._wait_in(self._waiting)
         else:

@@ -1,4 +1,4 @@
-"""The steps of a shutdown, one after the other: an error in one never keeps the others from being taken."""
+"""Runs the steps of a shutdown one after the other: an error in one never keeps the others from running."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class OrderedStop:
-    """Errors are logged as they come; `raise_first` tells of the first one at the end."""
+    """The steps of a shutdown. Errors are logged as they come; `raise_first` raises the first one at the end."""
 
     def __init__(self) -> None:
         self._first: Exception | None = None

@@ -82,7 +82,7 @@ from millstream.security.authorizer import ALLOW_ALL
 
 
 class NodeParts:
-    """Owns what it builds; handlers get `services`, metrics and health pages `view`."""
+    """The parts of a node, which it owns; handlers get `services`, metrics and health pages `view`."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class NodeParts:
         self.view = self._new_view()
 
     async def start(self, advertised: Sequence[Listener]) -> None:
-        """Returns when this broker leads its partitions and requests may be answered."""
+        """Starts the parts; returns when this broker leads its partitions and requests may be answered."""
         self._life.enter(BrokerState.STARTING)
         self._failures.watch()
         self._driver.start()
@@ -178,18 +178,18 @@ class NodeParts:
             self._tasks.start(self._cleaner.run(), "log cleaner")
 
     async def leave(self, timeout_s: float) -> bool:
-        """Controlled shutdown: leaderships are given away. False when it took too long."""
+        """Gives leaderships away before the shutdown. False when it took too long."""
         return await self._session.leave(timeout_s)
 
     def release_waiting(self) -> None:
-        """Whoever waits for this node is told to look elsewhere."""
+        """Ends waiting requests, so that their clients look for another node."""
         self.services.group_coordinator.close()
         self.services.transaction_coordinator.close()
         self.services.share_groups.close()
         self._purgatory.close()
 
     async def close(self) -> None:
-        """After all tasks have ended: logs closed, checkpoints written, the directories marked as cleanly shut down."""
+        """Closes logs, writes checkpoints and marks the directories as cleanly shut down, after all tasks have ended."""
         self._driver.resign()
         await close_directories(
             self._directories,
@@ -234,7 +234,7 @@ class NodeParts:
         self.services.share_groups.apply(published.image)
 
     def _use(self, config: BrokerConfig) -> None:
-        """Settings were changed while the node runs."""
+        """Takes over settings that were changed while the node runs."""
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
         self.services.group_coordinator.change_config(config)
 

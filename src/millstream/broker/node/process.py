@@ -93,13 +93,13 @@ class NodeProcess:
         return self.life.state
 
     def request_stop(self) -> None:
-        """A clean shutdown; a second request makes it stop waiting for others. Before the start: it ends right after it."""
+        """Requests a clean shutdown; a second request stops waiting for others. Before the start, the node ends right after it."""
         if self._patience is not None:
             self._patience.reschedule(asyncio.get_running_loop().time())
         self._stop_requested.set()
 
     def request_abort(self) -> None:
-        """Drops everything where it stands, like a crash: nothing is flushed, closed or told to anybody."""
+        """Stops at once, like a crash: nothing is flushed or closed, and no client is answered."""
         self._abort = True
         self._stop_requested.set()
 
@@ -216,7 +216,7 @@ class NodeProcess:
             _LOGGER.warning("some requests were not answered within %.0f s", _DRAIN_TIMEOUT_S)
 
     def _use(self, config: BrokerConfig) -> None:
-        """Settings were changed while the node runs."""
+        """Takes over settings that were changed while the node runs."""
         limits = _connection_limits(config)
         if limits != self._server.limits:
             self._server.change_limits(limits)

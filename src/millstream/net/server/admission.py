@@ -12,7 +12,7 @@ from millstream.net.server.limits import ConnectionLimits
 
 
 class Admission:
-    """Times are monotonic milliseconds."""
+    """Decides on new connections. Times are monotonic milliseconds."""
 
     def __init__(self, limits: ConnectionLimits, now_ms: int) -> None:
         self._limits = limits
@@ -31,7 +31,7 @@ class Admission:
         self._allowance = min(self._allowance, limits.connections_per_second_max)
 
     def wait_ms(self, now_ms: int) -> int:
-        """How long the next connection has to wait because others came just before it; 0: not at all."""
+        """The milliseconds that the next connection has to wait because others came just before it."""
         rate = self._limits.connections_per_second_max
         if rate == 0:
             return 1_000

@@ -1,4 +1,4 @@
-"""One client connection: reads frames, hands them to the request handler, answers in order.
+"""Serves one client connection: reads frames, hands them to the request handler, answers in order.
 
 Requests are handled one at a time, in order, as Kafka does; only requests the handler calls overlapping (produces) are started
 while earlier ones of their kind still wait. Their responses are kept back until every earlier one has been sent. While a request
@@ -48,19 +48,19 @@ class ConnectionOwner(Protocol):
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
     def was_active(self, connection: Connection) -> None:
-        """Bytes arrived, or requests were started."""
+        """Tells the server that bytes arrived, or requests were started."""
         ...
 
     def writes_stalled(self, connection: Connection) -> None:
-        """The socket takes no more."""
+        """Tells the server that the socket takes no more bytes."""
         ...
 
     def writes_moved(self, connection: Connection) -> None:
-        """The socket took some."""
+        """Tells the server that the socket took some bytes."""
         ...
 
     def became_idle(self) -> None:
-        """The last response of a connection was sent."""
+        """Tells the server that the last response of a connection was sent."""
         ...
 
     def hold_unsent(self, change: int) -> None:
@@ -122,12 +122,12 @@ class Connection:
 
     @property
     def is_half_received(self) -> bool:
-        """The client owes the rest of a request."""
+        """Whether only a part of a request has arrived."""
         return not self._receiver.between_frames and self._wants_bytes()
 
     @property
     def is_idle(self) -> bool:
-        """Nothing unanswered and nothing unsent."""
+        """Whether nothing is unanswered and nothing unsent."""
         return (
             not self._unanswered
             and self._next is None
@@ -138,7 +138,7 @@ class Connection:
     # Reading
 
     def _wants_bytes(self) -> bool:
-        """The next request could be started if it were here."""
+        """Whether the next request could be started if it were here."""
         return (
             self._next is None
             and not self._writing
@@ -161,7 +161,7 @@ class Connection:
                 self._loop.add_reader(self._socket, self._on_readable)
 
     def resume_reading(self) -> None:
-        """Memory is no longer short."""
+        """Reads again, since memory is no longer short."""
         self._read_if_wanted()
 
     def _on_readable(self) -> None:
@@ -202,7 +202,7 @@ class Connection:
         return count
 
     def hung_up(self) -> None:
-        """The client waits for no answer any more. What it sent before is still read to its end: some of it wants no answer."""
+        """Notes that the client waits for no more answers. Requests it sent before are still read: some of them want no answer."""
         self._hung_up = True
         self._forget_unanswered()
         self._owner.turns.ask(self)

@@ -1,4 +1,4 @@
-"""Things that expire a fixed time after they were last touched, oldest first. Touching costs one dictionary move."""
+"""A queue of items that expire a fixed time after they were last touched, oldest first. Touching costs one dictionary move."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ItemT = TypeVar("ItemT")
 
 
 class DeadlineQueue(Generic[ItemT]):
-    """All items wait equally long, so the order of touching is the order of expiry. Times are monotonic milliseconds."""
+    """A queue in which all items wait equally long, so they expire in the order of touching. Times are monotonic milliseconds."""
 
     def __init__(self, wait_ms: int) -> None:
         self._wait_ms = wait_ms
@@ -40,7 +40,7 @@ class DeadlineQueue(Generic[ItemT]):
         return None
 
     def take_expired(self, now_ms: int) -> list[ItemT]:
-        """Removes and returns what has waited its time."""
+        """Removes and returns the items that have waited their time."""
         expired: list[ItemT] = []
         for item, touched_ms in self._touched.items():
             if touched_ms + self._wait_ms > now_ms:

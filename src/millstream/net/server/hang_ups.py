@@ -15,7 +15,7 @@ _EVENTS_PER_WAKE_UP: Final = 64
 
 
 class HangUps:
-    """Made on the loop that owns the sockets."""
+    """Watches sockets for clients that hang up. To be made on the loop that owns the sockets."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -28,7 +28,7 @@ class HangUps:
         self._epoll.register(descriptor, select.EPOLLRDHUP | select.EPOLLET)
 
     def forget(self, descriptor: int) -> None:
-        """Before the socket is closed."""
+        """Stops watching a socket; to be called before it is closed."""
         del self._callbacks[descriptor]
         self._epoll.unregister(descriptor)
 

@@ -35,7 +35,7 @@ class RequestMemory:
         self._settle()
 
     def hold(self, holder: Holder, held_bytes: int, in_request: bool) -> None:
-        """`holder` has so many bytes from now on; `in_request`: the last of them are the start of a request."""
+        """Notes the bytes that `holder` has from now on; `in_request`: the last of them are the start of a request."""
         self._total += held_bytes - self._held.pop(holder, 0)
         if held_bytes:
             self._held[holder] = held_bytes
@@ -56,7 +56,7 @@ class RequestMemory:
         return True
 
     def forget(self, holder: Holder) -> None:
-        """It is gone, and so is what it held."""
+        """Forgets a connection that is gone, and the bytes it held."""
         self._waiting.pop(holder, None)
         self.hold(holder, 0, in_request=False)
 

@@ -86,7 +86,7 @@ class SocketServer:
         return bound
 
     def change_limits(self, limits: ConnectionLimits) -> None:
-        """From now on; connections that are open stay so. The times that connections may be silent are fixed at the start."""
+        """Takes over new limits; open connections stay open. The times that connections may be silent are fixed at the start."""
         self.limits = limits
         self._admission.change_limits(limits)
         self.request_memory.change_limit(limits.request_bytes_held_max)
@@ -133,7 +133,7 @@ class SocketServer:
         self._listeners.clear()
 
     def close(self) -> None:
-        """Drops everything at once."""
+        """Closes all connections at once."""
         self.stop_accepting()
         for connection in list(self._connections):
             connection.close("the node is shutting down", logging.DEBUG)
@@ -161,7 +161,7 @@ class SocketServer:
             self._admit(listener_name, connected, address)
 
     def _must_wait(self, listener_name: str, listening: socket.socket) -> bool:
-        """The next connection stays in the backlog for now."""
+        """Whether the next connection stays in the backlog for now."""
         if self._admission.is_full:
             _LOGGER.warning(
                 "listener %s accepts no more: there are %d connections (max.connections)",
@@ -176,7 +176,7 @@ class SocketServer:
         return wait_ms > 0
 
     def _accept_again(self) -> None:
-        """There may be room for another connection."""
+        """Accepts again, since there may be room for another connection."""
         waiting, self._waiting_for_room = self._waiting_for_room, []
         for listener_name, listening in waiting:
             self._resume_accepting(listener_name, listening)

@@ -17,13 +17,13 @@ ROUND_S: Final = 0.004
 
 
 class TurnTaker(Protocol):
-    """Asks for another turn when one was not enough."""
+    """A connection that is given turns; it asks for another turn when one was not enough."""
 
     def take_turn(self) -> None: ...
 
 
 class Turns:
-    """`now_s` is a clock that only goes forward; `call_soon` calls after other work of the loop had its chance."""
+    """The turns of connections. `now_s` is a clock that only goes forward; `call_soon` calls after other work of the loop."""
 
     def __init__(
         self, now_s: Callable[[], float], call_soon: Callable[[Callable[[], None]], object]
@@ -36,7 +36,7 @@ class Turns:
         self._is_called = False
 
     def ask(self, asking: TurnTaker) -> None:
-        """`asking` gets a turn, behind all who wait already."""
+        """Gives `asking` a turn, behind all that wait already."""
         self._waiting[asking] = None
         self.turn_s = 0.0
         self._call()
