@@ -59,7 +59,7 @@ _TRICKLE_S: Final = 0.02
 _READ_BYTES: Final = 64 * 1024
 
 
-class Surroundings(Protocol):
+class ProxyContext(Protocol):
     """The services of the proxy that a connection uses."""
 
     plan: FaultPlan
@@ -71,12 +71,12 @@ class Surroundings(Protocol):
     async def address_for(self, upstream: Address) -> Address: ...
 
 
-class _Ended(Exception):
+class _ConnectionEnded(Exception):
     """One side has closed, or a fault closes both."""
 
 
 @dataclass(slots=True)
-class _Expected:
+class _PendingAnswer:
     """An answer that the client waits for; `made_up` does not come from the broker."""
 
     header: RequestHeader
@@ -88,7 +88,7 @@ class _Expected:
 class FaultConnection:
     def __init__(
         self,
-        proxy: Surroundings,
+        proxy: ProxyContext,
         upstream: Address,
         client_reader: asyncio.StreamReader,
         client_writer: asyncio.StreamWriter,
@@ -97,7 +97,7 @@ class FaultConnection:
         self._upstream = upstream
         self._client_reader = client_reader
         self._client_writer = client_writer
-        self._expected: deque[_Expected] = deque()
+        self._pending: deque[_PendingAnswer] = deque()
         self._late: list[tuple[bytes, int]] = []
         self.is_dead = False
         """A request or an answer was dropped: nothing passes any more in that direction."""
@@ -106,7 +106,7 @@ class FaultConnection:
         self._client_writer.transport.abort()
 
     async def run(self) -> None:
-        """Until one side closes. Ends by itself whatever the two sides do."""
+        """Runs until one side closes, and ends by itself whatever the two sides do."""
         try:
             await self._connect_and_pump()
         except OSError:
@@ -122,7 +122,7 @@ class FaultConnection:
             async with asyncio.TaskGroup() as pumps:
                 pumps.create_task(self._pump_requests(writer))
                 pumps.create_task(self._pump_answers(reader))
-        except* (_Ended, EOFError, OSError, ProtocolError):
+        except* (_ConnectionEnded, EOFError, OSError, ProtocolError):
             pass  # both sides find out by their connections being closed
         finally:
             writer.close()
@@ -144,13 +144,13 @@ class FaultConnection:
         """Carries out what happens before the broker sees a request."""
         match rule.fault if rule is not None else None:
             case CloseBefore():
-                raise _Ended
+                raise _ConnectionEnded
             case DropRequest():
                 self.is_dead = True
                 await _drain_to_end(self._client_reader)
             case SendLate(delay_ms):
                 self._late.append((frame, delay_ms))
-                raise _Ended
+                raise _ConnectionEnded
             case AnswerWith(error_code, forward=False):
                 await self._answer_instead(header, frame, error_code)
                 return False
@@ -159,42 +159,42 @@ class FaultConnection:
             case _:
                 pass
         if _wants_answer(header, frame):
-            self._expected.append(_Expected(header, frame, rule))
+            self._pending.append(_PendingAnswer(header, frame, rule))
         return True
 
     async def _answer_instead(self, header: RequestHeader, frame: bytes, error_code: int) -> None:
         try:
             answer = _failed(header, frame, error_code)
         except NoAnswer:
-            raise _Ended from None
-        self._expected.append(_Expected(header, frame, None, answer))
-        if len(self._expected) == 1:
+            raise _ConnectionEnded from None
+        self._pending.append(_PendingAnswer(header, frame, None, answer))
+        if len(self._pending) == 1:
             await self._send_made_up()
 
     async def _pump_answers(self, reader: asyncio.StreamReader) -> None:
         while True:
             frame = await _read_frame(reader)
-            if not self._expected:
-                raise _Ended  # the broker answers a request that no client has sent
-            expected = self._expected[0]
-            await self._pass_on(expected, frame, reader)
-            self._expected.popleft()
+            if not self._pending:
+                raise _ConnectionEnded  # the broker answers a request that no client has sent
+            pending = self._pending[0]
+            await self._forward_answer(pending, frame, reader)
+            self._pending.popleft()
             await self._send_made_up()
 
     async def _send_made_up(self) -> None:
-        while self._expected and (frame := self._expected[0].made_up) is not None:
+        while self._pending and (frame := self._pending[0].made_up) is not None:
             await self._write(frame)
-            self._expected.popleft()
+            self._pending.popleft()
 
-    async def _pass_on(
-        self, expected: _Expected, frame: bytes, reader: asyncio.StreamReader
+    async def _forward_answer(
+        self, pending: _PendingAnswer, frame: bytes, reader: asyncio.StreamReader
     ) -> None:
-        """Carries out what happens behind the broker's back."""
-        frame = await self._rewritten(expected.header, frame)
-        rule = expected.rule
+        """Forwards an answer to the client, with the fault of its rule."""
+        frame = await self._with_proxy_addresses(pending.header, frame)
+        rule = pending.rule
         match rule.fault if rule is not None else None:
             case CloseAfter():
-                raise _Ended
+                raise _ConnectionEnded
             case DropResponse():
                 self.is_dead = True
                 await _drain_to_end(reader)
@@ -202,17 +202,17 @@ class FaultConnection:
                 await asyncio.sleep(delay_ms / 1000)
                 await self._write(frame)
             case Corrupt() as corrupt:
-                random = SimRandom(self._proxy.seed + expected.header.correlation_id)
+                random = SimRandom(self._proxy.seed + pending.header.correlation_id)
                 await self._write(flip_bits(frame, corrupt, random))
             case Trickle(bytes_per_second):
                 await self._trickle(frame, bytes_per_second)
             case AnswerWith(error_code):
-                await self._write(self._refused(expected, error_code, frame))
+                await self._write(self._refused(pending, error_code, frame))
             case _:
                 await self._write(frame)
 
-    async def _rewritten(self, header: RequestHeader, frame: bytes) -> bytes:
-        """With our addresses in the place of the brokers'."""
+    async def _with_proxy_addresses(self, header: RequestHeader, frame: bytes) -> bytes:
+        """The answer with addresses of the proxy in the place of the brokers' addresses."""
         key = ApiKey(header.request_api_key)
         if key not in TELLS_ENDPOINTS:
             return frame
@@ -227,11 +227,11 @@ class FaultConnection:
             )
         return _encoded(header, message) if found else frame
 
-    def _refused(self, expected: _Expected, error_code: int, frame: bytes) -> bytes:
-        header, rule = expected.header, expected.rule
+    def _refused(self, pending: _PendingAnswer, error_code: int, frame: bytes) -> bytes:
+        header, rule = pending.header, pending.rule
         assert rule is not None, "an answer is refused because a rule says so"
         if not rule.names_partitions:
-            return _failed(header, expected.request, error_code)
+            return _failed(header, pending.request, error_code)
         key, version = ApiKey(header.request_api_key), header.request_api_version
         _, message = decode_response(key, version, memoryview(frame))
         refuse_partitions(message, rule, error_code, self._proxy.topic_names)
@@ -294,10 +294,10 @@ def _failed(header: RequestHeader, frame: bytes, error_code: int) -> bytes:
 
 def _encoded(header: RequestHeader, message: Message) -> bytes:
     key, version = ApiKey(header.request_api_key), header.request_api_version
-    return _joined(encode_response(key, version, header.correlation_id, message))[_SIZE.size :]
+    return _join_pieces(encode_response(key, version, header.correlation_id, message))[_SIZE.size :]
 
 
-def _joined(pieces: Sequence[Piece]) -> bytes:
+def _join_pieces(pieces: Sequence[Piece]) -> bytes:
     return b"".join(cast("list[bytearray | memoryview]", pieces))
 
 
@@ -310,4 +310,4 @@ async def _read_frame(reader: asyncio.StreamReader) -> bytes:
 async def _drain_to_end(reader: asyncio.StreamReader) -> None:
     while await reader.read(_READ_BYTES):
         pass
-    raise _Ended
+    raise _ConnectionEnded

@@ -151,7 +151,7 @@ class SeenRequest:
 
 
 @dataclass(slots=True)
-class _Standing:
+class _RuleState:
     """How often a rule matched and hit so far."""
 
     random: SimRandom
@@ -161,15 +161,15 @@ class _Standing:
 
 @dataclass(slots=True)
 class FaultPlan:
-    """The first rule that matches and hits decides."""
+    """The rules in order: the first that matches and hits decides."""
 
     rules: Sequence[Rule] = ()
     seed: int = 0
-    _standings: list[_Standing] = field(init=False, default_factory=list)
+    _rule_states: list[_RuleState] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self._standings = [
-            _Standing(SimRandom(self.seed * _SEEDS_OF_RULES + index))
+        self._rule_states = [
+            _RuleState(SimRandom(self.seed * _SEEDS_OF_RULES + index))
             for index in range(len(self.rules))
         ]
 
@@ -181,22 +181,22 @@ class FaultPlan:
     @property
     def hits(self) -> tuple[int, ...]:
         """How often each rule has hit."""
-        return tuple(standing.hit for standing in self._standings)
+        return tuple(state.hit for state in self._rule_states)
 
     def decide(self, request: SeenRequest) -> Rule | None:
         """The rule whose fault happens to `request`."""
-        for rule, standing in zip(self.rules, self._standings, strict=True):
-            if rule.matches(request) and self._hits(rule, standing):
+        for rule, state in zip(self.rules, self._rule_states, strict=True):
+            if rule.matches(request) and self._hits(rule, state):
                 return rule
         return None
 
-    def _hits(self, rule: Rule, standing: _Standing) -> bool:
-        standing.matched += 1
-        if standing.matched <= rule.skip or (rule.times is not None and standing.hit >= rule.times):
+    def _hits(self, rule: Rule, state: _RuleState) -> bool:
+        state.matched += 1
+        if state.matched <= rule.skip or (rule.times is not None and state.hit >= rule.times):
             return False
-        if standing.random.random() >= rule.probability:
+        if state.random.random() >= rule.probability:
             return False
-        standing.hit += 1
+        state.hit += 1
         return True
 
 
