@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millstream.testing.streams.timeline.steps import Happening, Step
+from millstream.testing.streams.timeline.steps import Step, TimelineRecord
 
 _GAP = 2
 _DROPPED = " ✗"
@@ -33,13 +33,13 @@ def _with_times(steps: Sequence[Step]) -> Iterator[tuple[Step, int]]:
     reached = -1
     for step in steps:
         yield step, reached
-        if isinstance(step.cause, Happening):
+        if isinstance(step.cause, TimelineRecord):
             reached = max(reached, step.cause.timestamp)
 
 
 def _column(step: Step, reached: int, inputs: Sequence[str], outputs: Sequence[str]) -> list[Cell]:
     cause = step.cause
-    if not isinstance(cause, Happening):
+    if not isinstance(cause, TimelineRecord):
         time = f"clock +{cause}"
         cells: list[Cell] = [[] for _ in inputs]
     else:

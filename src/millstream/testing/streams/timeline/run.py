@@ -24,8 +24,8 @@ from millstream.streams.topology.operators import (
 )
 from millstream.streams.windows import to_ms
 from millstream.testing.streams.timeline.lanes import draw_lanes
-from millstream.testing.streams.timeline.steps import Happening, Step
-from millstream.testing.streams.timeline.windows import Reach, draw_windows
+from millstream.testing.streams.timeline.steps import Step, TimelineRecord
+from millstream.testing.streams.timeline.windows import JoinWindow, draw_windows
 from millstream.testing.streams.topology_test_driver import TestRecord, TopologyTestDriver
 
 _WINDOWED = WindowAggregate | SlidingAggregate | SessionAggregate
@@ -59,11 +59,11 @@ def timeline(
     with TopologyTestDriver(topology, config, pattern_topics=sorted(topics)) as driver:
         run = _Run(topology, driver, shown_stores, f"{config.application_id}-")
         steps = [run.step(each) for each in inputs]
-    reach, operators = _reach(topology), _operators(topology).values()
-    if reach or any(isinstance(each, _WINDOWED) for each in operators):
+    join_windows, operators = _join_windows(topology), _operators(topology).values()
+    if join_windows or any(isinstance(each, _WINDOWED) for each in operators):
         closed = not any(isinstance(each, WindowAggregate) for each in operators)
-        return draw_windows(steps, reach, closed=closed, width=width)
-    read = [step.cause.topic for step in steps if isinstance(step.cause, Happening)]
+        return draw_windows(steps, join_windows, closed=closed, width=width)
+    read = [step.cause.topic for step in steps if isinstance(step.cause, TimelineRecord)]
     written = [result.topic for step in steps for result in step.results]
     outputs = dict.fromkeys((*_sink_topics(topology), *sorted(written), *shown_stores))
     return draw_lanes(steps, list(dict.fromkeys(read)), list(outputs), width)
@@ -91,12 +91,12 @@ class _Run:
 
     def step(self, given: Input) -> Step:
         driver, dropped = self._driver, self._driver.dropped_records
-        cause: Happening | int
+        cause: TimelineRecord | int
         if isinstance(given, timedelta):
             cause = to_ms(given)
             driver.advance_wall_clock(given)
         else:
-            cause = Happening(*given)
+            cause = TimelineRecord(*given)
             source = self._source(cause.topic)
             topic = driver.input_topic(cause.topic, key=source.key, value=source.value)
             topic.pipe(cause.key, cause.value, at=cause.timestamp)
@@ -107,10 +107,10 @@ class _Run:
             self._rows(),
         )
 
-    def _results(self) -> list[Happening]:
+    def _results(self) -> list[TimelineRecord]:
         """Records in the user's topics; those in internal ones are not shown."""
         return [
-            Happening(name, record.key, record.value, record.timestamp)
+            TimelineRecord(name, record.key, record.value, record.timestamp)
             for name in self._driver.produced_topics()
             for record in self._read(name)
         ]
@@ -122,10 +122,10 @@ class _Run:
             return ()
         return self._driver.output_topic(topic, key=sink.key, value=sink.value).read()
 
-    def _rows(self) -> Mapping[str, Sequence[Happening]]:
+    def _rows(self) -> Mapping[str, Sequence[TimelineRecord]]:
         return {
             name: [
-                Happening(name, key, value, 0)
+                TimelineRecord(name, key, value, 0)
                 for key, value in self._driver.key_value_store(name).all()
             ]
             for name in self._stores
@@ -170,14 +170,14 @@ def _operators(topology: Topology) -> dict[str, object]:
     }
 
 
-def _reach(topology: Topology) -> dict[str, Reach]:
-    """For each topic that goes into a join of streams, where the partners of its records are."""
-    reach: dict[str, Reach] = {}
+def _join_windows(topology: Topology) -> dict[str, JoinWindow]:
+    """For each topic that goes into a join of streams, the window of its records' partners."""
+    join_windows: dict[str, JoinWindow] = {}
     for name, operator in _operators(topology).items():
         if isinstance(operator, StreamJoin | SelfJoin):
             window = (operator.before_ms, operator.after_ms)
-            reach.update(dict.fromkeys(_topics_above(topology, name), window))
-    return reach
+            join_windows.update(dict.fromkeys(_topics_above(topology, name), window))
+    return join_windows
 
 
 def _topics_above(topology: Topology, name: str) -> Iterable[str]:

@@ -14,7 +14,7 @@ TOMBSTONE = "∅"
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class TimelineRecord:
     """A record in a topic: one that went in, or one that came out."""
 
     topic: str
@@ -33,14 +33,14 @@ class Happening:
 class Step:
     """`cause`: the record, or by how many milliseconds the wall clock moved. `rows`: of the stores asked for."""
 
-    cause: Happening | int
-    results: Sequence[Happening]
+    cause: TimelineRecord | int
+    results: Sequence[TimelineRecord]
     is_dropped: bool
-    rows: Mapping[str, Sequence[Happening]]
+    rows: Mapping[str, Sequence[TimelineRecord]]
 
-    def result_text(self, result: Happening) -> str:
+    def result_text(self, result: TimelineRecord) -> str:
         """The time of a result is said where it is not that of the record it comes from."""
-        if isinstance(self.cause, Happening) and self.cause.timestamp == result.timestamp:
+        if isinstance(self.cause, TimelineRecord) and self.cause.timestamp == result.timestamp:
             return result.text
         return f"{result.text} @{result.timestamp}"
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from millstream.streams.serdes import Windowed
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
-from millstream.testing.streams.timeline.steps import Happening, Step
+from millstream.testing.streams.timeline.steps import Step, TimelineRecord
 
 _TICK_COLUMNS = 10
 _AXIS_COLUMNS_MIN = 10
 _COLUMNS_PER_MS_MAX = 4
 
-Reach = tuple[int, int]
+JoinWindow = tuple[int, int]
 """How many milliseconds before and after a record its partners may be."""
 
 
@@ -42,22 +42,22 @@ class _Axis:
 
 
 def draw_windows(
-    steps: Sequence[Step], reach: Mapping[str, Reach], *, closed: bool, width: int
+    steps: Sequence[Step], join_windows: Mapping[str, JoinWindow], *, closed: bool, width: int
 ) -> str:
     """Lines of at most `width` columns, if that leaves room for an axis. `closed`: the end of a window belongs to it."""
     rows = list(_labels(steps))
     gutter = max((len(label) for label, _ in rows), default=0) + 2
-    axis = _axis(list(_times(steps, reach)), max(_AXIS_COLUMNS_MIN, width - gutter - 4))
+    axis = _axis(list(_times(steps, join_windows)), max(_AXIS_COLUMNS_MIN, width - gutter - 4))
     lines = [" " * gutter + line for line in _draw_axis(axis)]
-    for label, (happening, step) in rows:
-        drawn = "" if happening is None else _draw(happening, step, axis, reach, closed)
+    for label, (record, step) in rows:
+        drawn = "" if record is None else _draw(record, step, axis, join_windows, closed)
         lines.append(f"{label:<{gutter}}{drawn}".rstrip())
     return "\n".join(lines)
 
 
-def _labels(steps: Sequence[Step]) -> Iterator[tuple[str, tuple[Happening | None, Step]]]:
+def _labels(steps: Sequence[Step]) -> Iterator[tuple[str, tuple[TimelineRecord | None, Step]]]:
     for step in steps:
-        if isinstance(step.cause, Happening):
+        if isinstance(step.cause, TimelineRecord):
             yield f"{step.cause.topic}  {step.cause.text}", (step.cause, step)
         else:
             yield f"clock +{step.cause}", (None, step)
@@ -65,12 +65,12 @@ def _labels(steps: Sequence[Step]) -> Iterator[tuple[str, tuple[Happening | None
             yield f"  {result.topic}  {step.result_text(result)}", (result, step)
 
 
-def _times(steps: Sequence[Step], reach: Mapping[str, Reach]) -> Iterator[int]:
+def _times(steps: Sequence[Step], join_windows: Mapping[str, JoinWindow]) -> Iterator[int]:
     """Every time that the axis must show."""
     for step in steps:
-        causes = [step.cause] if isinstance(step.cause, Happening) else []
+        causes = [step.cause] if isinstance(step.cause, TimelineRecord) else []
         for each in (*causes, *step.results):
-            before, after = reach.get(each.topic, (0, 0))
+            before, after = join_windows.get(each.topic, (0, 0))
             yield from (max(0, each.timestamp - before), each.timestamp + after)
             if isinstance(each.key, Windowed):
                 yield each.key.start_ms
@@ -107,19 +107,23 @@ def _draw_axis(axis: _Axis) -> tuple[str, str]:
 
 
 def _draw(
-    happening: Happening, step: Step, axis: _Axis, reach: Mapping[str, Reach], closed: bool
+    record: TimelineRecord,
+    step: Step,
+    axis: _Axis,
+    join_windows: Mapping[str, JoinWindow],
+    closed: bool,
 ) -> str:
-    if happening is step.cause:
-        return _draw_cause(happening, step, axis, reach.get(happening.topic, (0, 0)))
-    if isinstance(happening.key, Windowed):
-        return _draw_window(happening.key, axis, closed, happening.value is None)
-    return " " * axis.at(happening.timestamp) + "◆"
+    if record is step.cause:
+        return _draw_cause(record, step, axis, join_windows.get(record.topic, (0, 0)))
+    if isinstance(record.key, Windowed):
+        return _draw_window(record.key, axis, closed, record.value is None)
+    return " " * axis.at(record.timestamp) + "◆"
 
 
-def _draw_cause(cause: Happening, step: Step, axis: _Axis, reach: Reach) -> str:
+def _draw_cause(cause: TimelineRecord, step: Step, axis: _Axis, window: JoinWindow) -> str:
     """A point, on the stretch of time where its partners in a join may be."""
-    first = axis.at(cause.timestamp - reach[0])
-    at, last = axis.at(cause.timestamp), axis.at(cause.timestamp + reach[1])
+    first = axis.at(cause.timestamp - window[0])
+    at, last = axis.at(cause.timestamp), axis.at(cause.timestamp + window[1])
     before = "├".ljust(at - first, "─") if first < at else ""
     after = "┤".rjust(last - at, "─") if at < last else ""
     return " " * first + before + ("✗" if step.is_dropped else "●") + after
