@@ -60,7 +60,7 @@ class Anomaly:
 
 def check(history: History, guarantees: Guarantees = Guarantees()) -> list[Anomaly]:
     """All anomalies, legal and illegal."""
-    index = _Index(history)
+    index = _HistoryIndex(history)
     return [anomaly for find in _CHECKS for anomaly in find(index, guarantees)]
 
 
@@ -69,7 +69,7 @@ def illegal(history: History, guarantees: Guarantees = Guarantees()) -> list[str
     return [str(anomaly) for anomaly in check(history, guarantees) if not anomaly.is_legal]
 
 
-class _Index:
+class _HistoryIndex:
     """An index of the history: the sends by value, and the values by offset."""
 
     def __init__(self, history: History) -> None:
@@ -81,25 +81,25 @@ class _Index:
         for read in history.reads():
             self.seen[read.partition][read.offset].add(read.value)
         self.offsets_seen = {partition: sorted(at) for partition, at in self.seen.items()}
-        self.places: dict[tuple[TopicPartition, bytes], set[int]] = defaultdict(set)
+        self.offsets_of: dict[tuple[TopicPartition, bytes], set[int]] = defaultdict(set)
         for partition, offsets in self.seen.items():
             for offset, values in offsets.items():
                 for value in values:
-                    self.places[partition, value].add(offset)
+                    self.offsets_of[partition, value].add(offset)
         for send in history.sends:
             if send.offset is not None:
-                self.places[send.partition, send.value].add(send.offset)
+                self.offsets_of[send.partition, send.value].add(send.offset)
 
     def writer(self, read: Read) -> Send | None:
         return self.send_of.get((read.partition, read.value))
 
     def is_seen(self, send: Send) -> bool:
-        offsets = self.places.get((send.partition, send.value), set())
+        offsets = self.offsets_of.get((send.partition, send.value), set())
         return any(send.value in self.seen[send.partition].get(o, ()) for o in offsets)
 
-    def place(self, send: Send) -> int | None:
-        """The first offset it stands at."""
-        return min(self.places.get((send.partition, send.value), ()), default=None)
+    def first_offset(self, send: Send) -> int | None:
+        """The first offset of the record; None where it was never seen."""
+        return min(self.offsets_of.get((send.partition, send.value), ()), default=None)
 
     def between(self, partition: TopicPartition, low: int, high: int) -> list[int]:
         """Offsets above `low` and below `high` where some client saw a record."""
@@ -107,7 +107,7 @@ class _Index:
         return offsets[bisect_right(offsets, low) : bisect_right(offsets, high - 1)]
 
 
-_Check = Callable[[_Index, Guarantees], Iterator[Anomaly]]
+_Check = Callable[[_HistoryIndex, Guarantees], Iterator[Anomaly]]
 
 
 def _must_be_visible(send: Send) -> bool:
@@ -117,7 +117,7 @@ def _must_be_visible(send: Send) -> bool:
     return send.outcome is Outcome.ACKNOWLEDGED and committed
 
 
-def _inconsistent_offsets(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
+def _inconsistent_offsets(index: _HistoryIndex, _: Guarantees) -> Iterator[Anomaly]:
     values: dict[tuple[TopicPartition, int], set[bytes]] = defaultdict(set)
     for read in index.history.reads():
         values[read.partition, read.offset].add(read.value)
@@ -131,7 +131,7 @@ def _inconsistent_offsets(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
             )
 
 
-def _lost_and_unseen(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
+def _lost_and_unseen(index: _HistoryIndex, _: Guarantees) -> Iterator[Anomaly]:
     for send in index.history.sends:
         if not _must_be_visible(send) or index.is_seen(send):
             continue
@@ -143,14 +143,14 @@ def _lost_and_unseen(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
             yield Anomaly(Kind.UNSEEN, False, send.partition, what)
 
 
-def _duplicates(index: _Index, guarantees: Guarantees) -> Iterator[Anomaly]:
-    for (partition, value), offsets in index.places.items():
+def _duplicates(index: _HistoryIndex, guarantees: Guarantees) -> Iterator[Anomaly]:
+    for (partition, value), offsets in index.offsets_of.items():
         if len(offsets) > 1:
             what = f"{value!r} at {sorted(offsets)}"
             yield Anomaly(Kind.DUPLICATE, not guarantees.idempotent, partition, what)
 
 
-def _aborted_reads(index: _Index, guarantees: Guarantees) -> Iterator[Anomaly]:
+def _aborted_reads(index: _HistoryIndex, guarantees: Guarantees) -> Iterator[Anomaly]:
     for read in set(index.history.reads()):
         send = index.writer(read)
         if send is None:
@@ -163,7 +163,7 @@ def _aborted_reads(index: _Index, guarantees: Guarantees) -> Iterator[Anomaly]:
             yield Anomaly(Kind.ABORTED_READ, not guarantees.read_committed, read.partition, what)
 
 
-def _precommitted_reads(index: _Index, guarantees: Guarantees) -> Iterator[Anomaly]:
+def _precommitted_reads(index: _HistoryIndex, guarantees: Guarantees) -> Iterator[Anomaly]:
     for poll in index.history.polls:
         for read in poll.reads if poll.transaction is not None else ():
             send = index.writer(read)
@@ -174,7 +174,7 @@ def _precommitted_reads(index: _Index, guarantees: Guarantees) -> Iterator[Anoma
                 )
 
 
-def _movements(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
+def _movements(index: _HistoryIndex, _: Guarantees) -> Iterator[Anomaly]:
     """Skips and steps back, within a poll and from one poll to the next."""
     last: dict[tuple[str, TopicPartition], tuple[Poll, int]] = {}
     moved_since: dict[str, set[TopicPartition]] = defaultdict(set)
@@ -198,12 +198,12 @@ def _movements(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
                 yield Anomaly(kind, is_legal, read.partition, f"{what}, without {skipped}")
 
 
-def _order_of_sends(index: _Index, guarantees: Guarantees) -> Iterator[Anomaly]:
+def _order_of_sends(index: _HistoryIndex, guarantees: Guarantees) -> Iterator[Anomaly]:
     by_producer: dict[tuple[str, TopicPartition], list[tuple[int, Send]]] = defaultdict(list)
     for send in index.history.sends:
-        place = index.place(send)
-        if place is not None:
-            by_producer[send.producer, send.partition].append((place, send))
+        first_offset = index.first_offset(send)
+        if first_offset is not None:
+            by_producer[send.producer, send.partition].append((first_offset, send))
     for (producer, partition), sends in by_producer.items():
         for (first, earlier), (second, later) in pairwise(sends):
             if second < first:
@@ -215,20 +215,20 @@ def _order_of_sends(index: _Index, guarantees: Guarantees) -> Iterator[Anomaly]:
                 yield Anomaly(kind, not guarantees.idempotent, partition, what)
 
 
-def _interleaved_transactions(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
-    places: dict[tuple[Transaction, TopicPartition], list[int]] = defaultdict(list)
+def _interleaved_transactions(index: _HistoryIndex, _: Guarantees) -> Iterator[Anomaly]:
+    offsets: dict[tuple[Transaction, TopicPartition], list[int]] = defaultdict(list)
     for send in index.history.sends:
-        place = index.place(send)
-        if send.transaction is not None and place is not None:
-            places[send.transaction, send.partition].append(place)
-    for (transaction, partition), own in places.items():
+        first_offset = index.first_offset(send)
+        if send.transaction is not None and first_offset is not None:
+            offsets[send.transaction, send.partition].append(first_offset)
+    for (transaction, partition), own in offsets.items():
         others = set(index.between(partition, min(own), max(own))) - set(own)
         if others:
             what = f"{sorted(others)} between those of {transaction.name}"
             yield Anomaly(Kind.INT_SEND_SKIP, True, partition, what)
 
 
-def _torn_transactions(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
+def _torn_transactions(index: _HistoryIndex, _: Guarantees) -> Iterator[Anomaly]:
     """A record that was acknowledged belongs to the transaction; one that was not may have failed and be left out."""
     if not index.history.is_complete:
         return
@@ -244,7 +244,7 @@ def _torn_transactions(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
             )
 
 
-def _circular_reads(index: _Index, _: Guarantees) -> Iterator[Anomaly]:
+def _circular_reads(index: _HistoryIndex, _: Guarantees) -> Iterator[Anomaly]:
     """An edge leads from the transaction that wrote a record to the one that read it."""
     readers: dict[Transaction, set[Transaction]] = defaultdict(set)
     for poll in index.history.polls:
