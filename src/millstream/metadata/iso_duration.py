@@ -23,15 +23,15 @@ def duration_ms(text: str) -> int:
         raise ValueError(f"{text} is no duration: write PnDTnHnMn.nS")
     seconds = 0
     for name, unit in _UNIT_SECONDS.items():
-        seconds += _fitting(_fitting(int(found[name] or 0)) * unit)
+        seconds += _check_64_bits(_check_64_bits(int(found[name] or 0)) * unit)
     nanoseconds = int((found["fraction"] or "").ljust(9, "0"))
     if (found["seconds"] or "").startswith("-"):
         nanoseconds = -nanoseconds
-    total = _fitting(seconds) * _NANOSECONDS + nanoseconds
+    total = _check_64_bits(seconds) * _NANOSECONDS + nanoseconds
     return (-total if found["sign"] == "-" else total) // 1_000_000
 
 
-def _fitting(seconds: int) -> int:
+def _check_64_bits(seconds: int) -> int:
     """Raises ValueError."""
     if abs(seconds) > _SECONDS_MAX:
         raise ValueError(f"{seconds} seconds are more than 64 bits hold")

@@ -204,20 +204,20 @@ def merged(before: PartitionImage, record: PartitionChangeRecord) -> PartitionIm
     return PartitionImage(
         partition=before.partition,
         replicas=replicas,
-        isr=_kept_or(before.isr, record.isr),
+        isr=_changed_or_before(before.isr, record.isr),
         leader=BrokerId(record.leader) if leader_changes else before.leader,
         leader_epoch=LeaderEpoch(before.leader_epoch + leader_changes),
         partition_epoch=before.partition_epoch + 1,
         directories=_moved_directories(before, replicas, record.directories),
-        removing_replicas=_kept_or(before.removing_replicas, record.removing_replicas),
-        adding_replicas=_kept_or(before.adding_replicas, record.adding_replicas),
+        removing_replicas=_changed_or_before(before.removing_replicas, record.removing_replicas),
+        adding_replicas=_changed_or_before(before.adding_replicas, record.adding_replicas),
         leader_recovery_state=(
             before.leader_recovery_state if recovery == _NO_RECOVERY_CHANGE else recovery
         ),
-        eligible_leader_replicas=_kept_or(
+        eligible_leader_replicas=_changed_or_before(
             before.eligible_leader_replicas, record.eligible_leader_replicas
         ),
-        last_known_eligible_leader_replicas=_kept_or(
+        last_known_eligible_leader_replicas=_changed_or_before(
             before.last_known_eligible_leader_replicas, record.last_known_elr
         ),
     )
@@ -227,7 +227,9 @@ def _broker_ids(numbers: Iterable[int]) -> tuple[BrokerId, ...]:
     return tuple(map(BrokerId, numbers))
 
 
-def _kept_or(before: tuple[BrokerId, ...], changed: Sequence[int] | None) -> tuple[BrokerId, ...]:
+def _changed_or_before(
+    before: tuple[BrokerId, ...], changed: Sequence[int] | None
+) -> tuple[BrokerId, ...]:
     return before if changed is None else _broker_ids(changed)
 
 

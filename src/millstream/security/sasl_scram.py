@@ -55,7 +55,7 @@ class ScramClient:
     def answer(self, challenge: bytes) -> bytes | None:
         attributes = _attributes(challenge)
         if self._expected_signature is None:
-            return self._prove(challenge.decode(), attributes)
+            return self._client_final_message(challenge.decode(), attributes)
         if "e" in attributes:
             raise SaslAuthenticationFailed(f"the broker refused the proof: {attributes['e']}")
         signature = _decoded(attributes.get("v", ""))
@@ -65,7 +65,7 @@ class ScramClient:
             )
         return None
 
-    def _prove(self, server_first: str, attributes: dict[str, str]) -> bytes:
+    def _client_final_message(self, server_first: str, attributes: dict[str, str]) -> bytes:
         if "e" in attributes:
             raise SaslAuthenticationFailed(f"the broker refused: {attributes['e']}")
         nonce, iterations_text = attributes.get("r", ""), attributes.get("i", "")
