@@ -210,7 +210,7 @@ class Controller:
     def handle_expired_sessions(
         self, request: None, context: ControllerContext
     ) -> ControllerResult[None]:
-        """To be called at `session_deadline_ms`, again and again until it gives no records."""
+        """Fences a broker whose session has run out. To be called at `session_deadline_ms`, until it gives no records."""
         del request
         return plan_fence_expired(self.image, self._sessions, context)
 

@@ -1,4 +1,4 @@
-"""How many partitions the controller has to look at for a request, before anything of it is planned."""
+"""Counts the partitions that the controller has to look at for a request, before anything of it is planned."""
 
 from __future__ import annotations
 

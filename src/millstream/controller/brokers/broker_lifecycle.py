@@ -100,7 +100,7 @@ class BrokerSessions:
         ]
 
     def next_deadline_ms(self, image: MetadataImage, now_ms: int) -> int | None:
-        """When the first session runs out, None when no broker is unfenced."""
+        """The time at which the first session runs out; None when no broker is unfenced."""
         return min(
             (self._deadline_ms(b, now_ms) for b in image.brokers.values() if not b.fenced),
             default=None,

@@ -93,7 +93,7 @@ def plan_incremental_alter_configs(
 def plan_alter_configs(
     request: whole.AlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
 ) -> ControllerResult[whole.AlterConfigsResponse]:
-    """The same for the older API: what a resource's request does not name goes back to its default."""
+    """Records for the older API, in which keys that a resource's request does not name go back to their defaults."""
 
     def after(resource: whole.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
         del known

@@ -1,4 +1,4 @@
-"""Who leads a partition when a broker comes or goes: partition changes as records.
+"""Chooses leaders of partitions when a broker comes or goes: partition changes as records.
 
 The order of Kafka: a replica in sync first, in the order of assignment; the last one in sync stays in the ISR even when it is
 gone (it has the data), and the partition is then without a leader until it is back. Eligible leader replicas, which Kafka may

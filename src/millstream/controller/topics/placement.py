@@ -1,4 +1,4 @@
-"""Where the replicas of new partitions go: Kafka's striped placement, a pure function of brokers and randomness.
+"""Places the replicas of new partitions: Kafka's striped placement, a pure function of brokers and randomness.
 
 The first replica of each partition goes to the next rack in turn, to its next broker that is up; further replicas go to the
 following racks, one each, before any rack gets a second one. Within a rack, brokers take turns, those that are up before those
