@@ -83,7 +83,7 @@ class TooMuchWork(Exception):
 
 @dataclass(slots=True)
 class Allowance:
-    """How much checks may still do where they are called, in bytes of records."""
+    """The bytes of records that checks may still read in the thread that calls them."""
 
     bytes_left: int = AT_ONCE_BYTES
 
@@ -96,7 +96,7 @@ class Allowance:
 
 
 class AppendOrigin(Enum):
-    """Who made the batches. Only what clients send is checked record by record."""
+    """The origin of batches. Only batches of clients are checked record by record."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -105,7 +105,7 @@ class AppendOrigin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordError:
-    """`index` counts the records of the batch from 0 (KIP-467)."""
+    """A record that is refused; `index` counts the records of the batch from 0 (KIP-467)."""
 
     index: int
     message: str
@@ -146,7 +146,9 @@ def checked_batches(
     origin: AppendOrigin,
     allowance: Allowance | None = None,
 ) -> CheckedBatches:
-    """Raises CorruptMessage, InvalidRecord, InvalidTimestamp, MessageTooLarge, RecordListTooLarge, UnsupportedCompressionType;
+    """Checks all batches in `records`.
+
+    Raises CorruptMessage, InvalidRecord, InvalidTimestamp, MessageTooLarge, RecordListTooLarge, UnsupportedCompressionType;
     with an allowance also TooMuchWork. Without one it lets other threads run while it works.
 
     `records` is writable and belongs to the log from now on: what its header says of times may be corrected in it.
@@ -174,7 +176,7 @@ def checked_batch(
     now: Instant,
     allowance: Allowance | None = None,
 ) -> CheckedBatches:
-    """The same for one batch of a client, whose header has been read already. Raises what `checked_batches` raises."""
+    """Checks one batch of a client, whose header has been read already. Raises what `checked_batches` raises."""
     _check_header(header, view, config)
     batches = CheckedBatches([header], [view], [view], len(view))
     _apply_topic_rules(batches, config, now, allowance)

@@ -10,7 +10,7 @@ from millstream.runtime import File
 
 @final
 class FileRange:
-    """`length` bytes of `file` from `position`; always whole record batches.
+    """A range of `length` bytes of `file` from `position`; always whole record batches.
 
     The file stays open while a range of it may be on its way: segments are closed only `file.delete.delay.ms` after
     they left the log. The sender asks `file.fileno()` each time it sends; a closed file answers an unusable number,

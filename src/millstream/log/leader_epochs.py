@@ -24,7 +24,7 @@ class EpochStart(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """`epoch` is the largest one at or below the epoch asked for; -1, -1 when there is none."""
+    """The end of an epoch. `epoch` is the largest one at or below the epoch asked for; -1, -1 when there is none."""
 
     epoch: int
     end_offset: int
@@ -64,13 +64,13 @@ class LeaderEpochs:
         return self._entries[-1].epoch if self._entries else -1
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """`epoch` writes from `start_offset` on. Says nothing new for an epoch at or below the latest."""
+        """Notes that `epoch` writes from `start_offset` on. Does nothing for an epoch at or below the latest."""
         if epoch > self.latest_epoch:
             kept = [entry for entry in self._entries if entry.start_offset < start_offset]
             self._replace([*kept, EpochStart(epoch, start_offset)])
 
     def end_offset(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Where `epoch` ended: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
+        """The end of `epoch`: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
         if epoch < 0 or epoch > self.latest_epoch:
             return UNKNOWN_EPOCH
         if epoch == self.latest_epoch:

@@ -135,7 +135,7 @@ class PartitionLog:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """For tools and tests."""
+        """The segments, for tools and tests."""
         return tuple(self._state.segments)
 
     @property
@@ -149,14 +149,14 @@ class PartitionLog:
         return self._failure
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
+        """The offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
         self.producers.markers_committed(high_watermark)
         unstable = self.producers.first_unstable_offset
         return high_watermark if unstable is None else min(unstable, high_watermark)
 
     @property
     def is_on_disk(self) -> bool:
-        """False for a new log without directory and files."""
+        """Whether the log has its directory and files; a new log has none."""
         return self._make_directory is None
 
     def materialize(self) -> None:
@@ -200,7 +200,10 @@ class PartitionLog:
         now: Instant,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> AppendInfo:
-        """The same for batches that were checked. Raises OutOfOrderSequenceNumber, InvalidProducerEpoch, KafkaStorageError."""
+        """Appends batches that were checked, all or none.
+
+        Raises OutOfOrderSequenceNumber, InvalidProducerEpoch, KafkaStorageError.
+        """
         self._check_usable()
         if origin is AppendOrigin.CLIENT:
             duplicate = self.producers.find_duplicate(batches.headers)
@@ -314,21 +317,21 @@ class PartitionLog:
             raise self._storage_error("read", error) from error
 
     def readable_bytes(self, offset: int, upper_bound: int) -> int:
-        """How many bytes a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
+        """The bytes that a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
         try:
             return readable_bytes(self._state, offset, upper_bound)
         except OSError as error:
             raise self._storage_error("read", error) from error
 
     def timestamp_searches(self, timestamp_ms: int) -> Iterator[BatchSearch]:
-        """Where the first record may be whose timestamp is `timestamp_ms` or later. Raises KafkaStorageError, also later."""
+        """Searches for the first record whose timestamp is `timestamp_ms` or later. Raises KafkaStorageError, also later."""
         state = self._state
         return self._guarded(
             timestamp_searches(state.segments, timestamp_ms, state.log_start_offset)
         )
 
     def max_timestamp_searches(self) -> Iterator[BatchSearch]:
-        """Where the record with the largest timestamp may be. Raises KafkaStorageError, also later."""
+        """Searches for the record with the largest timestamp. Raises KafkaStorageError, also later."""
         state = self._state
         return self._guarded(max_timestamp_searches(state.segments, state.log_start_offset))
 
@@ -370,7 +373,7 @@ class PartitionLog:
         return self._unflushed.take_plan(self._state, self._environment.file_system)
 
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
-        """`plan.sync()` returned: the recovery point moves (not beyond a truncation that came in between)."""
+        """Moves the recovery point after `plan.sync()` returned (not beyond a truncation that came in between)."""
         plan.close()
         self._unflushed.completed(now)
         self._state.recovery_point = max(
@@ -378,7 +381,7 @@ class PartitionLog:
         )
 
     def fail_flush(self, plan: FlushPlan, error: OSError) -> NoReturn:
-        """`plan.sync()` raised: the log refuses everything from now on. Raises KafkaStorageError."""
+        """Makes the log refuse everything after `plan.sync()` raised. Raises KafkaStorageError."""
         plan.close()
         self._fail(
             f"the disk failed to sync it ({error.strerror or error}); restart the broker to recover the log"
@@ -484,7 +487,7 @@ class PartitionLog:
 
     @property
     def cleaner_checkpoint(self) -> int | None:
-        """Where the last cleaning ended; None when there was none."""
+        """The offset where the last cleaning ended; None when there was none."""
         return self._state.cleaner_checkpoint
 
     def plan_compaction(self, high_watermark: int, now: Instant) -> CompactionPlan | None:
@@ -514,12 +517,12 @@ class PartitionLog:
         return True
 
     def compaction_failed(self, error: OSError) -> None:
-        """A cleaning met an error of the disk; nothing of the log has changed. A broken disk takes its directory offline."""
+        """Handles an error of the disk in a cleaning, which changed nothing. A broken disk takes its directory offline."""
         if self._failure is None and is_broken_disk(error):
             self._environment.on_broken_disk(error)
 
     def complete_compaction(self, end_offset: int) -> None:
-        """A cleaning is done: what comes before `end_offset` is clean."""
+        """Notes that a cleaning is done: the log is clean before `end_offset`."""
         self._state.cleaner_checkpoint = min(end_offset, self._state.log_end_offset)
 
     # --- end
@@ -542,7 +545,7 @@ class PartitionLog:
         self.abandon()
 
     def moved_to(self, directory: str) -> None:
-        """Its directory was renamed; open files go with it."""
+        """Follows a renamed directory; open files stay open."""
         self.directory = directory
         for segment in self._state.segments:
             segment.moved_to(directory)

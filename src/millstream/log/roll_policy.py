@@ -1,4 +1,4 @@
-"""When the active segment is too old to be written on: segment.ms, less a jitter that spreads the rolls of many partitions."""
+"""Decides when the active segment is too old: after segment.ms, less a jitter that spreads the rolls of many partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millstream.runtime import Instant, Random
 
 @final
 class RollPolicy:
-    """Of one log. Times in ms."""
+    """The age of the active segment of one log. Times in ms."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -18,7 +18,7 @@ class RollPolicy:
         self._jitter_ms = 0
 
     def begin(self, config: LogConfig, now: Instant) -> None:
-        """A segment became active."""
+        """Notes that a segment became active."""
         self._active_since_ms = now.wall_ms
         jitter_ms = min(config.segment_jitter_ms, _age_max_ms(config))
         self._jitter_ms = self._random.randrange(jitter_ms) if jitter_ms > 0 else 0
@@ -26,7 +26,10 @@ class RollPolicy:
     def is_too_old(
         self, config: LogConfig, first_timestamp_ms: int | None, timestamp_ms: int, now: Instant
     ) -> bool:
-        """For an append with `timestamp_ms`. Age counts in record time where the first batch has one, else from `begin` on."""
+        """Whether the segment is too old for an append with `timestamp_ms`.
+
+        Age counts in record time where the first batch has one, else from `begin` on.
+        """
         if first_timestamp_ms is not None and first_timestamp_ms >= 0:
             age_ms = timestamp_ms - first_timestamp_ms
         else:

@@ -22,20 +22,20 @@ class Unflushed:
         """Records below it must be on the disk before they are acknowledged: flush.messages was reached there."""
 
     def appended(self, first_offset: int, state: LogState, config: LogConfig) -> None:
-        """Records from `first_offset` on were written."""
+        """Notes that records from `first_offset` on were written."""
         flushed = max(state.recovery_point, min(self.wanted_to, first_offset))
         if state.log_end_offset - flushed >= config.flush_messages:
             self.wanted_to = state.log_end_offset
 
     def is_overdue(self, state: LogState, config: LogConfig, now: Instant) -> bool:
-        """flush.ms has passed since the last flush, and there is something to flush."""
+        """Whether flush.ms has passed since the last flush, and there is something to flush."""
         return (
             state.recovery_point < state.log_end_offset
             and now.monotonic_ms - self._last_flush_ms >= config.flush_ms
         )
 
     def sealed(self, files: Iterable[File]) -> None:
-        """Indexes that no one writes any more, open."""
+        """Takes open indexes that are not written any more."""
         self._sealed_files.extend(files)
 
     def created_in(self, directory: str) -> None:

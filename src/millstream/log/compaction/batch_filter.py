@@ -17,7 +17,7 @@ from millstream.records.record_rows import RecordRows, empty_batch, rebuilt_batc
 
 
 class LastRecord(NamedTuple):
-    """Where an active producer stopped. `data_offset` is -1 when its last batch was a transaction marker."""
+    """The last record of an active producer. `data_offset` is -1 when its last batch was a transaction marker."""
 
     data_offset: int
     producer_epoch: int

@@ -32,7 +32,7 @@ _RECORDS_OF_A_BATCH: Final = 25
 
 @dataclass(frozen=True, slots=True)
 class CleanedSegment:
-    """`cleaned` lies on the disk under its `.cleaned` names, to take the place of `replaced`."""
+    """A finished segment: `cleaned` lies on the disk under its `.cleaned` names, and takes the place of `replaced`."""
 
     replaced: tuple[Segment, ...]
     cleaned: Segment

@@ -25,7 +25,10 @@ _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 
 
 class CompactionBounds(NamedTuple):
-    """`checkpoint`: where the last cleaning ended, None for never. Nothing at or after `upper_bound` is cleaned."""
+    """The bounds of a cleaning.
+
+    `checkpoint`: where the last one ended, None for never. Nothing at or after `upper_bound` is cleaned.
+    """
 
     log_start_offset: int
     log_end_offset: int
@@ -35,7 +38,7 @@ class CompactionBounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """`segments` are all sealed segments before `end_offset`, the clean ones included."""
+    """A cleaning to be done. `segments` are all sealed segments before `end_offset`, the clean ones included."""
 
     segments: tuple[Segment, ...]
     first_dirty_offset: int

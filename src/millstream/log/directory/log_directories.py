@@ -68,7 +68,7 @@ class LogDirectories:
         return any(each.meta.directory_id == directory_id for each in self)
 
     def of(self, log: PartitionLog) -> LogDirectory:
-        """Where `log` lives. Raises KafkaStorageError when that directory is offline."""
+        """The directory that holds `log`. Raises KafkaStorageError when that directory is offline."""
         for directory in self:
             if directory.get(log.partition) is log:
                 return directory

@@ -79,7 +79,7 @@ def format_directory(file_system: FileSystem, path: str, meta: MetaProperties) -
 
 
 def read_meta_properties(file_system: FileSystem, path: str) -> MetaProperties | None:
-    """None for a directory that was never formatted. Raises DamagedFile."""
+    """Reads meta.properties; None for a directory that was never formatted. Raises DamagedFile."""
     meta_path = f"{path}/{META_PROPERTIES_FILE}"
     if not file_system.exists(meta_path):
         return None
@@ -394,12 +394,12 @@ class LogDirectory:
     # --- checkpoints
 
     def checkpoint_recovery_points(self) -> None:
-        """Those of logs not opened yet included; Kafka's interval is 60 s."""
+        """Writes all recovery points, those of logs not opened yet included; Kafka's interval is 60 s."""
         points = {log.partition: log.recovery_point for log in self._listed()}
         self._write_offsets(RECOVERY_POINT_FILE, {**self._saved_recovery_points, **points})
 
     def checkpoint_log_start_offsets(self) -> None:
-        """Where they are beyond the first segment's; Kafka's interval is 60 s."""
+        """Writes the log start offsets that lie beyond their first segment's; Kafka's interval is 60 s."""
         moved = {
             log.partition: log.log_start_offset
             for log in self._listed()
@@ -411,12 +411,12 @@ class LogDirectory:
         return [log for log in self if log.partition.topic != METADATA_TOPIC]
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
-        """Those of the logs in this directory, others are left out. Kafka's interval is 5 s."""
+        """Writes the high watermarks of the logs in this directory, and leaves out others. Kafka's interval is 5 s."""
         own = {name: offset for name, offset in high_watermarks.items() if name in self._logs}
         self._write_offsets(HIGH_WATERMARK_FILE, own)
 
     def checkpoint_cleaner(self) -> None:
-        """Where cleanings ended; written after each."""
+        """Writes where cleanings ended, after each of them."""
         cleaned = {
             log.partition: log.cleaner_checkpoint
             for log in self

@@ -30,7 +30,7 @@ class Recovery:
 def recover_segments(
     segments: Segments, epochs: LeaderEpochs, recovery_point: int, *, may_have_gaps: bool
 ) -> Recovery:
-    """`may_have_gaps`: the log is compacted, so a segment need not begin where the one before it ends."""
+    """Recovers the segments. `may_have_gaps`: the log is compacted, so a segment need not begin where the last one ends."""
     recovered: list[Segment] = []
     dropped: list[Segment] = []
     removed_bytes = 0

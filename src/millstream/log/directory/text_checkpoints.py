@@ -47,7 +47,7 @@ def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
 
 
 def decode_offsets(path: str, data: bytes) -> dict[TopicPartition, int]:
-    """Raises DamagedFile."""
+    """Decodes a checkpoint of offsets by partition. Raises DamagedFile."""
     rows = _decode_lines(path, data, columns=3)
     try:
         return {
@@ -62,7 +62,7 @@ def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
 
 
 def decode_epochs(path: str, data: bytes) -> list[tuple[int, int]]:
-    """(epoch, start offset), in the order of the file. Raises DamagedFile."""
+    """Pairs of epoch and start offset, in the order of the file. Raises DamagedFile."""
     rows = _decode_lines(path, data, columns=2)
     try:
         return [(int(epoch), int(start_offset)) for epoch, start_offset in rows]
@@ -75,7 +75,7 @@ def encode_partition_metadata(topic_id: Uuid) -> bytes:
 
 
 def decode_partition_metadata(path: str, data: bytes) -> Uuid:
-    """Raises DamagedFile."""
+    """The topic id in `partition.metadata`. Raises DamagedFile."""
     match = re.fullmatch(r"version: 0\s*\ntopic_id: (\S+)\s*", data.decode("utf-8", "replace"))
     if match is None:
         raise _damaged(path, "expected the lines `version: 0` and `topic_id: ...`")
@@ -96,7 +96,7 @@ def encode_meta_properties(meta: MetaProperties) -> bytes:
 
 
 def decode_meta_properties(path: str, data: bytes) -> MetaProperties:
-    """Raises DamagedFile."""
+    """Decodes `meta.properties`. Raises DamagedFile."""
     values: dict[str, str] = {}
     for line in data.decode("utf-8", "replace").splitlines():
         match = _PROPERTY.match(line.strip())

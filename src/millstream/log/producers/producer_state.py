@@ -101,12 +101,12 @@ class ProducerState:
 
     @property
     def first_open_offset(self) -> int | None:
-        """Where the oldest open transaction begins; None when none is open."""
+        """The offset where the oldest open transaction begins; None when none is open."""
         return next(iter(self._open_transactions.values()), None)
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction begins whose end is not committed: it could still be lost with its marker."""
+        """The offset where the oldest transaction begins whose end is not committed: it could still be lost with its marker."""
         still_open = self.first_open_offset
         if not self._ended:
             return still_open
@@ -114,7 +114,7 @@ class ProducerState:
         return earliest_ended if still_open is None else min(earliest_ended, still_open)
 
     def markers_committed(self, high_watermark: int) -> None:
-        """Every marker below `high_watermark` is there to stay."""
+        """Notes that every marker below `high_watermark` is committed and cannot be lost."""
         while self._ended and self._ended[0][1] < high_watermark:
             self._ended.popleft()
 
@@ -153,7 +153,9 @@ class ProducerState:
             _check_epoch(producer_id, producer_epoch, entry.producer_epoch)
 
     def check_append(self, headers: Sequence[BatchHeader]) -> None:
-        """Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
+        """Checks batches before an append.
+
+        Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
         InvalidTxnState for a plain batch amid a transaction.
         """
         expected: dict[int, tuple[int, int]] = {}
@@ -192,7 +194,10 @@ class ProducerState:
             )
 
     def check_marker(self, marker: TransactionMarker) -> None:
-        """Raises InvalidProducerEpoch, TransactionCoordinatorFenced. A marker that is written a second time passes."""
+        """Checks a marker before an append.
+
+        Raises InvalidProducerEpoch, TransactionCoordinatorFenced. A marker that is written a second time passes.
+        """
         entry = self._entries.get(marker.producer_id)
         if entry is None:
             return

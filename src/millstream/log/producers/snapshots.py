@@ -32,7 +32,7 @@ class ProducerSnapshots:
         return sorted(self._offsets)
 
     def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> None:
-        """Not synced: its checksum tells a torn snapshot from a whole one, and the log replaces it."""
+        """Writes a snapshot without a sync: its checksum tells a torn one from a whole one, and the log replaces it."""
         data = encode_producer_snapshot(entries)
         if offset in self._offsets and self._file_system.read(self._path(offset)) == data:
             return  # an idle log is closed again and again; emptying a file costs more than reading it

@@ -28,7 +28,7 @@ class DeletedSegments:
         return [segment.remove for segment in due]
 
     def remove_all(self) -> None:
-        """Raises OSError."""
+        """Removes the files of all segments now. Raises OSError."""
         while self._segments:
             self._segments.pop()[1].remove()
 

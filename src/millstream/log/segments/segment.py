@@ -130,7 +130,7 @@ class Segment:
 
     @property
     def modified_ms(self) -> int:
-        """When the log file was last written: the age of records without timestamps. Milliseconds since 1970."""
+        """The time at which the log file was last written, for the age of records without timestamps. Milliseconds since 1970."""
         return self._file_system.modified_ms(self._path(LOG_SUFFIX))
 
     @property
@@ -140,7 +140,7 @@ class Segment:
         return self.max_timestamp_ms
 
     def is_full_for(self, added_bytes: int, last_offset: int) -> bool:
-        """An append of `added_bytes` that ends with `last_offset` must go to a new segment."""
+        """Whether an append of `added_bytes` that ends with `last_offset` must go to a new segment."""
         return (
             self._file.size > self.limits.segment_bytes - added_bytes
             or self._is_index_full
@@ -150,7 +150,7 @@ class Segment:
     # --- writing
 
     def create_file(self) -> None:
-        """Raises OSError."""
+        """Creates the log file. Raises OSError."""
         self._may_have_reserve = self.limits.preallocate
         self._file.create(self.limits.segment_bytes if self.limits.preallocate else 0)
 
@@ -284,7 +284,7 @@ class Segment:
         )
 
     def position_of(self, offset: int) -> int | None:
-        """Where the batch that holds `offset`, or the first one after it, starts; None beyond the last batch."""
+        """The position of the batch that holds `offset`, or of the first one after it; None beyond the last batch."""
         position = self._boundaries.get(offset)
         if position is None:
             found = self.find_batch(offset)
@@ -316,7 +316,7 @@ class Segment:
         )
 
     def scan_end(self) -> tuple[int, int]:
-        """(next offset, position) after the last whole batch. In a sound file the position is its size."""
+        """The next offset and the position after the last whole batch. In a sound file the position is its size."""
         next_offset, end = self.base_offset, 0
         for position, header in self.headers(self.offset_index.last_entry().position):
             next_offset, end = header.next_offset, position + header.size_bytes
@@ -365,7 +365,7 @@ class Segment:
         self.moved_to(self.directory)
 
     def moved_to(self, directory: str) -> None:
-        """The files have other names now, which the segment knows; open ones go on."""
+        """Follows a renamed directory: the files have other names now; open ones stay open."""
         self.directory = directory
         self._file.moved_to(self._path(LOG_SUFFIX))
         self._offset_index.moved_to(self._path(INDEX_SUFFIX))

@@ -11,7 +11,7 @@ from millstream.log.segments.segment import Segment
 
 @final
 class Segments:
-    """Never empty once a log is loaded."""
+    """The segments in the order of their offsets; never empty once a log is loaded."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self._segments = sorted(segments, key=lambda segment: segment.base_offset)
@@ -47,12 +47,12 @@ class Segments:
         return self._segments[max(0, bisect_right(self._base_offsets, offset) - 1) :]
 
     def end_offset(self, segment: Segment, log_end_offset: int) -> int:
-        """Where the next segment begins, or the log ends."""
+        """The offset where the next segment begins, or the log ends."""
         slot = bisect_right(self._base_offsets, segment.base_offset)
         return self._base_offsets[slot] if slot < len(self._base_offsets) else log_end_offset
 
     def replace(self, replaced: Sequence[Segment], by: Segment) -> None:
-        """`replaced` are neighbours; `by` has the base offset of the first of them."""
+        """Replaces neighbours by one segment, which has the base offset of the first of them."""
         slot = self._segments.index(replaced[0])
         assert self._segments[slot : slot + len(replaced)] == list(replaced), (
             "only neighbours are replaced together"
