@@ -92,7 +92,7 @@ class ConfigKey:
 
     @property
     def meaning(self) -> str:
-        """`doc`, and whether it is so."""
+        """The text of `doc`, and the reason of a key that has no effect."""
         if self.without_effect is None:
             return self.doc
         return f"{self.doc} Without effect: {self.without_effect}.".strip()

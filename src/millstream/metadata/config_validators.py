@@ -90,7 +90,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class ThrottledReplicas:
-    """`*`, or items of the form partition:broker."""
+    """A list of throttled replicas: `*`, or items of the form partition:broker."""
 
     def problem(self, value: ConfigValue) -> str | None:
         if not isinstance(value, tuple):

@@ -30,7 +30,7 @@ _BY_DURATION: Final = "by_duration:"
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
-    """Where a share group begins in a partition that it has not read before."""
+    """The place where a share group begins in a partition that it has not read before."""
 
     def problem(self, value: ConfigValue) -> str | None:
         if value in {"earliest", "latest"}:
@@ -185,7 +185,9 @@ def group_config(
 def check_group_config(
     overrides: Mapping[str, str], broker_value: Callable[[str], ConfigValue]
 ) -> None:
-    """Raises ConfigError for unknown names, bad values, values beyond the broker's limits, and a session that is not longer
+    """Checks all configurations of a group.
+
+    Raises ConfigError for unknown names, bad values, values beyond the broker's limits, and a session that is not longer
     than the time between two heartbeats.
     """
     for name, text in overrides.items():

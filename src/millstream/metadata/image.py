@@ -40,7 +40,7 @@ def frozen_mapping(items: dict[_Key, _Value] | None = None) -> MappingProxyType[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionImage:
-    """Who holds a partition. `directories` goes by position with `replicas` (KIP-858)."""
+    """A partition: its leader, replicas and in-sync replicas. `directories` goes by position with `replicas` (KIP-858)."""
 
     partition: int
     replicas: tuple[BrokerId, ...]
@@ -78,7 +78,7 @@ class TopicImage:
 
 @dataclass(frozen=True, slots=True)
 class TopicsImage:
-    """The same topics under both of their keys."""
+    """All topics, by name and by id."""
 
     by_name: MappingProxyType[str, TopicImage] = field(default_factory=frozen_mapping)
     by_id: MappingProxyType[Uuid, TopicImage] = field(default_factory=frozen_mapping)

@@ -57,7 +57,10 @@ class DelegationToken:
 
 
 class QuotaEntityPart(NamedTuple):
-    """`type` is user, client-id or ip; `name` None stands for the default of all without a quota of their own."""
+    """A part of the entity of a quota.
+
+    `type` is user, client-id or ip; `name` None stands for the default of all without a quota of their own.
+    """
 
     type: str
     name: str | None

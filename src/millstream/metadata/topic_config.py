@@ -78,7 +78,7 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -
 def stored_log_config(
     overrides: Mapping[str, str], defaults: Mapping[str, str]
 ) -> tuple[LogConfig, list[str]]:
-    """The same for what is stored already, and what of it counts for nothing: a topic must open whatever else was changed since.
+    """The log settings from stored overrides, and the overrides left out: a topic must open whatever else was changed since.
 
     Left out are names of other releases and values that cannot be used. Defaults and overrides that were each fine when they were
     set may contradict each other, as in Kafka. Raises ConfigError for a topic whose records are elsewhere.
