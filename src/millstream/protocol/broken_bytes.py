@@ -32,7 +32,10 @@ class _TooManyFields(Exception):
 
 
 class BytesWalk:
-    """`path` and `at`: the field last begun, as in `topics[2].name`, and the position last reached."""
+    """A walk through the bytes of a message.
+
+    `path` and `at` are the field last begun, as in `topics[2].name`, and the position last reached.
+    """
 
     def __init__(self, schema: MessageSchema, view: memoryview, version: int) -> None:
         self.at = 0

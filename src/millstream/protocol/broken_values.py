@@ -22,7 +22,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 def find_broken(schema: MessageSchema, message: object, version: int) -> tuple[str, str] | None:
-    """(path, reason) of the first field that cannot be written."""
+    """Path and reason of the first field that cannot be written; None where all can."""
     return next(_ValuesWalk(schema, version).struct(schema.root, message, ""), None)
 
 

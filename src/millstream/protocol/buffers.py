@@ -1,4 +1,4 @@
-"""Where encoders write: a `bytearray`, or a `FrameBuffer` that leaves large payloads out of it.
+"""The buffers that encoders write to: a `bytearray`, or a `FrameBuffer` that leaves large payloads out of it.
 
 Owns the rule when a payload is copied and when it is spliced. Must not know messages or sockets.
 """

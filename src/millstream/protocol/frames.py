@@ -107,7 +107,7 @@ def decode_response_header(
 
 
 def decode_response(key: ApiKey, version: int, frame: memoryview) -> tuple[int, Message]:
-    """(correlation id, message) of a response without its size prefix. Raises MalformedMessage."""
+    """The correlation id and the message of a response without its size prefix. Raises MalformedMessage."""
     header, at = decode_response_header(key, version, frame)
     message, _ = response_class(key).decode(frame, at, version)
     return header.correlation_id, message

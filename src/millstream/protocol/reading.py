@@ -56,7 +56,7 @@ codecs.register_error(LENIENT, replace_as_java)
 
 
 def read_uvarint(data: Buffer, at: int) -> tuple[int, int]:
-    """Up to five bytes, seven bits each, lowest first; bits above 32 are dropped, as Kafka does."""
+    """Reads up to five bytes, seven bits each, lowest first; bits above 32 are dropped, as Kafka does."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -127,7 +127,7 @@ def past_end(at: int, limit: int) -> BrokenField:
 def read_integers(
     data: Buffer, at: int, count: int, code: str, width: int
 ) -> tuple[list[int], int]:
-    """`count` big-endian integers of struct type `code`, `width` bytes each."""
+    """Reads `count` big-endian integers of struct type `code`, `width` bytes each."""
     size = count * width
     if not 0 <= size <= len(data) - at:
         raise count_refused(count, len(data) - at)
@@ -142,7 +142,7 @@ def read_uuids(data: Buffer, at: int, count: int) -> tuple[list[Uuid], int]:
 
 
 def read_strings(data: Buffer, at: int, count: int) -> tuple[list[str], int]:
-    """`count` strings with int16 lengths."""
+    """Reads `count` strings with int16 lengths."""
     if not 0 <= 2 * count <= len(data) - at:
         raise count_refused(count, len(data) - at)
     strings = []
@@ -156,7 +156,7 @@ def read_strings(data: Buffer, at: int, count: int) -> tuple[list[str], int]:
 
 
 def read_compact_strings(data: Buffer, at: int, count: int) -> tuple[list[str], int]:
-    """`count` strings with compact lengths."""
+    """Reads `count` strings with compact lengths."""
     if not 0 <= count <= len(data) - at:
         raise count_refused(count, len(data) - at)
     strings = []

@@ -61,7 +61,7 @@ class SchemaError(ValueError):
 
 @cache
 def snake_case(name: str) -> str:
-    """`logStartOffset` to `log_start_offset`."""
+    """Turns a name like `logStartOffset` into `log_start_offset`."""
     for kafka, ours in _SPELLING.items():
         name = name.replace(kafka, ours)
     name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
@@ -106,7 +106,7 @@ class Field:
 
     @property
     def attribute(self) -> str:
-        """Its name in the dataclass."""
+        """The name of the field in the dataclass."""
         return snake_case(self.name)
 
     @property
@@ -169,7 +169,7 @@ def parse_schemas(text: str) -> list[MessageSchema]:
 
 
 def parse_range(text: str, within: VersionRange) -> VersionRange:
-    """`4-12`, `6` or `2+` (up to the end of `within`)."""
+    """Reads a range such as `4-12`, `6` or `2+` (up to the end of `within`)."""
     low, dash, high = text.partition("-")
     if low.endswith("+"):
         return VersionRange(int(low[:-1]), within.highest)

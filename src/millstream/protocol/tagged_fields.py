@@ -23,7 +23,7 @@ class TaggedField(NamedTuple):
 
 
 def read_tag_count(data: Buffer, at: int) -> tuple[int, int]:
-    """How many tagged fields follow. Kafka counts in int32: from 2^31 on that is none."""
+    """The number of tagged fields that follow. Kafka counts in int32: from 2^31 on that is none."""
     count, at = read_uvarint(data, at)
     if count > INT32_MAX:
         return 0, at

@@ -56,7 +56,7 @@ def write_compact_strings(out: bytearray, texts: Sequence[str]) -> None:
 
 
 def write_strings(out: bytearray, texts: Sequence[str]) -> None:
-    """Each with an int16 length."""
+    """Writes the strings, each with an int16 length."""
     for text in texts:
         raw = text.encode()
         if len(raw) > STRING_BYTES_MAX:
@@ -66,7 +66,7 @@ def write_strings(out: bytearray, texts: Sequence[str]) -> None:
 
 
 def write_compact_int32s(out: bytearray, values: Sequence[int]) -> None:
-    """Count and elements."""
+    """Writes the count and the elements."""
     count = len(values)
     if count < len(_COMPACT_INT32S):
         out += _COMPACT_INT32S[count](count + 1, *values)
@@ -76,7 +76,7 @@ def write_compact_int32s(out: bytearray, values: Sequence[int]) -> None:
 
 
 def write_int32s(out: bytearray, values: Sequence[int]) -> None:
-    """int32 count and elements."""
+    """Writes an int32 count and the elements."""
     count = len(values)
     out += pack(f">i{count}i", count, *values)
 
