@@ -73,7 +73,7 @@ BatchFilter = Callable[[BatchHeader, memoryview], bool]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How `to_arrow` reads. `decompressed_bytes_max` bounds each batch."""
+    """The options of `to_arrow`. `decompressed_bytes_max` bounds each batch."""
 
     headers: bool = False
     check_crcs: bool = True

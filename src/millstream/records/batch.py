@@ -90,7 +90,7 @@ class BatchHeader:
 
     @property
     def codec(self) -> Codec:
-        """Raises UnsupportedCompressionType for the three ids that mean nothing."""
+        """The codec of the batch. Raises UnsupportedCompressionType for the three ids without a codec."""
         codec = self.attributes & CODEC_BITS
         if codec >= len(_CODECS):
             raise UnsupportedCompressionType(f"codec {codec} does not exist; 0 to 4 do")
@@ -110,7 +110,7 @@ class BatchHeader:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop this batch's tombstones. It stands where the base timestamp was (KIP-534)."""
+        """The time from which the cleaner may drop this batch's tombstones. It stands where the base timestamp was (KIP-534)."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property

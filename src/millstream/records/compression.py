@@ -67,7 +67,7 @@ _OVERFLOW_SENTENCE: Final = "failed to write whole buffer"
 
 
 def compress(codec: Codec, data: BytesLike, level: int | None = None) -> bytes:
-    """`data` compressed with framing that every Kafka client reads.
+    """Compresses `data`, with framing that every Kafka client reads.
 
     Raises UnsupportedCompressionType for a level that the codec does not have.
     """

@@ -83,11 +83,11 @@ class RecordCheck:
         self._max_timestamp = -1
 
     def index(self) -> int:
-        """Of the record that the walk stopped behind, from 0."""
+        """The index of the record that the walk stopped behind, from 0."""
         return self._number - 1
 
     def timestamp(self) -> int | None:
-        """Of that record; None when it does not fit in 64 bits."""
+        """The timestamp of that record; None when it does not fit in 64 bits."""
         return None if self._overflowed else self._timestamp
 
     def max_timestamp(self) -> int:

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # mypy: disable-error-code="valid-type, untyped-decorator, no-any-return"
 # Reason: Cython's C types and decorators mean nothing to mypy.
-"""Where the records of a batch lie, and their keys, values and headers moved into Arrow buffers.
+"""Finds the records of a batch, and moves their keys, values and headers into Arrow buffers.
 
 A leaf: this file runs interpreted as `walker` and compiled as `walker_compiled` (docs/adr/0005). It owns the bounds of
 hostile records and nothing else: buffers come from the caller, who sizes them by counts it has checked.
@@ -326,7 +326,7 @@ class RecordColumns:
         last: cython.Py_ssize_t,
         headers: HeadersColumn,
     ) -> None:
-        """The same for headers."""
+        """Move the headers of the rows, as `gather` does for keys and values."""
         row: cython.Py_ssize_t
         at: cython.Py_ssize_t
         length: cython.longlong
