@@ -26,7 +26,7 @@ class FetchPosition:
 
 
 class FetchRead(NamedTuple):
-    """`diverging` is set instead of records when the reader's last record is not in this log."""
+    """The result of a read. `diverging` is set instead of records when the reader's last record is not in this log."""
 
     records: FileRange | bytes
     high_watermark: int

@@ -71,7 +71,7 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """Readers at read_committed see nothing at or after it."""
+        """The offset at and after which readers at read_committed see nothing."""
         return self.log.last_stable_offset(self._high_watermark)
 
     @property
@@ -84,7 +84,7 @@ class Partition:
 
     @property
     def is_short_of_replicas(self) -> bool:
-        """Too few are in sync for acks=all, which never asks for more than there are (KIP-966)."""
+        """Whether too few replicas are in sync for acks=all, which never asks for more than there are (KIP-966)."""
         in_sync = len(self.isr)
         return in_sync < self.log.config.min_insync_replicas and in_sync < len(self.replicas)
 
@@ -101,7 +101,10 @@ class Partition:
         self._on_progress(self.topic_partition)
 
     def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
-        """Raises NotLeaderOrFollower, and FencedLeaderEpoch or UnknownLeaderEpoch when the caller's epoch is not ours."""
+        """Checks that this broker leads.
+
+        Raises NotLeaderOrFollower, and FencedLeaderEpoch or UnknownLeaderEpoch when the caller's epoch is not ours.
+        """
         if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
             if current_leader_epoch < self.leader_epoch:
                 raise FencedLeaderEpoch(
@@ -139,7 +142,7 @@ class Partition:
         acks: int = ACKS_ALL,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> AppendInfo:
-        """The same for batches that `checked_batches` has seen, with this partition's configuration, here or elsewhere."""
+        """Appends batches that `checked_batches` has checked, with this partition's configuration, here or elsewhere."""
         self.check_leader()
         if acks == ACKS_ALL and self.is_short_of_replicas:
             raise NotEnoughReplicas(
@@ -211,7 +214,7 @@ class Partition:
         return None
 
     def readable_bytes(self, position: FetchPosition) -> int:
-        """How much `read` would give, at most; cheap, for waiting readers. Raises what `read` raises for the leader."""
+        """The bytes that `read` would give, at most; cheap, for waiting readers. Raises what `read` raises for the leader."""
         self.check_leader(position.current_leader_epoch)
         upper_bound = (
             self.last_stable_offset if position.is_read_committed else self._high_watermark
@@ -236,7 +239,7 @@ class Partition:
         return found.offset < upper_bound
 
     def epoch_end(self, epoch: int) -> EpochEnd:
-        """Where leader epoch `epoch` ended, and which one it was if that wrote nothing; UNKNOWN_EPOCH beyond the leader's.
+        """The offset where leader epoch `epoch` ended, and which one it was if that wrote nothing; UNKNOWN_EPOCH beyond the leader's.
 
         The epochs of the log tell of those that wrote something; the leader's own begins where the log ends until it does.
         """
