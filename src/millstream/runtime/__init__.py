@@ -1,4 +1,4 @@
-"""The seam to the outside world. Cores take these Protocols; `runtime.system` holds the real ones."""
+"""The interfaces to clock, randomness and disk. Cores take these Protocols; `runtime.system` holds the real ones."""
 
 from millstream.runtime.clock import Clock, Instant
 from millstream.runtime.files import File, FileSystem
