@@ -1,1 +1,1 @@
-"""Who may do what. See README.md."""
+"""Access control, authentication, delegation tokens and quotas. See README.md."""

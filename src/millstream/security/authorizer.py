@@ -1,4 +1,4 @@
-"""Who may do what: the interface of authorizers, and the only one there is, which allows everything.
+"""The interface of authorizers, which decide who may do what, and the only implementation, which allows everything.
 
 It is asked in two places: by dispatch, before a request that Kafka allows or refuses as a whole by an operation on the cluster
 (`Permission.refuses_request` of its API); and by Metadata, DescribeCluster and DescribeTopicPartitions, for the operations that
@@ -19,7 +19,7 @@ from millstream.security.acl import Operation, Resource, operation_bits, support
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks, and from where."""
+    """The principal and the address that a request comes from."""
 
     principal: str
     host: str

@@ -32,6 +32,6 @@ def principal_text(principal_type: str, name: str) -> str:
 
 
 def principal_parts(principal: str) -> tuple[str, str]:
-    """(type, name); the name may hold colons of its own."""
+    """The type and the name of a principal; the name may hold colons of its own."""
     principal_type, _, name = principal.partition(":")
     return principal_type, name

@@ -1,4 +1,4 @@
-"""`sasl.jaas.config` as Kafka's clients write it: one login module and its options."""
+"""Parses `sasl.jaas.config` as Kafka's clients write it: one login module and its options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoginModule(NamedTuple):
 
 
 def parse_jaas_config(text: str) -> LoginModule:
-    """Raises ConfigError saying where the text stops making sense; passwords are not quoted in it."""
+    """Parses a JAAS configuration. Raises ConfigError that says where the text is wrong; it quotes no passwords."""
     head = _HEAD.match(text)
     if head is None:
         raise ConfigError(

@@ -23,7 +23,10 @@ _EXTENSION_VALUE: Final = re.compile(r"[\x21-\x7e \t\r\n]+")
 
 @dataclass(frozen=True, slots=True)
 class OAuthBearerToken:
-    """`expires_at_ms` is wall-clock time, milliseconds since 1970. Extensions go to the broker with the token (KIP-342)."""
+    """A token.
+
+    `expires_at_ms` is wall-clock time, milliseconds since 1970. Extensions go to the broker with the token (KIP-342).
+    """
 
     value: str = field(repr=False)
     expires_at_ms: int
@@ -63,7 +66,7 @@ def unsecured_token(
 
 
 def expiry_ms(token: str) -> int | None:
-    """When a JSON Web Token expires by its own `exp`, in ms since 1970; None when it does not say."""
+    """The time at which a JSON Web Token expires by its own `exp`, in ms since 1970; None when it does not say."""
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

@@ -26,7 +26,7 @@ _ITERATIONS_ACCEPTED_MAX: Final = 1_000_000
 
 
 class ScramClient:
-    """`nonce` is printable, has no comma, and must be unpredictable."""
+    """The client's side of SCRAM. `nonce` is printable, has no comma, and must be unpredictable."""
 
     def __init__(
         self,

@@ -12,19 +12,19 @@ _SERVER_KEY: Final = b"Server Key"
 
 
 class ScramMechanism(IntEnum):
-    """The numbers of the protocol."""
+    """The mechanisms, with their numbers in the protocol."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
     @property
     def hash_name(self) -> str:
-        """As `hashlib` calls it."""
+        """The name of the hash in `hashlib`."""
         return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
 
     @property
     def sasl_name(self) -> str:
-        """As SASL calls it, like SCRAM-SHA-256."""
+        """The name in SASL, like SCRAM-SHA-256."""
         return self.name.replace("_", "-")
 
 
