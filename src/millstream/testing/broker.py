@@ -90,7 +90,7 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
-        """False before `start`, and after `stop` and `kill`."""
+        """Whether the broker runs; not before `start`, nor after `stop` or `kill`."""
         return self._node is not None
 
     def start(self) -> None:

@@ -43,7 +43,7 @@ class Send:
         self.offset = offset if offset >= 0 else None
 
     def fail(self) -> None:
-        """It was definitely not written. Leave it alone when that is not certain."""
+        """Note that the record was definitely not written. Do not call it when that is not certain."""
         self.outcome = Outcome.FAILED
 
 
@@ -70,7 +70,10 @@ class Read(NamedTuple):
 
 @dataclass(slots=True)
 class Poll:
-    """`moved`: since its last poll the consumer was rebalanced or sought, so its positions may have changed."""
+    """The records of one poll.
+
+    `moved`: since its last poll the consumer was rebalanced or sought, so its positions may have changed.
+    """
 
     consumer: str
     reads: tuple[Read, ...]
@@ -80,7 +83,7 @@ class Poll:
 
 @dataclass(slots=True)
 class History:
-    """In the order in which things were begun."""
+    """The sends, transactions and polls, in the order in which they were begun."""
 
     sends: list[Send] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)

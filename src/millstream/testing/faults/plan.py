@@ -102,7 +102,7 @@ Fault = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`fault` happens to requests of `apis` (any when empty) that match the other fields.
+    """A rule: `fault` happens to requests of `apis` (any when empty) that match the other fields.
 
     Of the requests that match, the first `skip` are let through; then at most `times` are hit, each with `probability`.
     So `times=1` is once, and `skip=4, times=1` the fifth time.

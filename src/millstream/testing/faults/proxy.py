@@ -85,7 +85,7 @@ class FaultProxy:
         return len(self._connections)
 
     def set_rules(self, rules: Sequence[Rule]) -> None:
-        """From the next request on, counting anew."""
+        """Replaces the rules from the next request on; counts start at 0."""
         self.plan = FaultPlan(tuple(rules), self.seed)
 
     def heal(self) -> None:
@@ -94,11 +94,11 @@ class FaultProxy:
         self._call(self._close_dead)
 
     def close_connections(self) -> None:
-        """All of them, at once; clients may come back."""
+        """Closes all connections at once; clients may connect again."""
         self._call(self._close_all)
 
     async def address_for(self, upstream: Address) -> Address:
-        """Where clients reach `upstream` through us. For the connections, on the proxy's own loop."""
+        """The address where clients reach `upstream` through the proxy. For the connections, on the proxy's own loop."""
         async with self._opening:
             if upstream not in self._ports:
                 server = await asyncio.start_server(

@@ -107,16 +107,16 @@ class MockProcessorContext:
         timestamp: int = 0,
         headers: Headers = (),
     ) -> None:
-        """Where the record comes from that the processor is given next."""
+        """Set the topic, partition and offset of the record that the processor is given next."""
         self._metadata = RecordContext(topic, partition, offset, timestamp, headers)
         self._task.record_timestamp, self._task.record_headers = timestamp, headers
 
     def set_current_stream_time_ms(self, time_ms: int) -> None:
-        """The stream time from now on."""
+        """Set the stream time."""
         self._stream_time_ms = self._task.stream_time = time_ms
 
     def set_current_system_time_ms(self, time_ms: int) -> None:
-        """The wall clock from now on."""
+        """Set the wall clock."""
         self._system_time_ms = self._task.wall_clock_ms = time_ms
 
     def add_store(self, spec: StoreSpec) -> StateStore:
@@ -183,14 +183,14 @@ class MockProcessorContext:
 
     @property
     def state_dir(self) -> str:
-        """Raises StreamsError where the test has given none."""
+        """The state directory. Raises StreamsError where the test has given none."""
         if self._state_dir is None:
             raise StreamsError("the processor wants a directory: MockProcessorContext(state_dir=…)")
         return self._state_dir
 
     @property
     def metrics(self) -> StreamsMetrics:
-        """Where the processor adds metrics of its own."""
+        """The metrics, to which the processor adds its own."""
         return self._task.metrics
 
     def forward(
@@ -229,13 +229,13 @@ class MockProcessorContext:
         return self._metadata
 
     def current_stream_time_ms(self) -> int:
-        """Raises StreamsError before the test has set it."""
+        """The stream time. Raises StreamsError before the test has set it."""
         if self._stream_time_ms is None:
             raise StreamsError("the processor asks for stream time: set_current_stream_time_ms(…)")
         return self._stream_time_ms
 
     def current_system_time_ms(self) -> int:
-        """Raises StreamsError before the test has set it."""
+        """The wall clock. Raises StreamsError before the test has set it."""
         if self._system_time_ms is None:
             raise StreamsError(
                 "the processor asks for the wall clock: set_current_system_time_ms(…)"
@@ -251,7 +251,7 @@ class MockProcessorContext:
         return self._config.as_settings()
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
-        """Those whose names begin so, without the prefix."""
+        """The settings whose names begin with the prefix, without it."""
         return with_prefix(self.app_configs(), prefix)
 
 

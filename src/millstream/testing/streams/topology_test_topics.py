@@ -208,7 +208,7 @@ class TestOutputTopic(Generic[K, V]):
 
 
 def not_negative_ms(duration: timedelta) -> int:
-    """How far time moves. Raises ValueError for a way back."""
+    """The milliseconds that time moves. Raises ValueError for a negative duration."""
     milliseconds = to_ms(duration)
     if milliseconds < 0:
         raise ValueError(f"time does not go back: advance by {duration} is negative")

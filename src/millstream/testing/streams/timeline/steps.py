@@ -24,14 +24,14 @@ class TimelineRecord:
 
     @property
     def text(self) -> str:
-        """`key=value`; the window of a key is left to the picture."""
+        """The text `key=value`; the picture shows the window of a key."""
         key = self.key.key if isinstance(self.key, Windowed) else self.key
         return f"{shown(key)}={shown(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`cause`: the record, or by how many milliseconds the wall clock moved. `rows`: of the stores asked for."""
+    """One step. `cause`: the record, or the milliseconds that the wall clock moved. `rows`: of the stores asked for."""
 
     cause: TimelineRecord | int
     results: Sequence[TimelineRecord]
