@@ -1,4 +1,4 @@
-"""The broker as the controller sees it: registers, shows that it lives, asks to be let go.
+"""The session of the broker with the controller: registers, sends heartbeats, asks for a controlled shutdown.
 
 fenced -> (first heartbeat that has seen its own registration) -> unfenced -> ... -> controlled shutdown -> fenced
 """
@@ -92,7 +92,7 @@ class BrokerSession:
         await self._heartbeat()
 
     async def keep_alive(self) -> None:
-        """Heartbeats until cancelled."""
+        """Sends heartbeats until cancelled."""
         while True:
             await asyncio.sleep(self._config.broker_heartbeat_interval_ms / 1000)
             try:
@@ -101,14 +101,14 @@ class BrokerSession:
                 continue  # the next heartbeat tries again; the session is longer than several
 
     async def report_offline(self, directory_ids: Sequence[Uuid]) -> None:
-        """Data directories of this incarnation that failed: the controller takes their leaderships away."""
+        """Reports failed data directories of this incarnation: the controller takes their leaderships away."""
         self._offline_directory_ids = tuple(directory_ids)
         if self.broker_epoch >= 0:
             with contextlib.suppress(RetriableError):  # the next heartbeat tells it again
                 await self._heartbeat()
 
     async def fence_expired(self) -> None:
-        """As controller: fences brokers that are not heard of, at the time each one's session ends."""
+        """Fences, as controller, brokers that are not heard of, at the time each one's session ends."""
         while True:
             deadline_ms = self._controller.session_deadline_ms()
             now_ms = self._clock.now().monotonic_ms
@@ -123,7 +123,7 @@ class BrokerSession:
                 await self._controller.submit(Controller.handle_expired_sessions, None)
 
     async def leave(self, timeout_s: float) -> bool:
-        """Controlled shutdown: leaderships are given away before this broker stops. False when time ran out first."""
+        """Gives leaderships away before this broker stops (controlled shutdown). False when time ran out first."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not await self._heartbeat(want_shut_down=True):  # noqa: ASYNC110 - the controller answers, it does not call

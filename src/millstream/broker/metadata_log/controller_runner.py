@@ -41,7 +41,7 @@ _PLANNED_AT_ONCE: Final = 500
 
 
 class ControllerRunner:
-    """Implements `services.ControllerClient`, `services.Metadata` and `driver.MetadataListener`."""
+    """Runs the controller. Implements `services.ControllerClient`, `services.Metadata` and `driver.MetadataListener`."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class ControllerRunner:
 
     @property
     def image(self) -> MetadataImage:
-        """Everything committed and applied."""
+        """The metadata image of everything that is committed and applied."""
         return self._image
 
     def attach(self, driver: MetadataDriver) -> None:
@@ -89,7 +89,7 @@ class ControllerRunner:
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
     ) -> ResponseT:
-        """See `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest for what no record can hold, and what `handle` raises."""
+        """Implements `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest, and errors of `handle`."""
         async with self._planning:
             controller = self._controller
             if controller is None:
@@ -145,7 +145,7 @@ class ControllerRunner:
         self.publish(batch, self.replay(batch))
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
-        """May run in a thread. One batch at a time: each goes on top of the one before."""
+        """Replays committed batches, one after the other. May run in a thread."""
         return self._loader.replay(batch)
 
     def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:

@@ -1,4 +1,4 @@
-"""The only part of the metadata quorum that acts: it steps the replica and carries out what each `Ready` says.
+"""Drives the metadata quorum: steps the replica and carries out the actions of each `Ready`.
 
     propose -> step -> append -> (pool) sync -> step(Flushed) -> high watermark rises -> committed batches -> listener
 
@@ -31,17 +31,17 @@ _APPLIED_AT_ONCE: Final = 200
 
 
 class MetadataListener(Protocol):
-    """Hears of leadership and of what is committed, in the order of the log."""
+    """A listener to leadership and committed records, in the order of the log."""
 
     def leadership_changed(self, leadership: LeaderAndEpoch) -> None: ...
     def committed(self, batch: MetadataBatch) -> None: ...
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
-        """The first half of `committed`, which may run in a thread: nobody else sees what it makes."""
+        """Does the first half of `committed`. It may run in a thread, since no other code sees its result yet."""
         ...
 
     def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
-        """The second half, on the loop."""
+        """Does the second half of `committed`, on the loop."""
         ...
 
 
@@ -57,7 +57,7 @@ class QuorumDescription:
 
 
 class MetadataDriver:
-    """Everything runs on one loop; `run` is the task that waits for the disk and for deadlines."""
+    """The driver of the metadata quorum, on one loop; `run` is the task that waits for the disk and for deadlines."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class MetadataDriver:
         )
 
     async def run(self) -> None:
-        """Until cancelled. A disk that fails the metadata log ends the node."""
+        """Runs until cancelled. A failure of the metadata log's disk ends the node."""
         self._is_running = True
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_flushed())
@@ -111,11 +111,11 @@ class MetadataDriver:
             tasks.create_task(self._keep_time())
 
     def start(self) -> None:
-        """The first tick: a voter without others to wait for elects itself at once."""
+        """Makes the first tick: a voter without others to wait for elects itself at once."""
         self._step(Tick())
 
     def resign(self) -> None:
-        """Before a clean shutdown."""
+        """Resigns as leader before a clean shutdown."""
         self._step(Resign())
 
     def flush(self) -> None:

@@ -47,7 +47,7 @@ _CONTROL_TYPES: Final[dict[type, ControlType]] = {
 
 
 class MetadataLog:
-    """Satisfies `raft.replicated_log.ReplicatedLog`. Owned by the metadata driver."""
+    """The metadata log, as a `raft.replicated_log.ReplicatedLog`. The metadata driver owns it."""
 
     def __init__(self, log: PartitionLog, file_system: FileSystem) -> None:
         self.log = log
@@ -82,7 +82,7 @@ class MetadataLog:
         return self._snapshot_end
 
     def start_at(self, snapshot_end: Offset) -> None:
-        """A snapshot holds everything below `snapshot_end`. Raises KafkaStorageError when the log does not reach there."""
+        """Notes that a snapshot holds everything below `snapshot_end`. Raises KafkaStorageError when the log does not reach there."""
         log = self.log
         if not log.log_start_offset <= snapshot_end <= log.log_end_offset:
             raise KafkaStorageError(
@@ -92,7 +92,7 @@ class MetadataLog:
         self._snapshot_end = snapshot_end
 
     def bytes_since(self, offset: Offset) -> int:
-        """How much of the log stands at `offset` and after it."""
+        """The bytes of the log at and after `offset`."""
         end_offset = self.log.log_end_offset
         return self.log.readable_bytes(offset, end_offset) if offset < end_offset else 0
 
@@ -111,7 +111,7 @@ class MetadataLog:
         return static_voter_ids(self._file_system.read(self._quorum_state_path))
 
     def persist(self, state: ElectionState) -> None:
-        """On the disk when it returns."""
+        """Stores the election state; it is on the disk when this returns."""
         self._file_system.write_atomically(
             self._quorum_state_path, encode_quorum_state(state, KRAFT_VERSION_DYNAMIC)
         )

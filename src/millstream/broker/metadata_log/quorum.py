@@ -35,7 +35,7 @@ _KEEP_FOR_EVER: Final = -1
 
 
 class MetadataQuorum:
-    """`image` is what the newest snapshot holds; the driver replays the rest of the log on top of it."""
+    """The opened metadata quorum. `image` is that of the newest snapshot; the driver replays the rest of the log on top of it."""
 
     def __init__(
         self,

@@ -57,12 +57,12 @@ class SnapshotFiles:
         self._file_system = file_system
 
     def ids(self) -> list[SnapshotId]:
-        """Oldest first."""
+        """The ids of all snapshots, oldest first."""
         names = self._file_system.list(self._directory)
         return sorted(found for name in names if (found := SnapshotId.of_file(name)) is not None)
 
     def read(self, snapshot_id: SnapshotId) -> Snapshot:
-        """Raises KafkaStorageError for a damaged file: without it the node would forget what it holds."""
+        """Reads a snapshot. Raises KafkaStorageError for a damaged file: without it the node would lose metadata."""
         path = self.path(snapshot_id)
         try:
             return decode_snapshot(snapshot_id, self._file_system.read(path))
@@ -72,7 +72,7 @@ class SnapshotFiles:
             ) from error
 
     def write(self, snapshot: Snapshot) -> None:
-        """On the disk under its name when it returns, or not there at all."""
+        """Writes a snapshot. It is on the disk under its name when this returns, or not there at all."""
         self._file_system.write_atomically(self.path(snapshot.id), encode_snapshot(snapshot))
 
     def remove(self, snapshot_id: SnapshotId) -> None:
@@ -112,7 +112,7 @@ def snapshot_of(image: MetadataImage, voters: VoterSet, now_ms: int) -> Snapshot
 
 
 class MetadataSnapshots:
-    """Hears of every image (`note`), and writes one down when it is time. `run` is its task."""
+    """Writes snapshots when they are due: `note` is given every image, `run` is the task."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class MetadataSnapshots:
             self._due.set()
 
     async def run(self) -> None:
-        """Until cancelled. A disk that refuses a snapshot is told of; the log still has everything."""
+        """Writes and cleans until cancelled. A disk that refuses a snapshot is logged; the log still has everything."""
         while True:
             await self._due.wait()
             image, self._image = self._image, None

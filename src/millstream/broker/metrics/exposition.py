@@ -37,7 +37,7 @@ class MetricFamily:
 
 
 def render(family: MetricFamily, samples_max: int) -> Iterator[bytes]:
-    """In pieces of at most `samples_max` samples, so that whoever sends them can do something else in between."""
+    """Renders families in pieces of at most `samples_max` samples, so that the sender can do other work in between."""
     head = f"# HELP {family.name} {family.help.translate(_HELP_ESCAPES)}\n# TYPE {family.name} {family.kind}\n"
     for start in range(0, max(len(family.samples), 1), samples_max):
         lines = _lines(family.name, family.samples[start : start + samples_max])

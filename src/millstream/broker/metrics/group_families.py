@@ -1,4 +1,4 @@
-"""Groups as Prometheus reads them: how many of each kind and state, their members, and how far behind they are.
+"""The metric families of groups: how many of each kind and state, their members, and their lag.
 
 Lag is read off the committed offsets and the high watermarks when somebody asks, for partitions that this node leads.
 """
@@ -32,7 +32,7 @@ _REBALANCE_COUNTS: Final = {
 
 
 def group_families(node: NodeView) -> Iterator[MetricFamily]:
-    """Of shards that do not work in a thread at the moment."""
+    """The families of groups, from shards that do not work in a thread at the moment."""
     shards = [each.shard for each in node.group_coordinator.shards if not each.is_lent]
     groups = [group for shard in shards for group in shard.groups]
     yield from _counts(groups)

@@ -32,7 +32,7 @@ class GroupMetrics:
         self.rebalances: Counter[GroupKind] = Counter()
 
     def written(self, records: Iterable[CoordinatorRecord]) -> None:
-        """`records` are in the log. A new epoch is a rebalance, and so is a stored generation of a classic group."""
+        """Counts `records`, which are in the log. A new epoch or a stored generation of a classic group is a rebalance."""
         for record in records:
             key, value = record.key, record.value
             if isinstance(key, OffsetCommitKey):

@@ -1,4 +1,4 @@
-"""How late the event loop comes to what is due: the time that every client has to wait on top of its own request."""
+"""Measures the lag of the event loop: the time that every client has to wait on top of its own request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INTERVAL_NS: Final = _INTERVAL_S * 1_000_000_000
 
 
 async def watch_loop_lag(metrics: NodeMetrics) -> None:
-    """Asks to be woken once a second, and notes how late that was. Runs until it is cancelled."""
+    """Wakes up once a second and notes how late that was. Runs until it is cancelled."""
     while True:
         begin_ns = metrics.now_ns()
         await asyncio.sleep(_INTERVAL_S)

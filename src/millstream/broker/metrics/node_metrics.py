@@ -1,4 +1,4 @@
-"""Everything a node counts while it works. Gauges are not here: they are read off the node when somebody asks."""
+"""The counters of a node. Gauges are not here: they are read from the node when they are asked for."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from millstream.model import BrokerId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
-    """Read only: whoever has it changes nothing."""
+    """A read-only view of the parts of a node."""
 
     node_id: BrokerId
     life: BrokerLife

@@ -1,4 +1,4 @@
-"""The process as Prometheus reads it: its version, processor time, memory, garbage, the event loop, what waits in it."""
+"""The metric families of the process: version, processor time, memory, garbage, the event loop and waiting requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions, logs and the metadata quorum as Prometheus reads them: gauges, read off the node when asked for."""
+"""The metric families of partitions, logs and the metadata quorum: gauges, read from the node when asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RAFT: Final = "kafka_server_raft_metrics"
 
 
 def replica_families(node: NodeView) -> Iterator[MetricFamily]:
-    """Counts over the replicas of this node; those that it leads are judged by it."""
+    """The families about the replicas of this node. Those about health count only the partitions that it leads."""
     partitions = [partition for _, partition in node.partitions.all()]
     led = [partition for partition in partitions if partition.is_leader]
     yield gauge(
@@ -61,7 +61,7 @@ def _has_just_enough(partition: Partition) -> bool:
 
 
 def log_families(node: NodeView) -> Iterator[MetricFamily]:
-    """Of each replica: large clusters have many of these."""
+    """The families about the log of each replica. Large clusters have many of these."""
     replicas = [partition for _, partition in node.partitions.all()]
     for name, doc, read in _LOG_GAUGES:
         yield MetricFamily(
@@ -84,7 +84,7 @@ def _sample(partition: Partition, read: Callable[[PartitionLog], int]) -> Sample
 
 
 def controller_families(node: NodeView) -> Iterator[MetricFamily]:
-    """The cluster as the metadata has it. A broker that does not lead the quorum shows what it knows."""
+    """The families about the cluster, from the metadata. A broker that does not lead the quorum shows its own image."""
     image, quorum = node.metadata.image, node.controller.quorum()
     partitions = [partition for topic in image.topics for partition in topic.partitions]
     active = quorum.leader_id == node.node_id

@@ -1,4 +1,4 @@
-"""Requests and topics as Prometheus reads them, under the names that dashboards for Kafka know."""
+"""The metric families of requests and topics, under the names that dashboards for Kafka know."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUANTILES: Final = (0.5, 0.75, 0.95, 0.99, 0.999)
 
 
 def request_families(metrics: RequestMetrics) -> Iterator[MetricFamily]:
-    """APIs that nobody has asked for yet are left out."""
+    """The families of requests. APIs without any request so far are left out."""
     apis = [api for api in metrics if any(api.versions.values()) or api.errors]
     yield MetricFamily(
         f"{_REQUESTS}_requests_total",
@@ -74,7 +74,7 @@ def summary_ms(times: TimeDistribution, labels: dict[str, str]) -> list[Sample]:
 
 
 def topic_families(metrics: BrokerTopicMetrics) -> Iterator[MetricFamily]:
-    """Of each topic, and without a label of all of them."""
+    """The families of each topic, and without a label of all of them."""
     of_all, topics = metrics.of_all(), list(metrics)
     for name, doc in COUNTERS.items():
         yield MetricFamily(

@@ -16,7 +16,7 @@ _NS_IN_US = 1_000
 
 
 class ApiMetrics:
-    """Of one API. Times are read from one clock, in nanoseconds."""
+    """The counters of one API. Times are read from one clock, in nanoseconds."""
 
     __slots__ = ("_at_once", "_before_waiting", "_waited", "errors", "key", "remote", "versions")
 
@@ -45,7 +45,7 @@ class ApiMetrics:
         self._at_once.observe((end_ns - begin_ns) // _NS_IN_US)
 
     def answered_later(self, version: int, begin_ns: int, waiting_ns: int, end_ns: int) -> None:
-        """It began to wait at `waiting_ns`."""
+        """Counts a request that began to wait at `waiting_ns`."""
         self.versions[version] += 1
         self._before_waiting.observe((waiting_ns - begin_ns) // _NS_IN_US)
         self.remote.observe((end_ns - waiting_ns) // _NS_IN_US)
@@ -60,7 +60,7 @@ class RequestMetrics:
         return iter(self._apis.values())
 
     def api(self, key: ApiKey, versions: Iterable[int]) -> ApiMetrics:
-        """To be asked for once and kept: counting goes straight to it."""
+        """The counters of an API. Callers keep the result, since counting goes straight to it."""
         found = self._apis.get(key)
         if found is None:
             found = self._apis[key] = ApiMetrics(key, versions)

@@ -1,4 +1,4 @@
-"""How long things take: counts by size class, from which sums, quantiles and histograms are read.
+"""Distributions of times: counts by size class, from which sums, quantiles and histograms are read.
 
 Observing costs a few operations and keeps nothing of the observation itself. A size class is an eighth of a power of two of
 microseconds wide, so that a quantile is off by an eighth at most.
@@ -27,7 +27,7 @@ class TimeDistribution:
         self._classes = [0] * _CLASSES
 
     def observe(self, duration_us: int) -> None:
-        """`duration_us` is not negative."""
+        """Adds an observation; `duration_us` is not negative."""
         self.count += 1
         self.sum_us += duration_us
         bits = duration_us.bit_length()

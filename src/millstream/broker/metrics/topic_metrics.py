@@ -49,7 +49,7 @@ _EXPECTED: Final = (
 
 
 class TopicMetrics:
-    """One attribute for each of COUNTERS."""
+    """The counters of one topic: one attribute for each of COUNTERS."""
 
     __slots__ = tuple(COUNTERS)
 
@@ -75,7 +75,7 @@ class TopicMetrics:
         self.bytesin += size_bytes
 
     def refused(self, error: KafkaError, size_bytes: int) -> None:
-        """Not every refusal is a failure: Kafka leaves out those that producers answer by themselves."""
+        """Counts a refused batch. As in Kafka, a refusal that producers handle themselves is not a failed request."""
         self.totalproducerequests += 1
         self.failedproducerequests += not isinstance(error, _EXPECTED)
         match error:
@@ -96,7 +96,7 @@ class TopicMetrics:
 
 
 class BrokerTopicMetrics:
-    """By topic, and of all topics that ever were: a counter never goes back when a topic is deleted."""
+    """The counters by topic, and of all topics that ever existed: a counter never goes back when a topic is deleted."""
 
     def __init__(self) -> None:
         self._topics: dict[str, TopicMetrics] = {}
@@ -119,6 +119,6 @@ class BrokerTopicMetrics:
         return total
 
     def forget_others(self, existing: Collection[str]) -> None:
-        """Topics that are not among `existing` have been deleted."""
+        """Forgets topics that are not among `existing`, since they have been deleted."""
         for topic in [name for name in self._topics if name not in existing]:
             self._deleted.add(self._topics.pop(topic))

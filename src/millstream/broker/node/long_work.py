@@ -54,7 +54,7 @@ class LongWork:
         return self.now_s() + TURN_S
 
     async def in_turns(self, items: Iterable[ItemT]) -> AsyncIterator[ItemT]:
-        """The items; others have their turn whenever what is done with them has taken as long as a turn.
+        """Yields the items; other work has its turn whenever the caller's work with them has taken as long as a turn.
 
         What they are taken from must stay as it is meanwhile: requests and images do.
         """

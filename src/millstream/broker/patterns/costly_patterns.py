@@ -1,4 +1,4 @@
-"""Expressions of clients that are costly to compile: worked on in a process of its own, one after the other.
+"""Matches expressions of clients that are costly to compile, in a process of its own, one after the other.
 
 The process is started for the first of them, ended once nobody has asked for a while, and started anew after it died, or was killed
 because one expression took too long. Who asks for much waits behind who asks for little (`payer_turns`).
@@ -39,7 +39,7 @@ class PatternProcessDied(InvalidRegularExpression):
 
 
 class CostlyPatterns:
-    """Belongs to one event loop. `start` gives a process that is ready, and raises OSError."""
+    """Matches costly expressions, on one event loop. `start` returns a process that is ready, or raises OSError."""
 
     def __init__(self, start: Callable[[], Awaitable[Process]]) -> None:
         self._start = start
@@ -78,7 +78,7 @@ class CostlyPatterns:
             return matched
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
+        """Ends the process, if it runs."""
         if self._idle is not None:
             self._idle.cancel()
         process, self._process, self._idle = self._process, None, None

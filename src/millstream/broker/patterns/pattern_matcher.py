@@ -1,4 +1,4 @@
-"""Texts matched with the expressions of clients, off the event loop and within a time.
+"""Matches texts with the expressions of clients, off the event loop and within a time limit.
 
 Nearly all expressions are compiled within a few milliseconds (`client_pattern.is_cheap`): a thread does. The others go to a process
 of their own (`costly_patterns`), since no thread would do: compiling keeps the interpreter's lock.
@@ -25,7 +25,7 @@ class MatchingThread(Protocol):
 
 
 class PatternMatcher:
-    """A `payer` is whoever the work is done for, by his address: those with much to match wait for those with little."""
+    """Matches for payers. A `payer` is the address of the client: clients with much to match wait for those with little."""
 
     def __init__(self, thread: MatchingThread, costly: CostlyPatterns, clock: Clock) -> None:
         self._thread = thread

@@ -1,4 +1,4 @@
-"""One at a time, and of those who wait one payer after the other: many requests of one never keep another waiting long."""
+"""Gives turns to payers, one at a time and in rotation: many requests of one never keep another waiting long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 
 class PayerTurns:
-    """Belongs to one event loop. Somebody waits for at most one turn of each other payer, and for those of his own before."""
+    """The turns of payers on one event loop. A call waits for at most one turn of each other payer, and for its own payer's before."""
 
     def __init__(self) -> None:
         self._is_taken = False
@@ -37,7 +37,7 @@ class PayerTurns:
             raise
 
     def _give_on(self) -> None:
-        """Who has given up meanwhile is passed over."""
+        """Gives the turn to the next payer; those that have given up meanwhile are passed over."""
         while self._waiting:
             payer, line = self._waiting.popitem(last=False)
             while line:

@@ -16,7 +16,7 @@ _PROGRAM: Final = "millstream.broker.patterns.program"
 
 
 class PatternProcess:
-    """One asks at a time. After a question that was not answered, it can only be ended."""
+    """The pattern process. One question is asked at a time; after one without an answer, the process can only be ended."""
 
     def __init__(self, process: subprocess.Popen[bytes], pipe: socket.socket) -> None:
         self._process = process
@@ -56,7 +56,7 @@ class PatternProcess:
         return await self._receive()
 
     def end(self) -> None:
-        """At once, whatever it is doing. Freeing its memory may take the system a while, for which nobody waits."""
+        """Ends the process at once. The system may take a while to free its memory; that is not waited for."""
         self._pipe.close()
         self._process.kill()
         asyncio.get_running_loop().run_in_executor(None, self._process.wait)

@@ -54,7 +54,7 @@ class PatternProgram:
 
 
 def serve(input_: BinaryIO, output: BinaryIO) -> None:
-    """The first frame, which is empty, says that it is ready."""
+    """Serves questions. The first frame, which is empty, says that the process is ready."""
     program, answer = PatternProgram(), b""
     while True:
         output.write(framed(answer))

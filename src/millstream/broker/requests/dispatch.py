@@ -1,4 +1,4 @@
-"""From a request frame to a response frame: find the API, decode, handle, encode.
+"""Turns a request frame into a response frame: finds the API, decodes, handles, encodes.
 
 Owns what a client is told when something fails: a frame that cannot be understood closes its connection, a KafkaError becomes
 the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR. Knows neither sockets nor what APIs do.
@@ -110,7 +110,7 @@ def _authorized(handler: Handler, handle: HandleBound, authorizer: Authorizer) -
 
 
 class Dispatcher:
-    """The node as the network edge sees it (`net.server.request_handler.RequestHandler`)."""
+    """The dispatcher of requests: implements `net.server.request_handler.RequestHandler` for the network edge."""
 
     def __init__(self, services: HandlerServices, handlers: Mapping[ApiKey, Handler]) -> None:
         self._pool = services.disk_pool
@@ -120,7 +120,7 @@ class Dispatcher:
         self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
 
     def may_overlap(self, frame: memoryview) -> bool:
-        """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement. Unless it is long."""
+        """Whether the request may overlap. Short produces may: they are appended when dispatched and wait for their acknowledgement only."""
         if frame[:2] != _PRODUCE_KEY:
             return False
         if len(frame) <= _SHORT_PRODUCE_BYTES:

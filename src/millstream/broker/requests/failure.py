@@ -1,4 +1,4 @@
-"""Answers to requests that failed as a whole, for APIs whose response has an error at its top.
+"""Makes the responses to requests that failed as a whole, for APIs whose response has an error at its top.
 
 The other APIs say the error in every item that they were asked for: their handler module has a function `failed`.
 """
@@ -17,7 +17,7 @@ Failed = Callable[[Request, int, KafkaError], Message]
 
 
 class NoAnswer(ProtocolError):
-    """The request failed and its client wants no answer: it hears of it by its connection being closed."""
+    """Raised when a request failed and its client wants no answer: its connection is closed instead."""
 
 
 def error_at_the_top(key: ApiKey) -> Failed:

@@ -1,4 +1,4 @@
-"""Everything that handlers may take, and how each is given what it takes.
+"""The services that handlers may take as parameters, and the function that passes them.
 
 A handler names what it needs: `handle(request, context, *, controller)`, or, where that is more than a few, one parameter
 `services` of its own frozen dataclass `Services`. A name means the same service in every handler.

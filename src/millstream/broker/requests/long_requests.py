@@ -1,4 +1,4 @@
-"""Requests with very many elements are answered in parts, so that no request holds the event loop for long.
+"""Answers requests with very many elements in parts, so that no request holds the event loop for long.
 
 A handler answers a request of a few hundred elements in some milliseconds. One with a hundred thousand is cut here into requests
 of that size, which are handled one after another with everybody else's requests between them; the answers are put together
@@ -53,7 +53,7 @@ _TOLD: Final[Mapping[ApiKey, Path]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Where a request has its elements, and where the response answers them, in the same order."""
+    """The lists of a request that hold its elements, and the lists of the response that answer them, in the same order."""
 
     asked: Path
     answered: Path
@@ -183,7 +183,7 @@ def _parts(request: Message, filled: Sequence[Lists]) -> Iterator[Message]:
 
 
 def joined(answers: Sequence[Message], lists: Lists) -> Message:
-    """One answer. An error that is not about an element is the answer to all of them."""
+    """Joins the answers of all parts. An error that is not about an element is the answer to all of them."""
     for answer in answers:
         if getattr(answer, "error_code", 0):
             return answer

@@ -1,4 +1,4 @@
-"""Where requests wait for partitions to make progress: fetches for bytes, produces for their high watermark.
+"""The purgatory: requests wait in it for partitions to make progress, fetches for bytes, produces for their high watermark.
 
 One place for both, keyed by partition. An operation is registered before anybody can miss a wake-up, completed by `wake`
 when its condition holds, given up at its deadline, and there is a bound on how many there are. A follower is told of every
@@ -21,7 +21,7 @@ _COMPACTION_MIN: Final = 1_000
 
 @final
 class DelayedOperation:
-    """One wait. Await `wait()` once; it answers whether the condition came true before the deadline."""
+    """A request that waits. Await `wait()` once; it returns whether the condition came true before the deadline."""
 
     __slots__ = ("_future", "_purgatory", "deadline_ms", "is_registered", "is_satisfied", "keys")
 
@@ -48,7 +48,7 @@ class DelayedOperation:
             self._future.set_result(satisfied)
 
     async def wait(self) -> bool:
-        """True: satisfied. False: the deadline passed, or the purgatory is full or closed."""
+        """Waits. True: satisfied. False: the deadline passed, or the purgatory is full or closed."""
         try:
             return await self._future
         finally:
@@ -57,7 +57,7 @@ class DelayedOperation:
 
 @final
 class Follower:
-    """Hears of every progress of the partitions it follows, until it is closed."""
+    """A follower is told of all progress of the partitions it follows, until it is closed."""
 
     __slots__ = ("_followers", "_is_closed", "_keys", "on_progress")
 
@@ -72,7 +72,7 @@ class Follower:
         self.on_progress = on_progress
 
     def follow(self, key: TopicPartition) -> None:
-        """Once closed, it follows nothing any more."""
+        """Follows a partition, unless this follower is closed."""
         if key not in self._keys and not self._is_closed:
             self._keys.add(key)
             self._followers.setdefault(key, {})[self] = None
@@ -133,22 +133,22 @@ class Purgatory:
         return operation
 
     def watch_also(self, operation: DelayedOperation, keys: Iterable[TopicPartition]) -> None:
-        """More partitions whose progress may satisfy `operation`. Nothing when it is over already."""
+        """Adds partitions whose progress may satisfy `operation`, unless it is over already."""
         if operation.is_registered:
             for key in keys:
                 operation.keys[key] = None
                 self._watchers.setdefault(key, {})[operation] = None
 
     def follower(self, on_progress: Callable[[TopicPartition], None]) -> Follower:
-        """One that follows nothing yet. `on_progress` is cheap and does not raise."""
+        """A new follower, without partitions yet. `on_progress` is cheap and does not raise."""
         return Follower(self._followers, on_progress)
 
     def satisfy(self, operation: DelayedOperation) -> None:
-        """The condition of `operation` came true by what no key of it told."""
+        """Satisfies `operation` for a reason other than the progress of its keys."""
         self._end(operation, satisfied=True)
 
     def wake(self, partition: TopicPartition) -> None:
-        """`partition` made progress: its high watermark or its start moved, its leader changed, or it went away."""
+        """Checks the waits for `partition`: its high watermark or start moved, its leader changed, or it was removed."""
         followers = self._followers.get(partition)
         if followers:
             for follower in list(followers):
@@ -160,7 +160,7 @@ class Purgatory:
                     self._end(operation, satisfied=True)
 
     def expire(self) -> int | None:
-        """Gives up what is due; returns the milliseconds until the next deadline, None when nothing waits."""
+        """Ends waits that are due; returns the milliseconds until the next deadline, None when nothing waits."""
         now_ms = self._clock.now().monotonic_ms
         while self._deadlines:
             deadline_ms, _, operation = self._deadlines[0]
@@ -171,7 +171,7 @@ class Purgatory:
         return None
 
     async def run(self) -> None:
-        """Keeps the deadlines; runs in a task of the node until it is cancelled."""
+        """Ends waits at their deadlines; runs in a task of the node until it is cancelled."""
         while True:
             self._earlier_deadline.clear()
             wait_ms = self.expire()
@@ -188,7 +188,7 @@ class Purgatory:
         self._deadlines.clear()
 
     def forget(self, operation: DelayedOperation) -> None:
-        """The waiter is gone, or has its answer."""
+        """Forgets a wait that is given up, or is answered."""
         self._end(operation, satisfied=False)
         if len(self._deadlines) > _COMPACTION_MIN + 2 * self._waiting:
             self._deadlines = [entry for entry in self._deadlines if not entry[2].is_done]

@@ -12,7 +12,7 @@ from millstream.runtime import Instant
 
 @dataclass(slots=True)
 class RequestContext:
-    """Handed to `handle` beside the request. Mutable only for speed of construction: nobody changes it."""
+    """The context of a request, passed to `handle` beside its body. Mutable only for fast construction: no code changes it."""
 
     header: RequestHeader
     connection: ClientConnection
@@ -27,7 +27,7 @@ class RequestContext:
 
     @property
     def client_id(self) -> str:
-        """Empty when the client sent none."""
+        """The client id; empty when the client sent none."""
         return self.header.client_id or ""
 
     @property
@@ -44,5 +44,5 @@ class RequestContext:
 
     @property
     def caller(self) -> Caller:
-        """Who asks, as the shard of a coordinator records it."""
+        """The caller, as the shard of a coordinator records it."""
         return Caller(NO_TOKEN, self.version, self.client_id, f"/{self.client_host}", self.is_long)

@@ -1,4 +1,4 @@
-"""Delegation tokens at the edge: who may ask for them at all, and their removal once they have expired."""
+"""Checks which clients may ask for delegation tokens, and removes tokens that have expired."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def check_may_ask_for_tokens(context: RequestContext) -> None:
-    """Raises DelegationTokenRequestNotAllowed. A plaintext listener lets nobody prove anything."""
+    """Refuses requests about tokens. Raises DelegationTokenRequestNotAllowed: a plaintext listener authenticates no client."""
     if context.connection.principal == ANONYMOUS:
         raise DelegationTokenRequestNotAllowed
 
 
 async def remove_expired_tokens(controller: ControllerClient, interval_ms: int) -> None:
-    """Until cancelled: tokens that nobody can use any more leave the metadata log."""
+    """Removes expired tokens from the metadata log until cancelled."""
     while True:
         await asyncio.sleep(interval_ms / 1000)
         with contextlib.suppress(RetriableError):  # the next time is soon enough

@@ -1,4 +1,4 @@
-"""How many partitions a request is about before it takes turns for them (`node.long_work`), and how many it handles in one."""
+"""Splits the partitions of a long request into turns (`node.long_work`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTITIONS_PER_TURN: Final = 100
 
 
 def turns_of(partitions: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
-    """All of them if they are few. Else a part for each turn: the caller asks for one before each but the first."""
+    """Yields all items at once if they are few, else a part for each turn. The caller asks for a turn before each but the first."""
     if len(partitions) <= AT_ONCE:
         yield partitions
         return

@@ -1,4 +1,4 @@
-"""Acknowledgements of a request, whether it is a ShareAcknowledge or a ShareFetch that carries some: checked, applied, stored.
+"""Checks, applies and stores the acknowledgements of a ShareAcknowledge, or of a ShareFetch that carries some.
 
 Every partition has its own outcome. Owns no records; `share_partitions` does.
 """
@@ -29,7 +29,7 @@ RequestTopic = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
 async def acknowledgements_of(
     topics: Iterable[RequestTopic], long_work: LongWork
 ) -> Acknowledgements:
-    """Of the partitions that have any."""
+    """The acknowledgements in a request, of the partitions that have any."""
     partitions = ((topic, partition) for topic in topics for partition in topic.partitions)
     return {
         ShareSessionPartition(topic.topic_id, partition.partition_index): [
@@ -49,7 +49,7 @@ async def acknowledge(
     *,
     may_renew: bool,
 ) -> Outcomes:
-    """Returns when every partition's are stored or refused."""
+    """Acknowledges; returns when the acknowledgements of every partition are stored or refused."""
     outcomes: Outcomes = {}
     for part in turns_of(list(acknowledgements.items())):
         if outcomes:

@@ -1,4 +1,4 @@
-"""Between the two coordinators of a share group: what the group coordinator has planned, asked of the share coordinator, and told back.
+"""Carries changes of share state from the group coordinator to the share coordinator, and the outcome back.
 
 Owns the order: the group's record says first what is about to happen, so that a node that dies in between leaves nothing forgotten.
 """
@@ -54,7 +54,7 @@ class ShareGroupState:
     async def initialize(
         self, initialization: Initialization, caller: Caller
     ) -> dict[SharePartitionKey, KafkaError]:
-        """The partitions whose state could not be initialised; the others can be assigned now."""
+        """Initialises share state. Returns the partitions whose state could not be initialised; the others can be assigned now."""
         persister = self._share_groups.persister
         group_id = initialization.group_id
         keys = list(_keys(group_id, initialization.partitions))
@@ -76,14 +76,14 @@ class ShareGroupState:
         return errors
 
     async def delete(self, deletion: Deletion) -> dict[SharePartitionKey, KafkaError]:
-        """The partitions whose state could not be deleted."""
+        """Deletes share state. Returns the partitions whose state could not be deleted."""
         keys = list(_keys(deletion.group_id, deletion.partitions))
         errors = await self._for_each(keys, self._share_groups.persister.delete)
         self._forget(keys)
         return errors
 
     async def delete_group(self, group_id: str, caller: Caller) -> None:
-        """Before a group is deleted: if it is a share group, all its state is. Raises what the group may not be deleted for."""
+        """Deletes all state of a share group before the group is deleted. Raises the error for which it may not be deleted."""
         deletion = await self.ask(group_id, DeleteGroupState(group_id), Deletion, caller)
         errors = await self.delete(deletion)
         for error in errors.values():

@@ -1,4 +1,4 @@
-"""Where the leader of a partition and the group coordinator keep share state: the share coordinator of each share partition.
+"""Stores share state, for leaders of partitions and the group coordinator, with the share coordinator of each share partition.
 
 Kafka's brokers ask each other, and themselves, over the network; this one asks its own shards. Makes `__share_group_state` when it is
 needed for the first time, and asks again while the coordinator is not ready.
@@ -81,7 +81,7 @@ class SharePersister:
         )
 
     async def _insist(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
-        """A coordinator that was made, or has begun to lead, a moment ago is ready in a moment."""
+        """Asks again while the coordinator is not ready: it may have been created, or begun to lead, a moment ago."""
         await self._ensure_topic()
         pause_s = _FIRST_PAUSE_S
         for _ in range(_ATTEMPTS - 1):

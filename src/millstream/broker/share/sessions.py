@@ -46,7 +46,7 @@ class ShareSession:
     """With the name of the topic, None if it was not known when the partition was added."""
 
     def rotated(self, epoch: int) -> list[tuple[ShareSessionPartition, str | None]]:
-        """Every partition comes first now and then, so that none starves."""
+        """The partitions in rotation: each comes first now and then, so that none starves."""
         partitions = list(self.partitions.items())
         first = epoch % len(partitions) if partitions and epoch > 0 else 0
         return partitions[first:] + partitions[:first]

@@ -58,7 +58,7 @@ class _Batch(NamedTuple):
 
 
 class ShareFetch:
-    """One request on its way. `loaded`: the partitions to read, in this order."""
+    """A share fetch that is being answered. `loaded`: the partitions to read, in this order."""
 
     def __init__(
         self,

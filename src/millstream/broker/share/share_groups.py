@@ -80,12 +80,12 @@ class ShareGroups:
         self._tasks.start(self.state.keep_pruned(interval_ms), "pruning of share state")
 
     def apply(self, image: MetadataImage) -> None:
-        """With every new image, after the node's partitions have followed it."""
+        """Applies a new image; to be called after the node's partitions have followed it."""
         self.state.apply(image)
         self.partitions.apply(image)
 
     def close(self) -> None:
-        """The node goes down: members look for the next one, and locks end with it."""
+        """Closes share groups as the node stops: members look for the next leader, and locks end."""
         self._is_closed = True
         self.state.close()
 
@@ -97,7 +97,7 @@ class ShareGroups:
     # --- sessions that end
 
     def connection_closed(self, connection: ClientConnection) -> None:
-        """The member does not answer any more: its records go to others now instead of when their locks run out."""
+        """Releases the records of a member whose connection was closed, instead of waiting until their locks run out."""
         session = self.sessions.close_connection(connection.connection_id)
         if session is not None and not self._is_closed:
             self._tasks.start(self.release(session), "share session that was left")

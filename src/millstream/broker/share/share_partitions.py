@@ -114,13 +114,13 @@ class SharePartitions:
         return loaded
 
     def forget(self, key: SharePartitionKey) -> None:
-        """The next fetch reads the state again. Whoever waits for records is told to look."""
+        """Forgets a share partition, so that the next fetch reads its state again. Waiting fetches are woken."""
         loaded = self._loaded.pop(key, None)
         if loaded is not None:
             self._wake(loaded.log.topic_partition)
 
     def forget_group(self, group_id: str) -> None:
-        """Nobody of the group is here any more."""
+        """Forgets the share partitions of a group without sessions here."""
         for key in [key for key in self._loaded if key.group_id == group_id]:
             self.forget(key)
 
@@ -146,7 +146,7 @@ class SharePartitions:
         await self._finish(loaded, transition)
 
     async def release_member(self, key: SharePartitionKey, member_id: str) -> None:
-        """The member has closed its session. Raises as `acknowledge` does when it cannot be stored."""
+        """Releases the records of a member that has closed its session. Raises as `acknowledge` does when that cannot be stored."""
         loaded = self.find(key)
         if loaded is not None:
             await self._finish(loaded, loaded.state.release_member(member_id, self._limits(key)))
@@ -199,7 +199,7 @@ class SharePartitions:
     # --- locks
 
     def note_deadline(self, loaded: LoadedSharePartition) -> None:
-        """To be called after every change that may have brought a lock."""
+        """Notes the next end of a lock. To be called after every change that may have added a lock."""
         deadline_ms = loaded.state.next_deadline_ms()
         if deadline_ms is None:
             return

@@ -1,4 +1,4 @@
-"""Where a share group begins in a partition that it has not read before (`share.auto.offset.reset`)."""
+"""Finds the first offset of a share group in a partition that it has not read before (`share.auto.offset.reset`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BY_DURATION: Final = "by_duration:"
 
 
 async def first_offset(partition: Partition, reset: str, now_ms: int, pool: DiskPool) -> int:
-    """`reset` has been checked when it was set; `now_ms` is wall time. Unpacks batches for a duration."""
+    """The first offset. `reset` was checked when it was set; `now_ms` is wall time. Unpacks batches for a duration."""
     if reset == "earliest":
         return partition.log_start_offset
     if reset.startswith(_BY_DURATION):
