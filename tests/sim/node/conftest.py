@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from millstream.broker.requests.turns import in_turns
 from tests.sim.virtual_time import VirtualLoop
 
 _real = time.perf_counter
@@ -20,5 +19,4 @@ def _now_s() -> float:
 
 @pytest.fixture(autouse=True)
 def turns_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_turns, "__defaults__", (_now_s,))
     monkeypatch.setattr(time, "perf_counter", _now_s)

@@ -54,7 +54,7 @@ async def handle(
     long_work: LongWork,
     partitions: Partitions,
 ) -> DescribeLogDirsResponse:
-    """Thousands of logs are described in turns with other requests, those that were there when it began."""
+    """Describes the logs that exist when it begins, in turns with other requests if there are thousands."""
     wanted = _wanted(request)
     response = DescribeLogDirsResponse()
     hosted = dict(partitions.all())

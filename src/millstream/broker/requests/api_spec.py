@@ -13,7 +13,7 @@ from millstream.security.acl import Operation, ResourceType
 
 
 class Permission(NamedTuple):
-    """An operation on resources of a type that an API asks leave for.
+    """A permission that an API needs: an operation on resources of a type.
 
     Which resources, and when, depends on the request: the topics and groups that it names, or a part of them.
     """

@@ -120,7 +120,7 @@ class Dispatcher:
         self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
 
     def may_overlap(self, frame: memoryview) -> bool:
-        """Whether the request may overlap. Short produces may: they are appended when dispatched and wait for their acknowledgement only."""
+        """Whether the request may overlap. Short produces may: they are appended at once and then wait for acknowledgement only."""
         if frame[:2] != _PRODUCE_KEY:
             return False
         if len(frame) <= _SHORT_PRODUCE_BYTES:

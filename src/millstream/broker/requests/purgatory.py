@@ -113,7 +113,7 @@ class Purgatory:
         timeout_ms: int,
         is_satisfied: Callable[[TopicPartition], bool],
     ) -> DelayedOperation:
-        """Registers at once. `is_satisfied(key)` is asked whenever `key` made progress; it is cheap and does not raise.
+        """Starts a wait at once. `is_satisfied(key)` is called whenever `key` made progress; it is cheap and does not raise.
 
         When too many wait already the operation is over as soon as it is awaited, as if its deadline had passed.
         """

@@ -75,7 +75,7 @@ class ShareSessions:
         *,
         has_acknowledgements: bool,
     ) -> ShareSession:
-        """A new session. One that the member had before is forgotten; what is acquired stays with the member.
+        """Opens a session. The member's previous session is forgotten; acquired records stay with the member.
 
         Raises InvalidRequest, ShareSessionLimitReached.
         """

@@ -1,4 +1,4 @@
-"""Work that comes back: checkpoints, retention, deleted files, flushes. One task each, started with the node.
+"""Runs periodic work: checkpoints, retention, deleted files, flushes. One task each, started with the node.
 
 Owns the schedule and where the work runs, not the work: what only writes files runs in the disk pool, what changes a log on
 the loop that owns it. A disk that fails one log is that log's matter: it refuses everything from then on and is logged here.
@@ -91,7 +91,7 @@ class BackgroundWork:
         }
 
     async def checkpoint_high_watermarks(self) -> None:
-        """Writes nothing while nothing has moved."""
+        """Checkpoints high watermarks; writes nothing while none has moved."""
         current = {
             topic_partition: partition.high_watermark
             async for topic_partition, partition in self._all_in_turns()
@@ -115,7 +115,7 @@ class BackgroundWork:
             partition.log.remove_expired_producers(now)
 
     async def maintain_logs(self) -> None:
-        """Retention, log by log."""
+        """Applies retention, log by log."""
         async for topic_partition, partition in self._all_in_turns():
             if partition.log.failure is not None:
                 continue
@@ -124,7 +124,7 @@ class BackgroundWork:
                 _LOGGER.info("%s: %d segments left by retention", topic_partition, removed)
 
     async def remove_deleted_files(self) -> None:
-        """Of topics and of segments, once file.delete.delay.ms has passed."""
+        """Removes the files of deleted topics and segments, once file.delete.delay.ms has passed."""
         now = self._clock.now()
         due = [r for directory in self._directories for r in directory.take_due_removals(now)]
         async for _, partition in self._all_in_turns():
@@ -140,13 +140,13 @@ class BackgroundWork:
         self._partitions.open_refused()
 
     async def flush_rolled_segments(self) -> None:
-        """So that a restart after a crash need not look at more than the newest segment."""
+        """Flushes segments that were rolled, so that a restart after a crash looks at the newest segment only."""
         async for _, partition in self._all_in_turns():
             if partition.log.failure is None and partition.log.has_unflushed_segments:
                 self._flusher.start_flush(partition.log)
 
     async def flush_overdue_logs(self) -> None:
-        """Those whose last flush is flush.ms ago. (flush.messages is looked at with each append.)"""
+        """Flushes logs whose last flush is flush.ms ago. (flush.messages is checked with each append.)"""
         now = self._clock.now()
         async for _, partition in self._all_in_turns():
             if partition.log.failure is None and partition.log.flush_is_overdue(now):

@@ -1,4 +1,4 @@
-"""The end of a node whose tasks have ended: every log is closed and synced, several at a time, then checkpoints are written."""
+"""Closes the logs of a node whose tasks have ended: syncs several at a time, then writes checkpoints."""
 
 from __future__ import annotations
 

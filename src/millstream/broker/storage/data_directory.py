@@ -25,7 +25,7 @@ _MAY_BE_IN_AN_EMPTY_DIRECTORY: Final = {LOCK_FILE, "lost+found"}
 def open_data_directories(
     config: BrokerConfig, environment: LogEnvironment, cluster_id: str | None
 ) -> LogDirectories:
-    """The directories, locked. `cluster_id`: of a new cluster, or the one that old directories must have.
+    """Opens and locks the directories. `cluster_id`: of a new cluster, or the one that old directories must have.
 
     The one of the metadata log must be usable; another that the disk does not give is offline, and its partitions with it.
     Raises ConfigError with a sentence for the operator, DamagedFile.

@@ -39,7 +39,7 @@ class DirectoryAssignments:
         self._is_needed.set()
 
     async def run(self) -> None:
-        """Once the broker is registered, until cancelled: everything that is pending goes in one request."""
+        """Sends pending assignments, all in one request, until cancelled. To be started once the broker is registered."""
         while True:
             await self._is_needed.wait()
             self._is_needed.clear()

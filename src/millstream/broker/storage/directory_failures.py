@@ -34,7 +34,7 @@ class DirectoryFailures:
         self._tasks = tasks
 
     def watch(self) -> None:
-        """From now on failures are acted on, in the running loop; those there were before, at once."""
+        """Acts on failures from now on, in the running loop, and at once on those there were before."""
         loop = asyncio.get_running_loop()
 
         def report(directory: LogDirectory) -> None:

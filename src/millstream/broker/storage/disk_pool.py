@@ -1,4 +1,4 @@
-"""The threads of a node beside its event loop: they wait for the disk and compute, so that the loop does neither for long.
+"""Runs the threads of a node, which wait for the disk and compute, so that the event loop does neither for long.
 
 What runs here touches nothing but files and what it was given: state belongs to the loop. Computing is divided by what it may delay:
 expressions of clients (`match`) never stand in the way of a sync, and neither do long messages (`convert`) nor packed records (`unpack`).
@@ -17,7 +17,7 @@ _DISK_THREADS: Final = 4
 
 
 class DiskPool:
-    """Threads start when they are first needed. `close` waits for what is running."""
+    """The threads of a node. They start when they are first needed; `close` waits for running work."""
 
     def __init__(self) -> None:
         self._disk = _threads("disk", _DISK_THREADS)
@@ -27,23 +27,23 @@ class DiskPool:
         self._planning = _threads("plan", 1)
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
-        """Files. Raises what `work` raises. A caller that is cancelled leaves `work` running."""
+        """Runs work with files. Raises its errors. When the caller is cancelled, `work` goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._disk, work)
 
     async def match(self, work: Callable[[], ResultT]) -> ResultT:
-        """Cheap expressions of clients are compiled and matched, one after another."""
+        """Runs the matching of cheap expressions of clients, one after another."""
         return await asyncio.get_running_loop().run_in_executor(self._matching, work)
 
     async def convert(self, work: Callable[[], ResultT]) -> ResultT:
-        """Long messages become objects, and objects bytes."""
+        """Runs the decoding and encoding of long messages."""
         return await asyncio.get_running_loop().run_in_executor(self._converting, work)
 
     async def unpack(self, work: Callable[[], ResultT]) -> ResultT:
-        """Packed records are unpacked and checked, one batch after another: so one is in memory."""
+        """Runs the unpacking of records, one batch after another, so that only one is in memory."""
         return await asyncio.get_running_loop().run_in_executor(self._unpacking, work)
 
     async def plan(self, work: Callable[[], ResultT]) -> ResultT:
-        """Whoever owns state and has very much to do with it leaves it to this thread for a while."""
+        """Runs long work on state whose owner lends it to this thread."""
         return await asyncio.get_running_loop().run_in_executor(self._planning, work)
 
     def close(self) -> None:

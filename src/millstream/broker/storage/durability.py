@@ -1,4 +1,4 @@
-"""The one rule of when records that are in a log may be relied on, for producers and coordinators alike.
+"""Decides when records in a log are safe, by one rule for producers and coordinators.
 
 They must be on every in-sync replica, and on this disk where `millstream.flush.on.ack` or `flush.messages` asks for that.
 """
@@ -32,7 +32,7 @@ class Written:
 
 @final
 class Durability:
-    """`flush_on_ack` gives auto, always or never, as it is configured now."""
+    """The rule of durability. `flush_on_ack` returns auto, always or never, as it is configured now."""
 
     def __init__(
         self, log_flusher: LogFlusher, purgatory: Purgatory, flush_on_ack: Callable[[], str]

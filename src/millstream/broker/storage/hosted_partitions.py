@@ -1,4 +1,4 @@
-"""The replicas this node hosts, following the metadata: opens, configures, leads and deletes their logs.
+"""Hosts replicas as the metadata says: opens, configures, leads and deletes their logs.
 
 The image is the only source: nothing is created because a directory exists, and a directory that the image does not know is
 moved aside, never deleted.
@@ -50,7 +50,7 @@ _TOPICS_PER_TURN: Final = 50
 
 
 class HostedPartitions:
-    """Implements `node.Partitions`. `on_progress` is told of every partition whose readers may see more."""
+    """The replicas of this node. Implements `node.Partitions`. `on_progress` is called with partitions whose readers may see more."""
 
     def __init__(
         self,
@@ -110,14 +110,14 @@ class HostedPartitions:
                     self._drop_deleted(name, number)
 
     def load(self, image: MetadataImage) -> None:
-        """The first image: every log of it that this node hosts is opened, one after another."""
+        """Loads the first image: opens every log that this node hosts, one after another."""
         self._image = image
         self._move_strays_aside(image)
         for topic in image.topics:
             self._follow(topic.name, range(len(topic.partitions)))
 
     def apply(self, published: PublishedImage) -> None:
-        """A step of the metadata."""
+        """Applies a new image of the metadata."""
         self._image, topics = published.image, published.delta.topics
         changed: list[tuple[str, Sequence[int]]] = [
             *((topic.name, range(len(topic.partitions))) for topic in topics.deleted()),
@@ -217,7 +217,7 @@ class HostedPartitions:
         return found
 
     def open_refused(self) -> None:
-        """Tries again what the disk refused, for lack of space perhaps."""
+        """Opens again the logs that the disk refused, perhaps for lack of space."""
         for name in sorted(self._refused):
             topic = self._image.topic(name.topic)
             if topic is None or name.partition >= len(topic.partitions):
@@ -226,7 +226,7 @@ class HostedPartitions:
                 self._follow(name.topic, [name.partition])
 
     def lose(self, lost: Iterable[TopicPartition]) -> None:
-        """Their data directory failed: whoever asks for them is told so from now on."""
+        """Takes partitions offline whose data directory failed; requests for them fail from now on."""
         for name in lost:
             if self._hosted.pop(name, None) is not None:
                 self._on_progress(name)

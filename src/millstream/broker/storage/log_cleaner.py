@@ -32,7 +32,7 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CleanerSettings:
-    """Kafka's `log.cleaner.*`, as they are at the moment. What all cleanings share is divided by their number."""
+    """The current values of Kafka's `log.cleaner.*`. Limits that all cleanings share are divided by their number."""
 
     map_bytes_max: int
     bytes_per_second_max: float
@@ -43,7 +43,7 @@ class CleanerSettings:
 
     @classmethod
     def of(cls, value_of: Callable[[str], ConfigValue]) -> Self:
-        """`value_of` gives the value of a broker setting that counts now."""
+        """The settings as they are now; `value_of` returns the current value of a broker setting."""
         dedupe_bytes = value_of("log.cleaner.dedupe.buffer.size")
         load_factor = value_of("log.cleaner.io.buffer.load.factor")
         bytes_per_second = value_of("log.cleaner.io.max.bytes.per.second")

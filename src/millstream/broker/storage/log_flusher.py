@@ -17,7 +17,7 @@ from millstream.runtime import Clock
 
 
 class GroupCommitFlusher:
-    """Implements `node.LogFlusher`."""
+    """The flusher of logs; implements `node.LogFlusher`."""
 
     def __init__(self, pool: DiskPool, tasks: Tasks, clock: Clock, metrics: NodeMetrics) -> None:
         self._pool = pool

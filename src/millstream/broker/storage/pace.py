@@ -1,4 +1,4 @@
-"""Holds background copying to a number of bytes a second, whoever does it.
+"""Limits background copying to a number of bytes a second, over all tasks that copy.
 
 The limit is asked for again and again: it may change while somebody waits.
 """
@@ -25,7 +25,7 @@ class Pace:
         self._seen_s = 0.0
 
     async def moved(self, count: int) -> None:
-        """`count` bytes were moved: returns when the next may be. Gives way in any case."""
+        """Notes that `count` bytes were moved; returns when the next may be. Gives way in any case."""
         self._pay_off()
         self._owed_bytes += count
         await asyncio.sleep(0)

@@ -67,7 +67,7 @@ class ReplicaMoves:
             self._tasks.start(self._run(hosted, future, target), f"move {name}")
 
     def resume(self, partitions: Partitions) -> None:
-        """Moves that the last stop of the broker interrupted."""
+        """Resumes moves that the last stop of the broker interrupted."""
         hosted = dict(partitions.all())
         for target in self._directories.for_partitions:
             for name in target.interrupted_moves:

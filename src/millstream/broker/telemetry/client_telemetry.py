@@ -142,7 +142,7 @@ class TextMatcher(Protocol):
 
 
 class ClientTelemetry:
-    """Times are monotonic milliseconds, but for `Received.wall_ms`."""
+    """The telemetry of all clients. Times are monotonic milliseconds, except `Received.wall_ms`."""
 
     def __init__(self, random: Random, bytes_max: int) -> None:
         """`bytes_max`: the largest push, packed or not (`telemetry.max.bytes`)."""
@@ -158,11 +158,11 @@ class ClientTelemetry:
 
     @property
     def received(self) -> Mapping[Uuid, Received]:
-        """By client instance id, the one longest silent first."""
+        """The newest metrics by client instance id, the client that was silent longest first."""
         return self._received
 
     def follow(self, image: MetadataImage) -> None:
-        """The subscriptions have changed: every client is told anew what is wanted of it. Those that are as before are not read again."""
+        """Takes over changed subscriptions: every client is given its subscription anew. Unchanged ones are not parsed again."""
         before, self._read = self._read, {}
         for resource, config in image.configs.items():
             if resource.type is ConfigResourceType.CLIENT_METRICS:
@@ -176,13 +176,13 @@ class ClientTelemetry:
         self._version += 1
 
     def identified(self, instance_id: Uuid) -> Uuid:
-        """The id itself, or a new one for a client that has none."""
+        """The client's instance id, or a new one if it has none."""
         return random_uuid(self._random) if instance_id in _RESERVED else instance_id
 
     async def match(
         self, instance_id: Uuid, client: TelemetryClient, patterns: TextMatcher, now_ms: int
     ) -> None:
-        """Finds out which subscriptions mean the client, unless it is known: to be awaited right before `subscribe` or `push`.
+        """Finds the subscriptions that match the client, unless they are known. To be awaited right before `subscribe` or `push`.
 
         Subscriptions may change meanwhile: the new ones are matched too.
         """
@@ -218,7 +218,7 @@ class ClientTelemetry:
         wall_ms: int,
         unpack: Callable[[Push], bytes] | None = None,
     ) -> None:
-        """Keeps the metrics. Raises what KIP-714 says; the client asks for its subscription again then.
+        """Keeps pushed metrics. Raises the errors of KIP-714, after which the client asks for its subscription again.
 
         `unpack` gives what `unpacked` gave or raised before, where that takes long.
         """
@@ -258,7 +258,7 @@ class ClientTelemetry:
             )
 
     def unpacked(self, push: Push) -> bytes:
-        """Raises InvalidRecord for what is not metrics, or would be too large unpacked. Changes nothing, so a thread may do it."""
+        """Unpacks pushed metrics. Raises InvalidRecord for other data, or too much of it. Changes nothing, so a thread may run it."""
         if not push.metrics:
             return b""
         try:

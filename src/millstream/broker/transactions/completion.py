@@ -1,4 +1,4 @@
-"""Completes what a transaction coordinator has decided: markers to every partition of the transaction, until all have one.
+"""Completes transactions that a coordinator has ended: sends markers to every partition until all have one.
 
 Owns the retries. Who leads a partition is asked anew each time; so far that is always this node, and a marker for another
 leader would go out as a WriteTxnMarkers request here.
@@ -47,7 +47,7 @@ class TransactionCompletion:
     async def complete(
         self, coordinator: CoordinatorPartition[TransactionShard], prepared: PreparedTransaction
     ) -> None:
-        """Gives up only when another coordinator has taken over, which then does it."""
+        """Completes a transaction; gives up only when another coordinator has taken over, which then completes it."""
         transaction = prepared.transaction
         marker = TransactionMarker(
             transaction.producer_id,

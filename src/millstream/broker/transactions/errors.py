@@ -1,4 +1,4 @@
-"""The errors of transactions, as clients of older versions know them."""
+"""Translates errors of transactions into those that clients of older versions know."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from millstream.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
 
 
 def error_code(error: KafkaError, version: int, knows_fenced_from: int) -> int:
-    """PRODUCER_FENCED came late to each API; before, a fenced producer was told INVALID_PRODUCER_EPOCH (KIP-588)."""
+    """The code of `error`: older versions know INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED (KIP-588)."""
     if isinstance(error, ProducerFenced) and version < knows_fenced_from:
         return InvalidProducerEpoch.code
     return error.code

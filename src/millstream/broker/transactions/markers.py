@@ -40,7 +40,7 @@ class TransactionMarkers:
     async def write(
         self, partitions: Iterable[TopicPartition], marker: TransactionMarker
     ) -> dict[TopicPartition, KafkaError | None]:
-        """Returns when the marker is safe in all of them, with the error of each that refuses it.
+        """Writes a marker; returns when it is safe in all partitions, with the error of each that refuses it.
 
         Refusals are UnknownTopicOrPartition, NotLeaderOrFollower, InvalidProducerEpoch, TransactionCoordinatorFenced,
         NotEnoughReplicas, KafkaStorageError, RequestTimedOut. Writing a marker a second time does no harm. One walk writes them all, giving way

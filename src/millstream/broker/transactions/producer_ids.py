@@ -12,7 +12,7 @@ from millstream.protocol.generated.allocate_producer_ids import AllocateProducer
 
 
 class ProducerIds:
-    """An id is never given out twice, by this broker or another, over restarts too."""
+    """The producer ids of this broker. None is given out twice, by any broker, even after restarts."""
 
     def __init__(self, controller: ControllerClient, broker_id: BrokerId) -> None:
         self._controller = controller
@@ -23,25 +23,25 @@ class ProducerIds:
         self._one_allocates = asyncio.Lock()
 
     def registered(self, broker_epoch: int) -> None:
-        """Under which epoch blocks are asked for."""
+        """Notes the broker epoch with which blocks are requested."""
         self._broker_epoch = broker_epoch
 
     async def next(self) -> ProducerId:
-        """Raises what the controller raises."""
+        """The next producer id. Raises errors of the controller."""
         async with self._one_allocates:
             if self._next == self._end:
                 await self._allocate()
             return self.take()
 
     async def reserve(self) -> None:
-        """Returns when there is an id to `take`, though somebody else may be faster. Raises what the controller raises."""
+        """Returns when there is an id to `take`, although another request may be faster. Raises errors of the controller."""
         if self._next == self._end:
             async with self._one_allocates:
                 if self._next == self._end:
                     await self._allocate()
 
     def take(self) -> ProducerId:
-        """Raises CoordinatorLoadInProgress while the next block is not here yet."""
+        """Takes the next id. Raises CoordinatorLoadInProgress while the next block has not arrived yet."""
         if self._next == self._end:
             raise CoordinatorLoadInProgress("no producer id is at hand; retry")
         given = self._next
