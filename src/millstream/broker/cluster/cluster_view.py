@@ -16,7 +16,7 @@ from millstream.model import BrokerId
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedBroker:
-    """Where clients of a listener reach a broker."""
+    """A broker and the address at which clients of a listener reach it."""
 
     id: BrokerId
     host: str

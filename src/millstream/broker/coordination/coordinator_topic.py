@@ -86,7 +86,7 @@ class CoordinatorTopic(Generic[ShardT]):
             self._led[index] = self._started_shard(index)
 
     def close(self) -> None:
-        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        """Closes the shards as the node stops: waiting clients are told to look for the next coordinator."""
         for shard in self._led.values():
             shard.close()
         self._led.clear()
@@ -118,14 +118,14 @@ class CoordinatorTopic(Generic[ShardT]):
         return partition_for(key, self._partition_count)
 
     def partition_led(self, index: int) -> CoordinatorPartition[ShardT]:
-        """Raises NotCoordinator."""
+        """The shard of a partition that this node leads. Raises NotCoordinator."""
         shard = self._led.get(index)
         if shard is None:
             raise NotCoordinator
         return shard
 
     def shard_of(self, key: str) -> CoordinatorPartition[ShardT]:
-        """Raises CoordinatorNotAvailable, NotCoordinator."""
+        """The shard that coordinates the key. Raises CoordinatorNotAvailable, NotCoordinator."""
         return self.partition_led(self.partition_of(key))
 
     async def ask(

@@ -93,7 +93,7 @@ class GroupCoordination:
             partition.change(lambda shard: shard.change_config(self._config))
 
     def close(self) -> None:
-        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        """Closes the coordinator as the node stops: waiting clients are told to look for the next one."""
         self.shards.close()
 
     def _new_shard(self, index: int) -> GroupShard:
@@ -103,7 +103,7 @@ class GroupCoordination:
     def _tell_of_topics(
         self, partition: CoordinatorPartition[GroupShard], deleted: list[str]
     ) -> None:
-        """Nobody waits for it. A shard that is still loading, or a node that dies now, leaves it to expiry and to the next image."""
+        """Tells a shard without waiting. A shard that is loading, or a crash of the node, leaves it to expiry and to the next image."""
         try:
             _submit(partition, TopicsChanged())
             if deleted:

@@ -74,7 +74,7 @@ class ShareStateCoordination:
                 _tell_of_topics(partition, deleted)
 
     def close(self) -> None:
-        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        """Closes the coordinator as the node stops: waiting clients are told to look for the next one."""
         self.shards.close()
 
     def _new_shard(self, index: int) -> ShareShard:
@@ -121,7 +121,7 @@ class ShareStateCoordination:
 def _tell_of_topics(
     partition: CoordinatorPartition[ShareShard], topic_ids: Collection[Uuid]
 ) -> None:
-    """Nobody waits for it. A shard that is still loading keeps state of a topic that nobody can ask for."""
+    """Tells a shard without waiting. A shard that is loading keeps state of the topic, which no request can ask for."""
     try:
         partition.submit(
             "topics deleted",

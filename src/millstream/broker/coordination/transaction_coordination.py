@@ -87,7 +87,7 @@ class TransactionCoordination:
             partition.change(self._set_level)
 
     def close(self) -> None:
-        """The node goes down: whoever waits is sent to look for the next coordinator."""
+        """Closes the coordinator as the node stops: waiting clients are told to look for the next one."""
         self.shards.close()
 
     async def ask(

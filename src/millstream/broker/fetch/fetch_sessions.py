@@ -162,7 +162,7 @@ class _Sessionless:
         return list(self._asked.items())
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
-        """Everything is read, nothing is quiet."""
+        """Does nothing: all partitions are read, so none is quiet."""
 
     def begin_answer(self) -> int:
         return NO_SESSION
@@ -198,7 +198,7 @@ class _NewSession:
         return list(self._asked.items())
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
-        """Everything is read, nothing is quiet."""
+        """Does nothing: all partitions are read, so none is quiet."""
 
     def begin_answer(self) -> int:
         if self._asked:

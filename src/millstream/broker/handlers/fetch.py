@@ -120,7 +120,7 @@ def handle(
 
 
 def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
-    """From version 7 on the top-level error says it all."""
+    """The response; from version 7 on, it is the top-level error alone."""
     if version >= 7:
         return FetchResponse(error_code=error.code)
     return FetchResponse(

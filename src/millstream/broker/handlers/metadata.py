@@ -73,7 +73,7 @@ def handle(
     identity: NodeIdentity,
     metadata: Metadata,
 ) -> MetadataResponse | Awaitable[MetadataResponse]:
-    """At once, unless a topic has to be created. Raises InvalidRequest for an entry without name and usable id."""
+    """Answers at once, unless a topic has to be created. Raises InvalidRequest for an entry without name and usable id."""
     for topic in request.topics or ():
         _check_entry(topic, context.version)
     answer = partial(

@@ -308,7 +308,7 @@ def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatch
 
 
 async def _checked_elsewhere(part: _Part, produce: _ProduceAppend) -> CheckedBatches | KafkaError:
-    """The check that was too much work, where it keeps nobody waiting; and others have their turn in any case."""
+    """Makes a check that is too much work in a thread; other requests have their turn in any case."""
     services = produce.services
     await services.long_work.next_turn()
     produce.now = services.clock.now()

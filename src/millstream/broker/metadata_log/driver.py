@@ -147,7 +147,7 @@ class MetadataDriver:
             self._wake_up.set()
 
     def _apply_up_to(self, high_watermark: Offset) -> None:
-        """Nobody waits for the node while it starts, so all is applied at once then."""
+        """Applies committed records. While the node starts, no client waits, so all are applied at once."""
         self._committed = int(high_watermark)
         if self._is_applying:
             return

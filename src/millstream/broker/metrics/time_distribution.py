@@ -57,7 +57,7 @@ class TimeDistribution:
         return 0.0
 
     def counts_up_to(self, limits_us: Sequence[int]) -> list[int]:
-        """How many observations did not exceed each of the ascending limits, to the precision of the size classes."""
+        """The number of observations up to each of the ascending limits, to the precision of the size classes."""
         counts = []
         index = seen = 0
         for limit_us in limits_us:

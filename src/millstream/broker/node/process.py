@@ -106,7 +106,7 @@ class NodeProcess:
     async def run(
         self, announce: Callable[[ReadyReport], None], cluster_id: str | None = None
     ) -> None:
-        """Until `request_stop`. Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator, and
+        """Runs the node until `request_stop`. Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator, and
         what a step of the shutdown failed with, when all of them have been taken.
 
         `announce` is called once, when the node answers. A node has one life: to start again, make another.
@@ -190,7 +190,7 @@ class NodeProcess:
             ) from None
 
     async def _shut_down(self, parts: NodeParts, stop: OrderedStop) -> None:
-        """Gives up leadership, answers what was asked, and tells whoever waits that the node goes."""
+        """Gives up leadership, answers open requests, and ends those that wait because the node stops."""
         self.life.enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
         try:
             async with asyncio.timeout(None) as self._patience:

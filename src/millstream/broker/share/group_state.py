@@ -116,7 +116,7 @@ class ShareGroupState:
         return errors
 
     def _forget(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Here at least nobody goes on with what the state was before."""
+        """Forgets share partitions here, so that none goes on with its previous state."""
         for key in keys:
             self._share_groups.partitions.forget(key)
 

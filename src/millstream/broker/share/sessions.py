@@ -103,7 +103,7 @@ class ShareSessions:
         return session
 
     def find(self, key: SessionKey) -> ShareSession:
-        """Raises ShareSessionNotFound."""
+        """The session of a member. Raises ShareSessionNotFound."""
         session = self._sessions.get(key)
         if session is None:
             raise ShareSessionNotFound
@@ -136,14 +136,14 @@ class ShareSessions:
 
 
 def check_member_id(member_id: str | None) -> str:
-    """Raises InvalidRequest: member ids are uuids, or as long at most."""
+    """The member id, checked. Raises InvalidRequest if it is longer than a uuid, or missing."""
     if not member_id or len(member_id) > _MEMBER_ID_CHARACTERS_MAX:
         raise InvalidRequest("Invalid member id in the request.")
     return member_id
 
 
 def check_group_id(group_id: str | None) -> str:
-    """Raises InvalidRequest."""
+    """The group id, checked. Raises InvalidRequest for None."""
     if group_id is None:
         raise InvalidRequest("Invalid group id in the request.")
     return group_id

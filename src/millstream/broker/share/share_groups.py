@@ -1,4 +1,4 @@
-"""Everything a node has for share groups beside their membership: sessions, share partitions, share state (KIP-932).
+"""The parts of a node that serve share groups, except membership: sessions, share partitions, share state (KIP-932).
 
 Owns how the parts live together: what starts and ends with the node, what a new image and a closed connection mean.
 """
@@ -103,7 +103,7 @@ class ShareGroups:
             self._tasks.start(self.release(session), "share session that was left")
 
     async def close_session(self, key: SessionKey) -> None:
-        """Raises ShareSessionNotFound."""
+        """Closes the session of a member and releases its records. Raises ShareSessionNotFound."""
         session = self.sessions.find(key)
         self.sessions.close(key)
         await self.release(session)

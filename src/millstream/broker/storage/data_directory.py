@@ -1,4 +1,4 @@
-"""Opens a node's data directories: formats empty ones, refuses those that belong to somebody else, sets unreadable ones aside."""
+"""Opens a node's data directories: formats empty ones, refuses those of another node, sets unreadable ones aside."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class HostedPartitions:
                 self._on_progress(name)
 
     def _drop_deleted(self, name: str, number: int) -> None:
-        """Nobody finds or writes it any more if the newest image has no such replica here."""
+        """Drops a replica that the newest image does not have here, so that no request finds or writes it any more."""
         hosted = self._hosted.get((name, number))
         if hosted is None:
             return

@@ -93,7 +93,7 @@ class LogCleaner:
         return len(self._uncleanable)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Cleans logs until cancelled."""
         async with asyncio.TaskGroup() as group:
             running: set[asyncio.Task[bool]] = set()
             while True:

@@ -33,7 +33,7 @@ class NewLogs:
         self._is_needed.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Creates the files of new logs until cancelled."""
         while True:
             await self._is_needed.wait()
             self._is_needed.clear()
