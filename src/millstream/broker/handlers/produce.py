@@ -104,6 +104,8 @@ _NO_ACKS: Final = 0
 _TOPIC_ID_VERSION: Final = 13
 _LEADER_HINT_VERSION: Final = 10
 _ZSTD_VERSION: Final = 7
+_SYNCED_AT_ONCE: Final = 4
+"""Logs of one request: as many as there are threads for the disk."""
 _TELLS_LOG_START: Final = (
     InvalidRecord,
     InvalidTimestamp,
@@ -517,22 +519,31 @@ async def _acknowledge(
     timeout_ms: int,
     durability: Durability,
 ) -> ProduceResponse:
-    """Answers when every partition is safe or has failed."""
+    """Answers when every partition is safe or has failed.
+
+    A request asks for some logs to be synced at a time, so that what another producer waits for is not behind a hundred of them.
+    """
+    room = asyncio.Semaphore(_SYNCED_AT_ONCE)
     if len(unacknowledged) == 1:
-        await _until_safe(unacknowledged[0], timeout_ms, durability)
+        await _until_safe(unacknowledged[0], timeout_ms, durability, room)
     else:
         async with asyncio.TaskGroup() as group:
             for each in unacknowledged:
-                group.create_task(_until_safe(each, timeout_ms, durability))
+                group.create_task(_until_safe(each, timeout_ms, durability, room))
     return response
 
 
 async def _until_safe(
-    unacknowledged: _Unacknowledged, timeout_ms: int, durability: Durability
+    unacknowledged: _Unacknowledged,
+    timeout_ms: int,
+    durability: Durability,
+    room: asyncio.Semaphore,
 ) -> None:
     written, response = unacknowledged
     try:
-        replicated = await durability.wait(written, timeout_ms)
+        async with room:
+            await durability.sync(written)
+        replicated = await durability.replicate(written, timeout_ms)
         if replicated and written.partition.is_short_of_replicas:
             raise NotEnoughReplicasAfterAppend
     except KafkaError as error:

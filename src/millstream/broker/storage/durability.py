@@ -61,15 +61,26 @@ class Durability:
         must_sync = self.must_sync(partition, ACKS_ALL, end_offset)
         return Written(partition, end_offset, must_sync)
 
-    async def wait(self, written: Written, timeout_ms: int) -> bool:
-        """Returns when the records are safe, and whether the replicas were waited for.
+    async def sync(self, written: Written) -> None:
+        """Returns when the records are on the disk, if they must be. Raises KafkaStorageError."""
+        if written.must_sync:
+            await self._log_flusher.flush_to(written.partition.log, written.end_offset)
+
+    async def wait(self, written: Written, timeout_ms: int) -> None:
+        """Returns when the records are safe.
 
         `timeout_ms` is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow. Raises
         KafkaStorageError, NotLeaderOrFollower, RequestTimedOut.
         """
+        await self.sync(written)
+        await self.replicate(written, timeout_ms)
+
+    async def replicate(self, written: Written, timeout_ms: int) -> bool:
+        """Returns when all in-sync replicas have the records, and whether they were waited for.
+
+        Raises NotLeaderOrFollower, RequestTimedOut.
+        """
         partition, end_offset = written.partition, written.end_offset
-        if written.must_sync:
-            await self._log_flusher.flush_to(partition.log, end_offset)
         if partition.high_watermark >= end_offset:
             return False
 

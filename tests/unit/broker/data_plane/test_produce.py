@@ -23,7 +23,7 @@ from millstream.errors import (
 )
 from millstream.metadata.image import PartitionImage
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import Uuid
+from millstream.model import TopicPartition, Uuid
 from millstream.protocol.generated.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -88,6 +88,32 @@ async def test_the_flush_policy_says_who_waits_for_the_disk(plane, policy, acks,
     plane.configure(millstream_flush_on_ack=policy)
     (told,) = await answer(plane, request((0, plane.batch(b"a")), acks=acks))
     assert (told.error_code, plane.flusher.calls) == (0, calls)
+
+
+async def test_a_request_has_a_few_logs_synced_at_a_time(plane, monkeypatch):
+    """So that another producer's log is not behind all of them."""
+    plane.configure(millstream_flush_on_ack="always")
+    numbers = range(12)
+    for number in numbers[2:]:
+        plane.host("t", number)
+    asked: list[TopicPartition] = []
+    may_sync = asyncio.Event()
+
+    async def flush_to(log, _offset):
+        asked.append(log.partition)
+        await may_sync.wait()
+        log.flush(plane.clock.now())
+
+    monkeypatch.setattr(plane.flusher, "flush_to", flush_to)
+    parts = [(number, plane.batch(b"a")) for number in numbers]
+    answering = asyncio.ensure_future(plane.ask(produce, request(*parts, acks=1), 9))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(asked) == 4
+    may_sync.set()
+    response = await answering
+    assert len(asked) == 12
+    assert [part.error_code for part in response.responses[0].partition_responses] == [0] * 12
 
 
 async def test_with_two_in_sync_replicas_the_high_watermark_is_waited_for_instead(plane):
