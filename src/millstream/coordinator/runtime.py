@@ -21,7 +21,13 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from millstream.coordinator.append_errors import coordinator_error
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorResult, Reply, StartTimer, TimerKey, Token
+from millstream.coordinator.result import (
+    Caller,
+    CoordinatorResult,
+    Reply,
+    StartTimer,
+    TimerKey,
+)
 from millstream.coordinator.timers import TimerQueue
 from millstream.errors import (
     CoordinatorLoadInProgress,
@@ -47,6 +53,10 @@ class Shard(Protocol):
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None: ...
 
+    def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
+        """One request. A KafkaError that it raises is the answer; nothing has changed then."""
+        ...
+
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
         """The whole log has been replayed: start whatever has to run."""
         ...
@@ -65,17 +75,13 @@ class Shard(Protocol):
 ShardT = TypeVar("ShardT", bound=Shard)
 
 
-@dataclass(slots=True)
-class Operation(Generic[ShardT]):
-    """One request to a shard. A KafkaError that `handle` raises is the answer to `token`; nothing has changed then."""
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """One request that waits for its turn."""
 
-    name: str
-    token: Token
-    handle: Callable[[ShardT, Instant], CoordinatorResult]
-    asked: object = None
-    """What the shard can tell of whether it takes long."""
-    is_long: bool = False
-    """It does, whatever the shard says."""
+    request: object
+    caller: Caller
+    check: Callable[[], None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self.shard: Final = shard
         self._commit_timeout_ms = commit_timeout_ms
         self._state = ShardState.LOADING
-        self._operations: deque[tuple[int, Operation[ShardT]]] = deque()
+        self._operations: deque[tuple[int, _Operation]] = deque()
         self._timers = TimerQueue()
         self._parked: deque[_Parked] = deque()
         self._replies: list[Reply] = []
@@ -167,14 +173,23 @@ class CoordinatorRuntime(Generic[ShardT]):
         if self._state is ShardState.UNLOADED:
             raise NotCoordinator
 
-    def submit(self, operation: Operation[ShardT], now: Instant) -> None:
-        """Queues an operation. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full)."""
+    def submit(
+        self,
+        request: object,
+        caller: Caller,
+        now: Instant,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        """Queues a request; the answer goes to the token of `caller`.
+
+        `check` is called right before the request is handled: a KafkaError that it raises is the answer. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full).
+        """
         self.check_active()
         if len(self._operations) >= QUEUE_OPERATIONS_MAX:
             raise CoordinatorNotAvailable(
                 "too many requests wait for this coordinator; retry later"
             )
-        self._operations.append((now.monotonic_ms, operation))
+        self._operations.append((now.monotonic_ms, _Operation(request, caller, check)))
 
     def advance(self, now: Instant, operations_max: int = 2 * QUEUE_OPERATIONS_MAX) -> Ready:
         """Runs what is due until something has to be written or nothing is left, `operations_max` at most."""
@@ -251,7 +266,7 @@ class CoordinatorRuntime(Generic[ShardT]):
     def _may_run(self) -> bool:
         return self._state is ShardState.ACTIVE and self._writing is None
 
-    def _next_due(self, now: Instant) -> Operation[ShardT] | TimerKey | None:
+    def _next_due(self, now: Instant) -> _Operation | TimerKey | None:
         """The operation or timer whose time came first; it stays where it is.
 
         A heartbeat that arrived in time counts even when the broker was too busy to look at it before the session ended.
@@ -261,21 +276,23 @@ class CoordinatorRuntime(Generic[ShardT]):
             return self._operations[0][1]
         return self._timers.first_due(now.monotonic_ms)
 
-    def _takes_long(self, due: Operation[ShardT] | TimerKey) -> bool:
-        if isinstance(due, Operation):
-            return due.is_long or self.shard.takes_long(due.asked)
+    def _takes_long(self, due: _Operation | TimerKey) -> bool:
+        if isinstance(due, _Operation):
+            return due.caller.is_long or self.shard.takes_long(due.request)
         return self.shard.takes_long(due)
 
-    def _run(self, due: Operation[ShardT] | TimerKey, now: Instant) -> CoordinatorResult:
-        if not isinstance(due, Operation):
+    def _run(self, due: _Operation | TimerKey, now: Instant) -> CoordinatorResult:
+        if not isinstance(due, _Operation):
             self._timers.pop_due(now.monotonic_ms)
             return self.shard.handle_timer(due, now)
         self._operations.popleft()
         try:
-            return due.handle(self.shard, now)
+            if due.check is not None:
+                due.check()
+            return self.shard.handle(due.request, due.caller, now)
         except KafkaError as error:
             result = CoordinatorResult()
-            result.fail(due.token, error)
+            result.fail(due.caller.token, error)
             return result
 
     def _ready(self, *, is_unfinished: bool = False, is_long_next: bool = False) -> Ready:

@@ -19,7 +19,6 @@ from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
@@ -109,7 +108,7 @@ class World:
         self.coordinator.shard.apply_image(image)
 
     def send(self, request: object, version: int = 9) -> object:
-        token = self.coordinator.send(GroupShard.handle, request, version=version)
+        token = self.coordinator.send(request, version=version)
         outcome = self.coordinator.outcomes.get(token)
         if isinstance(outcome, KafkaError):
             raise outcome

@@ -53,13 +53,13 @@ class ShareShardMachine(RuleBasedStateMachine):
     @rule(key=KEYS, epoch=EPOCHS, start=st.integers(-1, 30))
     def begin(self, key: SharePartitionKey, epoch: int, start: int) -> None:
         with contextlib.suppress(KafkaError):
-            self.world.ask(ShareShard.handle, InitializeState(key, epoch, start))
+            self.world.ask(InitializeState(key, epoch, start))
             self.known[key] = {}
 
     @rule(key=KEYS, epoch=EPOCHS)
     def read(self, key: SharePartitionKey, epoch: int) -> None:
         with contextlib.suppress(KafkaError):
-            answer = self.world.ask(ShareShard.handle, ReadState(key, epoch))
+            answer = self.world.ask(ReadState(key, epoch))
             if epoch == -1:
                 assert answer == self.world.state(key)
 
@@ -80,7 +80,7 @@ class ShareShardMachine(RuleBasedStateMachine):
     ) -> None:
         change = StateChange(leader_epoch, start, 0, tuple(batches))
         with contextlib.suppress(KafkaError):
-            self.world.ask(ShareShard.handle, WriteState(key, state_epoch, change))
+            self.world.ask(WriteState(key, state_epoch, change))
             known = self.known[key]
             for first, last, state, count in batches:
                 for at in range(first, last + 1):
@@ -91,7 +91,7 @@ class ShareShardMachine(RuleBasedStateMachine):
     @rule(key=KEYS)
     def delete(self, key: SharePartitionKey) -> None:
         with contextlib.suppress(KafkaError):
-            self.world.ask(ShareShard.handle, DeleteState(key))
+            self.world.ask(DeleteState(key))
             self.known.pop(key, None)
 
     @rule(passed_ms=st.integers(1, 2_000))

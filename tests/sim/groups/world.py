@@ -31,7 +31,6 @@ from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Token
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -60,13 +59,12 @@ REQUEST_TIMEOUT_MS = 5_000
 MAX_POLL_INTERVAL_MS = 20_000
 TOPICS = {"t": 4, "u": 3}
 
-_SERVED: dict[ApiKey, tuple[Any, int, Any]] = {  # Any: whichever request and answer
-    ApiKey.JOIN_GROUP: (GroupShard.handle, 9, JoinGroupResponse),
-    ApiKey.SYNC_GROUP: (GroupShard.handle, 5, SyncGroupResponse),
-    ApiKey.HEARTBEAT: (GroupShard.handle, 4, HeartbeatResponse),
-    ApiKey.LEAVE_GROUP: (GroupShard.handle, 5, LeaveGroupResponse),
+_SERVED: dict[ApiKey, tuple[int, Any]] = {  # Any: whichever request and answer
+    ApiKey.JOIN_GROUP: (9, JoinGroupResponse),
+    ApiKey.SYNC_GROUP: (5, SyncGroupResponse),
+    ApiKey.HEARTBEAT: (4, HeartbeatResponse),
+    ApiKey.LEAVE_GROUP: (5, LeaveGroupResponse),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: (
-        GroupShard.handle,
         1,
         ConsumerGroupHeartbeatResponse,
     ),
@@ -114,8 +112,8 @@ class World:
     async def ask(self, key: ApiKey, request: Any) -> Any:
         """A request that has arrived; the answer as it leaves."""
         self._catch_up()
-        handle, version, response_type = _SERVED[key]
-        token = self.coordinator.send(handle, request, version=version)
+        version, response_type = _SERVED[key]
+        token = self.coordinator.send(request, version=version)
         waiter = asyncio.get_running_loop().create_future()
         self._waiting[token] = waiter
         self._answer()
@@ -193,7 +191,7 @@ class _Connection:
         self.versions = self
 
     def choose(self, key: ApiKey, _at_most: int = 0) -> int:
-        return _SERVED[key][1]
+        return _SERVED[key][0]
 
     async def request(
         self, key: ApiKey, request: Any, _type: Any, *, timeout_ms: int | None = None

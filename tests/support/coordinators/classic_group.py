@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Token
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.model import ZERO_UUID, Uuid
@@ -103,9 +102,7 @@ class SimGroup:
             protocol_type=said.protocol_type,
             protocols=[JoinGroupRequestProtocol(n, m) for n, m in said.protocols.items()],
         )
-        return self.coordinator.send(
-            GroupShard.handle, request, version=version, client_id=client_id
-        )
+        return self.coordinator.send(request, version=version, client_id=client_id)
 
     def sync(
         self,
@@ -126,20 +123,20 @@ class SimGroup:
             protocol_name=protocol[1],
             assignments=[SyncGroupRequestAssignment(m, a) for m, a in (assignments or {}).items()],
         )
-        return self.coordinator.send(GroupShard.handle, request, version=5)
+        return self.coordinator.send(request, version=5)
 
     def heartbeat(
         self, member_id: str, generation: int, *, instance_id: str | None = None
     ) -> Token:
         request = HeartbeatRequest(self.group_id, generation, member_id, instance_id)
-        return self.coordinator.send(GroupShard.handle, request, version=4)
+        return self.coordinator.send(request, version=4)
 
     def leave(self, *members: tuple[str, str | None]) -> Token:
         """Each member by id and instance id."""
         request = LeaveGroupRequest(
             group_id=self.group_id, members=[MemberIdentity(*names) for names in members]
         )
-        return self.coordinator.send(GroupShard.handle, request, version=5)
+        return self.coordinator.send(request, version=5)
 
     def commit(
         self,
@@ -166,7 +163,7 @@ class SimGroup:
                 for (topic, partition), offset in offsets.items()
             ],
         )
-        return self.coordinator.send(GroupShard.handle, request, version=version)
+        return self.coordinator.send(request, version=version)
 
     def fetch(
         self,
@@ -181,4 +178,4 @@ class SimGroup:
             asked = [OffsetFetchRequestTopics(t, topic_id, list(ps)) for t, ps in topics.items()]
         group = OffsetFetchRequestGroup(group_id=self.group_id, topics=asked)
         request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
-        return self.coordinator.send(GroupShard.handle, request, version=9)
+        return self.coordinator.send(request, version=9)

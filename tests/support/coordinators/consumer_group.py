@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage, frozen_mapping
@@ -162,18 +161,18 @@ class SimConsumerGroup:
         self, request: ConsumerGroupHeartbeatRequest, version: int = 1
     ) -> ConsumerGroupHeartbeatResponse:
         """Raises what it is refused with."""
-        answer = self._ask(GroupShard.handle, request, version)
+        answer = self._ask(request, version)
         assert isinstance(answer, ConsumerGroupHeartbeatResponse), "a heartbeat is answered at once"
         return answer
 
     def described(self) -> DescribedGroup:
         request = ConsumerGroupDescribeRequest([self.group_id])
-        response = self._ask(GroupShard.handle, request, 1)
+        response = self._ask(request, 1)
         described: DescribedGroup = response.groups[0]
         return described
 
-    def _ask(self, handle: Any, request: object, version: int) -> Any:  # Any: whichever API
-        token = self.coordinator.send(handle, request, version=version)
+    def _ask(self, request: object, version: int) -> Any:  # Any: whichever API
+        token = self.coordinator.send(request, version=version)
         outcome = self.coordinator.outcomes.get(token)
         if isinstance(outcome, KafkaError):
             raise outcome

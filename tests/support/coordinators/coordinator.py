@@ -6,15 +6,14 @@ record format; commits can be held back and appends made to fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import Caller, CoordinatorResult, Token
-from millstream.coordinator.runtime import CoordinatorRuntime, Operation
+from millstream.coordinator.result import Caller, Token
+from millstream.coordinator.runtime import CoordinatorRuntime
 from millstream.errors import KafkaError
 from millstream.metadata.client_pattern import ClientPattern
 from millstream.model import Offset
@@ -27,7 +26,6 @@ from millstream.runtime import Instant
 from millstream.testing.sim_random import SimRandom
 
 RequestT = TypeVar("RequestT")
-Handle = Callable[[GroupShard, RequestT, Caller, Instant], CoordinatorResult]
 
 START_WALL_MS = 1_700_000_000_000
 COMMIT_TIMEOUT_MS = 5_000
@@ -69,21 +67,19 @@ class SimCoordinator:
 
     def send(
         self,
-        handle: Handle[RequestT],
-        request: RequestT,
+        request: object,
         *,
         version: int,
         client_id: str = "client",
     ) -> Token:
         """Hands a request over and lets the shard run; the answer may be in `outcomes` now, or later."""
-        token = self.submit(handle, request, version=version, client_id=client_id)
+        token = self.submit(request, version=version, client_id=client_id)
         self.settle()
         return token
 
     def submit(
         self,
-        handle: Handle[RequestT],
-        request: RequestT,
+        request: object,
         *,
         version: int,
         client_id: str = "client",
@@ -91,14 +87,7 @@ class SimCoordinator:
         """Hands a request over without letting the shard run."""
         self._last_token += 1
         token = Token(self._last_token)
-        context = Caller(token, version, client_id, "/127.0.0.1")
-        operation = Operation[GroupShard](
-            type(request).__name__,
-            token,
-            lambda shard, now: handle(shard, request, context, now),
-            request,
-        )
-        self._runtime.submit(operation, self.now)
+        self._runtime.submit(request, Caller(token, version, client_id, "/127.0.0.1"), self.now)
         return token
 
     def settle(self) -> None:
@@ -128,7 +117,7 @@ class SimCoordinator:
             regex: frozenset(filter(ClientPattern(regex).matches, notice.topics))
             for regex in notice.regexes
         }
-        self.submit(GroupShard.handle, TopicsMatched(notice, matches), version=0)
+        self.submit(TopicsMatched(notice, matches), version=0)
 
     def commit(self) -> None:
         """Everything appended so far is safe."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.initialization import Initialization
@@ -129,7 +128,7 @@ class SimShareGroup:
 
     def ask(self, request: object) -> object:
         """Raises what the request is refused with."""
-        token = self.coordinator.send(GroupShard.handle, request, version=1)
+        token = self.coordinator.send(request, version=1)
         outcome = self.coordinator.outcomes[token]
         if isinstance(outcome, KafkaError):
             raise outcome

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, TypeVar
 
 from millstream.coordinator.record import CoordinatorRecord
@@ -32,14 +31,10 @@ class SimShareState:
     def now(self) -> Instant:
         return Instant(START_WALL_MS + self.elapsed_ms, self.elapsed_ms)
 
-    def ask(
-        self,
-        handle: Callable[[ShareShard, Request, Caller, Instant], CoordinatorResult],
-        request: Request,
-    ) -> object:
+    def ask(self, request: object) -> object:
         """The answer, after what it changes is in the log. Raises what the request is refused with."""
         context = Caller(Token(1), 0, "broker", "/127.0.0.1")
-        result = handle(self.shard, request, context, self.now)
+        result = self.shard.handle(request, context, self.now)
         self.write(result)
         (reply,) = result.replies
         return reply.outcome

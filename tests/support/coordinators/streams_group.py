@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from millstream.coordinator.assignors.task import TaskId
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.errors import GroupIdNotFound, KafkaError
@@ -200,7 +199,7 @@ class SimStreamsGroup:
 
     def describe(self) -> DescribedGroup:
         request = StreamsGroupDescribeRequest(group_ids=[GROUP])
-        token = self.coordinator.send(GroupShard.handle, request, version=0)
+        token = self.coordinator.send(request, version=0)
         response = self.coordinator.outcomes[token]
         assert isinstance(response, StreamsGroupDescribeResponse)
         return response.groups[0]
@@ -223,8 +222,7 @@ class SimStreamsGroup:
         )
 
     def _ask(self, request: StreamsGroupHeartbeatRequest) -> StreamsHeartbeat:
-        handle = GroupShard.handle
-        token = self.coordinator.send(handle, request, version=0)
+        token = self.coordinator.send(request, version=0)
         outcome = self.coordinator.outcomes[token]
         if isinstance(outcome, KafkaError):
             raise outcome

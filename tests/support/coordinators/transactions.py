@@ -6,13 +6,13 @@ commits can be held back and appends made to fail. Markers are what the test doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import Caller, CoordinatorResult, Token
-from millstream.coordinator.runtime import CoordinatorRuntime, Operation
+from millstream.coordinator.result import Caller, Token
+from millstream.coordinator.runtime import CoordinatorRuntime
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -34,7 +34,6 @@ from millstream.protocol.record_frames import (
 from millstream.runtime import Instant
 
 RequestT = TypeVar("RequestT")
-Handle = Callable[[TransactionShard, RequestT, Caller, Instant], CoordinatorResult]
 
 START_WALL_MS = 1_700_000_000_000
 COMMIT_TIMEOUT_MS = 5_000
@@ -103,7 +102,7 @@ class SimTransactions:
     ) -> tuple[int, int]:
         """The producer id and epoch given."""
         request = InitProducerIdRequest(transactional_id, timeout_ms, producer_id, epoch)
-        answer = self.ask(TransactionShard.handle, request, version=5)
+        answer = self.ask(request, version=5)
         return answer.producer_id, answer.producer_epoch
 
     def add(
@@ -121,7 +120,7 @@ class SimTransactions:
             verify_only,
             [AddPartitionsToTxnTopic(topic, [number]) for topic, number in partitions],
         )
-        answer = self.ask(TransactionShard.handle, request, version=version)
+        answer = self.ask(request, version=version)
         return [
             each.partition_error_code
             for topic in answer.topic_results
@@ -138,7 +137,7 @@ class SimTransactions:
     ) -> tuple[int, int]:
         """The producer id and epoch to go on with; (-1, -1) before version 5."""
         request = EndTxnRequest(transactional_id, *producer, commit)
-        answer = self.ask(TransactionShard.handle, request, version=version)
+        answer = self.ask(request, version=version)
         return answer.producer_id, answer.producer_epoch
 
     def write_markers(self, *chosen: PreparedTransaction) -> list[Transaction]:
@@ -146,30 +145,23 @@ class SimTransactions:
         written = list(chosen or self.prepared)
         for prepared in written:
             self.prepared.remove(prepared)
-            self.ask(TransactionShard.handle, MarkersWritten(prepared.transaction), version=0)
+            self.ask(MarkersWritten(prepared.transaction), version=0)
         return [prepared.transaction for prepared in written]
 
     def state(self, transactional_id: str = "x") -> Transaction:
         return self.shard.transactions.get(transactional_id)
 
     def ask(
-        self, handle: Handle[RequestT], request: RequestT, *, version: int
+        self, request: object, *, version: int
     ) -> Any:  # Any: each API has its own response class
-        token = self.submit(handle, request, version=version)
+        token = self.submit(request, version=version)
         assert token in self._outcomes, "the request waits: nothing was committed"
         return self.outcome(token)
 
-    def submit(self, handle: Handle[RequestT], request: RequestT, *, version: int) -> Token:
+    def submit(self, request: object, *, version: int) -> Token:
         self._last_token += 1
         token = Token(self._last_token)
-        context = Caller(token, version, "client", "/127.0.0.1")
-        operation = Operation[TransactionShard](
-            type(request).__name__,
-            token,
-            lambda shard, now: handle(shard, request, context, now),
-            request,
-        )
-        self._runtime.submit(operation, self.now)
+        self._runtime.submit(request, Caller(token, version, "client", "/127.0.0.1"), self.now)
         self.settle()
         return token
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.group import Group
@@ -11,12 +9,10 @@ from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.task_owners import TaskOwners
 from millstream.coordinator.group.timers import GroupTimer
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey, Token
+from millstream.coordinator.result import Caller, CoordinatorResult, TimerKey
 from millstream.errors import NotEnoughReplicas
 from millstream.runtime import Instant
-from tests.support.coordinators.coordinator import Handle, SimCoordinator
-
-RequestT = TypeVar("RequestT")
+from tests.support.coordinators.coordinator import SimCoordinator
 
 NOT_IN_THE_LOG = {"soft", "is_matching", "shutdown_requested_by"}
 
@@ -31,31 +27,20 @@ class UnreliableCoordinator(SimCoordinator):
         self.requests_run = 0
         self.refusals = 0
         self._running = ""
-        shard, handle_timer = self.shard, self.shard.handle_timer
+        shard, handle, handle_timer = self.shard, self.shard.handle, self.shard.handle_timer
 
-        def noted(key: TimerKey, now: Instant) -> CoordinatorResult:
+        def noted_request(request: object, caller: Caller, now: Instant) -> CoordinatorResult:
+            self._running = type(request).__name__
+            self.requests_run += 1
+            return handle(request, caller, now)
+
+        def noted_timer(key: TimerKey, now: Instant) -> CoordinatorResult:
             assert isinstance(key, GroupTimer)
             self._running = f"{key.kind.name} timer"
             return handle_timer(key, now)
 
-        shard.handle_timer = noted  # type: ignore[method-assign]  # to know what runs
-
-    def submit(
-        self,
-        handle: Handle[RequestT],
-        request: RequestT,
-        *,
-        version: int,
-        client_id: str = "client",
-    ) -> Token:
-        def noted(
-            shard: GroupShard, request: RequestT, caller: Caller, now: Instant
-        ) -> CoordinatorResult:
-            self._running = type(request).__name__
-            self.requests_run += 1
-            return handle(shard, request, caller, now)
-
-        return super().submit(noted, request, version=version, client_id=client_id)
+        shard.handle = noted_request  # type: ignore[method-assign]  # to know what runs
+        shard.handle_timer = noted_timer  # type: ignore[method-assign]  # to know what runs
 
     def _append(self, records: list[CoordinatorRecord]) -> None:
         if self.refuses:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.offsets.records import offset_commit_record
+from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 from millstream.coordinator.share.requests import InitializeState, ReadState, WriteState
-from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.metadata.image import MetadataImage
+from millstream.model import Offset
 from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
 from tests.support.coordinators.classic_group import JoinTerms, SimGroup
@@ -73,6 +76,15 @@ def test_commits_of_a_large_group_do_not_take_long() -> None:
     assert not group.coordinator.shard.takes_long(OffsetCommitRequest(group_id=group.group_id))
 
 
+def test_deleted_topics_take_long_where_very_many_offsets_are_looked_at() -> None:
+    shard = consumers(10).coordinator.shard
+    assert not shard.takes_long(TopicsDeleted(["t"]))
+    for partition in range(501):
+        record = offset_commit_record("g", "t", partition, OffsetCommitValue(offset=1))
+        shard.replay(Offset(partition), record)
+    assert shard.takes_long(TopicsDeleted(["t"]))
+
+
 def test_a_topology_of_very_many_names_takes_long() -> None:
     for count, expected in ((MANY, True), (10, False)):
         changelogs = [f"c{number}" for number in range(count)]
@@ -100,11 +112,11 @@ KEY = SharePartitionKey("workers", ORDERS, 0)
 
 def test_share_state_of_very_many_ranges_takes_long() -> None:
     world = SimShareState(MetadataImage(topics=topics_image({"orders": 1})))
-    world.ask(ShareShard.handle, InitializeState(KEY, 1, 0))
+    world.ask(InitializeState(KEY, 1, 0))
     ranges = tuple(StateBatch(2 * n, 2 * n, 0, 1) for n in range(MANY))
     little, much = (WriteState(KEY, 1, StateChange(0, 0, 0, some)) for some in (ranges[:5], ranges))
     assert [world.shard.takes_long(each) for each in (little, much)] == [False, True]
-    world.ask(ShareShard.handle, much)
+    world.ask(much)
     asked = (little, ReadState(KEY, 0), InitializeState(KEY, 2, 0))
     assert [world.shard.takes_long(each) for each in asked] == [True, True, True]
 

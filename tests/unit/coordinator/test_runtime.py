@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.result import CoordinatorResult, Reply, TimerKey, Token
-from millstream.coordinator.runtime import QUEUE_OPERATIONS_MAX, CoordinatorRuntime, Operation
+from millstream.coordinator.result import Caller, CoordinatorResult, Reply, TimerKey, Token
+from millstream.coordinator.runtime import QUEUE_OPERATIONS_MAX, CoordinatorRuntime
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -25,12 +27,28 @@ from millstream.runtime import Instant
 COMMIT_TIMEOUT_MS = 500
 
 
+@dataclass(frozen=True)
+class Write:
+    names: tuple[str, ...]
+    is_much: bool = False
+
+
 class NameShard:
     """Hard state: the names it has stored, with their offsets. Soft state: what happened to it."""
 
     def __init__(self) -> None:
         self.stored: list[tuple[int, str]] = []
         self.events: list[str] = []
+
+    def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
+        del now
+        match request:
+            case Write():
+                return self.write(caller.token, *request.names)
+            case "refused":
+                raise IllegalGeneration
+            case _:
+                return self.read(caller.token)
 
     def write(self, token: Token, *names: str) -> CoordinatorResult:
         result = CoordinatorResult()
@@ -64,7 +82,7 @@ class NameShard:
         return CoordinatorResult()
 
     def takes_long(self, asked: object) -> bool:
-        return asked == "much"
+        return isinstance(asked, Write) and asked.is_much
 
     def handle_append_failed(self, failed: CoordinatorResult, now: Instant) -> CoordinatorResult:
         self.events.append(f"lost {len(failed.records)}")
@@ -93,17 +111,14 @@ def write(
     *names: str,
     ms: int = 0,
     is_long: bool = False,
-    asked: object = None,
+    is_much: bool = False,
 ) -> None:
-    operation = Operation[NameShard](
-        "write", Token(token), lambda s, _: s.write(Token(token), *names), asked, is_long=is_long
-    )
-    runtime.submit(operation, at(ms))
+    caller = Caller(Token(token), 0, is_long=is_long)
+    runtime.submit(Write(names, is_much), caller, at(ms))
 
 
 def read(runtime: CoordinatorRuntime[NameShard], token: int, ms: int = 0) -> None:
-    operation = Operation[NameShard]("read", Token(token), lambda s, _: s.read(Token(token)))
-    runtime.submit(operation, at(ms))
+    runtime.submit("read", Caller(Token(token), 0), at(ms))
 
 
 def test_records_are_replayed_when_appended_and_answered_when_committed() -> None:
@@ -185,10 +200,7 @@ def test_errors_of_the_log_become_errors_of_the_coordinator(
 def test_a_refusal_is_the_answer() -> None:
     runtime = loaded()
 
-    def refuse(_shard: NameShard, _now: Instant) -> CoordinatorResult:
-        raise IllegalGeneration
-
-    runtime.submit(Operation("refuse", Token(7), refuse), at(0))
+    runtime.submit("refused", Caller(Token(7), 0), at(0))
     (reply,) = runtime.advance(at(0)).replies
     assert reply.token == 7
     assert isinstance(reply.outcome, IllegalGeneration)
@@ -296,8 +308,8 @@ def test_a_long_operation_is_run_apart_and_in_its_turn() -> None:
 
 def test_the_shard_says_what_takes_long() -> None:
     runtime = loaded()
-    write(runtime, 1, "a", asked="little")
-    write(runtime, 2, "b", asked="much")
+    write(runtime, 1, "a", is_much=False)
+    write(runtime, 2, "b", is_much=True)
     runtime.advance(at(0))
     runtime.appended(Offset(0), at(0))
     assert runtime.advance(at(0)).is_long_next
@@ -337,3 +349,15 @@ def test_no_more_operations_run_at_once_than_are_allowed() -> None:
     assert ([reply.token for reply in first.replies], first.is_unfinished) == ([1, 2], True)
     rest = runtime.advance(at(0), operations_max=2)
     assert ([reply.token for reply in rest.replies], rest.is_unfinished) == ([3], False)
+
+
+def test_what_is_checked_right_before_a_request_may_refuse_it() -> None:
+    runtime = loaded()
+
+    def refuse() -> None:
+        raise IllegalGeneration
+
+    runtime.submit(Write(("a",)), Caller(Token(7), 0), at(0), refuse)
+    ready = runtime.advance(at(0))
+    assert ready.records == ()
+    assert [type(reply.outcome) for reply in ready.replies] == [IllegalGeneration]

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -21,8 +21,8 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
-from millstream.coordinator.result import Caller, CoordinatorResult, Reply, Token
-from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Ready, Shard
+from millstream.coordinator.result import Caller, Reply, Token
+from millstream.coordinator.runtime import CoordinatorRuntime, Ready, Shard
 from millstream.errors import (
     EncodeError,
     InvalidRequest,
@@ -57,12 +57,10 @@ ENDED_AT_ONCE: Final = 1_000
 """Records of a transaction that come into force, or are forgotten, in a millisecond or two."""
 
 ShardT = TypeVar("ShardT", bound=Shard)
+ResultT = TypeVar("ResultT")
 DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
 OnNotice = Callable[["CoordinatorPartition[ShardT]", object], None]
 """Told of every notice of a shard once its records are committed. Starts what has to be done; does not wait for it."""
-
-
-ResultT = TypeVar("ResultT")
 
 
 class _Run(Protocol):
@@ -136,26 +134,17 @@ class CoordinatorPartition(Generic[ShardT]):
     # --- requests
 
     def submit(
-        self,
-        name: str,
-        handle: Callable[[ShardT, Caller, Instant], CoordinatorResult],
-        caller: Caller,
-        asked: object = None,
+        self, request: object, caller: Caller, check: Callable[[], None] | None = None
     ) -> asyncio.Future[object]:
         """Hands a request to the shard. The future ends with the response, or with the KafkaError as its *result*.
 
-        `asked`: what the shard can tell from whether it takes long.
-
-        `caller` describes the request; its token is given here. Raises CoordinatorLoadInProgress, NotCoordinator,
-        CoordinatorNotAvailable when too much waits.
+        The token of `caller` is given here; `check` is as in `CoordinatorRuntime.submit`. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable when too
+        much waits.
         """
         self._last_token += 1
         token = Token(self._last_token)
-        context = Caller(token, caller.api_version, caller.client_id, caller.client_host)
-        operation = Operation[ShardT](
-            name, token, lambda shard, now: handle(shard, context, now), asked, caller.is_long
-        )
-        self._runtime.submit(operation, self._services.clock.now())
+        now = self._services.clock.now()
+        self._runtime.submit(request, replace(caller, token=token), now, check)
         future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._waiting[token] = future
         self._wake_up.set()

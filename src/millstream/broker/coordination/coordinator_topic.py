@@ -18,17 +18,14 @@ from millstream.broker.coordination.coordinator_partition import (
 )
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import Caller, CoordinatorResult
+from millstream.coordinator.result import Caller
 from millstream.coordinator.runtime import Shard
 from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.model import BrokerId
-from millstream.runtime import Instant
 
 ShardT = TypeVar("ShardT", bound=Shard)
-RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-Handle = Callable[[ShardT, RequestT, Caller, Instant], CoordinatorResult]
 
 
 def _unexpected_notice(partition: CoordinatorPartition[ShardT], notice: object) -> None:
@@ -131,8 +128,7 @@ class CoordinatorTopic(Generic[ShardT]):
     async def ask(
         self,
         key: str,
-        handle: Handle[ShardT, RequestT],
-        request: RequestT,
+        request: object,
         expected: type[ResponseT],
         caller: Caller,
     ) -> ResponseT:
@@ -140,12 +136,11 @@ class CoordinatorTopic(Generic[ShardT]):
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        return await ask_shard(self.shard_of(key), handle, request, expected, caller)
+        return await ask_shard(self.shard_of(key), request, expected, caller)
 
     async def ask_all(
         self,
-        handle: Handle[ShardT, RequestT],
-        request: RequestT,
+        request: object,
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
@@ -154,7 +149,7 @@ class CoordinatorTopic(Generic[ShardT]):
         failure: KafkaError | None = None
         for shard in self:
             try:
-                answers.append(await ask_shard(shard, handle, request, expected, caller))
+                answers.append(await ask_shard(shard, request, expected, caller))
             except NotCoordinator:
                 continue  # another node has taken over and will be asked too
             except KafkaError as error:
@@ -164,18 +159,16 @@ class CoordinatorTopic(Generic[ShardT]):
 
 async def ask_shard(
     shard: CoordinatorPartition[ShardT],
-    handle: Handle[ShardT, RequestT],
-    request: RequestT,
+    request: object,
     expected: type[ResponseT],
     caller: Caller,
+    check: Callable[[], None] | None = None,
 ) -> ResponseT:
-    """The response of a shard. Raises its error, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable."""
-    outcome = await shard.submit(
-        type(request).__name__,
-        lambda s, given, now: handle(s, request, given, now),
-        caller,
-        request,
-    )
+    """The response of a shard; `check` is as in `CoordinatorPartition.submit`.
+
+    Raises the shard's error, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable.
+    """
+    outcome = await shard.submit(request, caller, check)
     if isinstance(outcome, KafkaError):
         raise outcome
     assert isinstance(outcome, expected), f"a shard answers with {expected.__name__}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from typing import TypeVar
 
 from millstream.broker.config.broker_config import BrokerConfig
@@ -19,7 +18,6 @@ from millstream.broker.coordination.coordinator_partition import (
 from millstream.broker.coordination.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
-    Handle,
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Partitions, Tasks
@@ -29,7 +27,6 @@ from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.group.size import OFFSETS_AT_ONCE
 from millstream.coordinator.result import NODE_ITSELF, Caller
 from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
 from millstream.metadata.image import MetadataImage
@@ -40,7 +37,6 @@ from millstream.runtime import Random
 _LOGGER = logging.getLogger(__name__)
 _RETRY_S = 0.1
 
-RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
 
@@ -105,10 +101,9 @@ class GroupCoordination:
     ) -> None:
         """Tells a shard without waiting. A shard that is loading, or a crash of the node, leaves it to expiry and to the next image."""
         try:
-            _submit(partition, TopicsChanged())
+            partition.submit(TopicsChanged(), NODE_ITSELF)
             if deleted:
-                is_long = len(partition.shard.offsets) > OFFSETS_AT_ONCE
-                _submit(partition, TopicsDeleted(deleted), is_long=is_long)
+                partition.submit(TopicsDeleted(deleted), NODE_ITSELF)
         except KafkaError as error:
             name = partition.partition.topic_partition
             _LOGGER.debug("%s is not told of changed topics: %s", name, error)
@@ -130,7 +125,7 @@ class GroupCoordination:
                 matches[regex] = topics
         while not partition.is_closed:
             try:
-                _submit(partition, TopicsMatched(asked, matches))
+                partition.submit(TopicsMatched(asked, matches), NODE_ITSELF)
             except CoordinatorNotAvailable:
                 await asyncio.sleep(_RETRY_S)  # its queue is full
             else:
@@ -157,8 +152,7 @@ class GroupCoordination:
     async def ask(
         self,
         group_id: str,
-        handle: Handle[GroupShard, RequestT],
-        request: RequestT,
+        request: object,
         expected: type[ResponseT],
         caller: Caller,
     ) -> ResponseT:
@@ -166,25 +160,13 @@ class GroupCoordination:
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        return await self.shards.ask(group_id, handle, request, expected, caller)
+        return await self.shards.ask(group_id, request, expected, caller)
 
     async def ask_all(
         self,
-        handle: Handle[GroupShard, RequestT],
-        request: RequestT,
+        request: object,
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """The responses of all shards of this node, and the error of one that failed."""
-        return await self.shards.ask_all(handle, request, expected, caller)
-
-
-def _submit(
-    partition: CoordinatorPartition[GroupShard], request: object, *, is_long: bool = False
-) -> None:
-    """Raises what `CoordinatorPartition.submit` raises."""
-    partition.submit(
-        type(request).__name__,
-        lambda shard, caller, now: shard.handle(request, caller, now),
-        replace(NODE_ITSELF, is_long=is_long),
-    )
+        return await self.shards.ask_all(request, expected, caller)

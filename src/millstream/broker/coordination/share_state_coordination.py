@@ -17,7 +17,6 @@ from millstream.broker.coordination.coordinator_partition import (
 from millstream.broker.coordination.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
-    Handle,
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
@@ -33,7 +32,6 @@ from millstream.protocol.record_frames import decode_share_record
 
 _LOGGER = logging.getLogger(__name__)
 
-RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
 
@@ -86,15 +84,14 @@ class ShareStateCoordination:
     async def ask(
         self,
         key: SharePartitionKey,
-        handle: Handle[ShareShard, RequestT],
-        request: RequestT,
+        request: object,
         expected: type[ResponseT],
     ) -> ResponseT:
         """The answer of the shard that keeps `key`. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        return await self.shards.ask(key.text, handle, request, expected, NODE_ITSELF)
+        return await self.shards.ask(key.text, request, expected, NODE_ITSELF)
 
     # --- upkeep
 
@@ -123,10 +120,6 @@ def _tell_of_topics(
 ) -> None:
     """Tells a shard without waiting. A shard that is loading keeps state of the topic, which no request can ask for."""
     try:
-        partition.submit(
-            "topics deleted",
-            lambda shard, caller, now: shard.handle(TopicsDeleted(topic_ids), caller, now),
-            NODE_ITSELF,
-        )
+        partition.submit(TopicsDeleted(topic_ids), NODE_ITSELF)
     except KafkaError as error:
         _LOGGER.debug("%s: %s", partition.partition.topic_partition, error)

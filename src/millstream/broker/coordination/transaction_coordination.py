@@ -16,7 +16,6 @@ from millstream.broker.coordination.coordinator_partition import (
 from millstream.broker.coordination.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
-    Handle,
 )
 from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
 from millstream.broker.node.services import Partitions, Tasks
@@ -36,7 +35,6 @@ from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_transaction_record
 
 _LOGGER = logging.getLogger(__name__)
-RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
 
@@ -93,8 +91,7 @@ class TransactionCoordination:
     async def ask(
         self,
         transactional_id: str,
-        handle: Handle[TransactionShard, RequestT],
-        request: RequestT,
+        request: object,
         expected: type[ResponseT],
         caller: Caller,
     ) -> ResponseT:
@@ -108,7 +105,7 @@ class TransactionCoordination:
         except KafkaError as error:
             # Few need one; who does and finds none is told to ask again.
             _LOGGER.info("no producer id is at hand: %s", error)
-        return await self.shards.ask(transactional_id, handle, request, expected, caller)
+        return await self.shards.ask(transactional_id, request, expected, caller)
 
     def _set_level(self, shard: TransactionShard) -> None:
         shard.level = self._level

@@ -16,7 +16,6 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import NODE_ITSELF
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.add_offsets_to_txn import (
@@ -62,7 +61,6 @@ async def handle(
         # As a client that adds for itself, whatever the version: NODE_ITSELF speaks version 0.
         await transaction_coordinator.ask(
             request.transactional_id,
-            TransactionShard.handle,
             added,
             AddPartitionsToTxnResult,
             NODE_ITSELF,

@@ -18,7 +18,6 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidRequest,
     KafkaError,
@@ -133,7 +132,6 @@ async def _add(
             raise InvalidRequest("a transactional id must not be empty")
         return await transaction_coordinator.ask(
             asked.transactional_id,
-            TransactionShard.handle,
             asked,
             AddPartitionsToTxnResult,
             context.caller,

@@ -12,7 +12,6 @@ from millstream.broker.coordination.group_protocols import check_consumer_protoc
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.consumer_group_describe import (
@@ -72,7 +71,6 @@ async def _describe(
             raise InvalidGroupId
         response = await group_coordinator.ask(
             group_id,
-            GroupShard.handle,
             request,
             ConsumerGroupDescribeResponse,
             context.caller,

@@ -17,7 +17,6 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InvalidRegularExpression
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.consumer_group_heartbeat import (
@@ -55,7 +54,6 @@ async def handle(
             raise regex_refusal(regex, error) from None
     return await group_coordinator.ask(
         request.group_id,
-        GroupShard.handle,
         request,
         ConsumerGroupHeartbeatResponse,
         context.caller,

@@ -9,7 +9,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_groups import (
@@ -67,7 +66,7 @@ async def _delete(
     try:
         await share_group_state.delete_group(group_id, context.caller)
         response = await group_coordinator.ask(
-            group_id, GroupShard.handle, request, DeleteGroupsResponse, context.caller
+            group_id, request, DeleteGroupsResponse, context.caller
         )
     except KafkaError as error:
         return DeletableGroupResult(group_id=group_id, error_code=error.code)

@@ -9,7 +9,6 @@ from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.requests import DeleteState
-from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -66,7 +65,7 @@ def failed(
 
 async def _delete(key: SharePartitionKey, *, share_groups: ShareGroups) -> PartitionResult:
     try:
-        await share_groups.state.ask(key, ShareShard.handle, DeleteState(key), type(None))
+        await share_groups.state.ask(key, DeleteState(key), type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_groups import (
@@ -59,7 +58,6 @@ async def _describe(
     try:
         response = await group_coordinator.ask(
             group_id,
-            GroupShard.handle,
             request,
             DescribeGroupsResponse,
             context.caller,

@@ -9,7 +9,6 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_transactions import (
@@ -64,7 +63,6 @@ async def _describe(
             raise InvalidRequest("a transactional id must not be empty")
         return await transaction_coordinator.ask(
             transactional_id,
-            TransactionShard.handle,
             DescribeTransaction(transactional_id),
             TransactionState,
             context.caller,

@@ -15,7 +15,6 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
@@ -40,7 +39,6 @@ async def handle(
     try:
         return await transaction_coordinator.ask(
             request.transactional_id,
-            TransactionShard.handle,
             request,
             EndTxnResponse,
             context.caller,

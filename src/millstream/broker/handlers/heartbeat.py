@@ -9,7 +9,6 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -28,7 +27,6 @@ async def handle(
     try:
         return await group_coordinator.ask(
             request.group_id,
-            GroupShard.handle,
             request,
             HeartbeatResponse,
             context.caller,

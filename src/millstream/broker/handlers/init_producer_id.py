@@ -16,7 +16,6 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.transactions.errors import error_code
 from millstream.broker.transactions.producer_ids import ProducerIds
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
 from millstream.model import NO_PRODUCER_ID
 from millstream.protocol.api import ApiKey
@@ -59,7 +58,6 @@ async def handle(
     try:
         return await transaction_coordinator.ask(
             request.transactional_id,
-            TransactionShard.handle,
             request,
             InitProducerIdResponse,
             context.caller,

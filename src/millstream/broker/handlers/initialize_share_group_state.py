@@ -9,7 +9,6 @@ from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.requests import InitializeState
-from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -77,7 +76,7 @@ async def _initialize(
 ) -> PartitionResult:
     state = InitializeState(key, asked.state_epoch, asked.start_offset)
     try:
-        await share_groups.state.ask(key, ShareShard.handle, state, type(None))
+        await share_groups.state.ask(key, state, type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

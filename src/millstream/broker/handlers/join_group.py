@@ -10,7 +10,6 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
@@ -32,7 +31,6 @@ async def handle(
     try:
         response = await group_coordinator.ask(
             request.group_id,
-            GroupShard.handle,
             request,
             JoinGroupResponse,
             context.caller,

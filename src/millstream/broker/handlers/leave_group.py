@@ -9,7 +9,6 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.leave_group import (
     LeaveGroupRequest,
@@ -33,7 +32,7 @@ async def handle(
     if not has_list:
         request.members = [MemberIdentity(member_id=request.member_id)]
     response = await group_coordinator.ask(
-        request.group_id, GroupShard.handle, request, LeaveGroupResponse, context.caller
+        request.group_id, request, LeaveGroupResponse, context.caller
     )
     if not has_list:
         return LeaveGroupResponse(error_code=response.members[0].error_code)

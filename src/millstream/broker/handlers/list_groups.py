@@ -9,7 +9,6 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from millstream.security.acl import Operation, ResourceType
@@ -27,9 +26,7 @@ API = ApiSpec(
 async def handle(
     request: ListGroupsRequest, context: RequestContext, *, group_coordinator: GroupCoordination
 ) -> ListGroupsResponse:
-    answers, failure = await group_coordinator.ask_all(
-        GroupShard.handle, request, ListGroupsResponse, context.caller
-    )
+    answers, failure = await group_coordinator.ask_all(request, ListGroupsResponse, context.caller)
     return ListGroupsResponse(
         error_code=0 if failure is None else failure.code,
         groups=[group for answer in answers for group in answer.groups],

@@ -11,7 +11,6 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.state import STATES_BY_LABEL
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_transactions import (
@@ -38,7 +37,7 @@ async def handle(
     if pattern:
         await patterns.matching(pattern, (), context.client_host)  # refused whatever there is
     answers, failure = await transaction_coordinator.shards.ask_all(
-        TransactionShard.handle, request, ListTransactionsResponse, context.caller
+        request, ListTransactionsResponse, context.caller
     )
     if failure is not None:
         return ListTransactionsResponse(error_code=failure.code)

@@ -13,7 +13,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
     KafkaError,
     UnknownTopicId,
@@ -123,7 +122,6 @@ async def _commit(
     try:
         response = await group_coordinator.ask(
             request.group_id,
-            GroupShard.handle,
             request,
             OffsetCommitResponse,
             context.caller,

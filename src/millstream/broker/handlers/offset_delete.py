@@ -12,7 +12,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
@@ -47,7 +46,6 @@ async def handle(
     known = [_known_part(topic, image) for topic in request.topics]
     response = await group_coordinator.ask(
         request.group_id,
-        GroupShard.handle,
         replace(request, topics=[topic for topic in known if topic.partitions]),
         OffsetDeleteResponse,
         context.caller,

@@ -16,7 +16,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Caller
 from millstream.errors import KafkaError, UnknownTopicId
 from millstream.metadata.image import MetadataImage
@@ -125,7 +124,6 @@ async def _fetch(
     try:
         response = await group_coordinator.ask(
             group.group_id,
-            GroupShard.handle,
             request,
             OffsetFetchResponse,
             caller,

@@ -12,7 +12,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.requests import ReadState
-from millstream.coordinator.share.shard import RANGES_AT_ONCE, ShareShard
+from millstream.coordinator.share.shard import RANGES_AT_ONCE
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -84,7 +84,7 @@ async def _read(
 ) -> PartitionResult:
     request = ReadState(key, asked.leader_epoch)
     try:
-        state = await share_groups.state.ask(key, ShareShard.handle, request, ShareState)
+        state = await share_groups.state.ask(key, request, ShareState)
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     if len(state.batches) > RANGES_AT_ONCE:

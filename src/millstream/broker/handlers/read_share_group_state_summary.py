@@ -10,7 +10,6 @@ from millstream.broker.requests.api_spec import ApiSpec, cluster_permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.share.requests import ReadStateSummary
-from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -78,7 +77,7 @@ async def _read(
 ) -> PartitionResult:
     request = ReadStateSummary(key, asked.leader_epoch)
     try:
-        state = await share_groups.state.ask(key, ShareShard.handle, request, ShareState)
+        state = await share_groups.state.ask(key, request, ShareState)
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(

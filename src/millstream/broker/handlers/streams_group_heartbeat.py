@@ -20,7 +20,6 @@ from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.coordinator.group.streams.request_check import check_heartbeat
 from millstream.coordinator.group.streams.topology_problem import StatusCode
@@ -64,7 +63,6 @@ async def handle(
             check_heartbeat(request)
         beat = await group_coordinator.ask(
             request.group_id,
-            GroupShard.handle,
             request,
             StreamsHeartbeat,
             context.caller,

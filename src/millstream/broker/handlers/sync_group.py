@@ -9,7 +9,6 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InconsistentGroupProtocol
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -29,6 +28,4 @@ async def handle(
     says_protocol = request.protocol_type is not None and request.protocol_name is not None
     if context.version >= _PROTOCOL_VERSION and not says_protocol:
         raise InconsistentGroupProtocol
-    return await group_coordinator.ask(
-        request.group_id, GroupShard.handle, request, SyncGroupResponse, context.caller
-    )
+    return await group_coordinator.ask(request.group_id, request, SyncGroupResponse, context.caller)

@@ -23,8 +23,6 @@ from millstream.broker.transactions.verification import (
     TransactionalProducer,
     verify_partitions,
 )
-from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import Caller, CoordinatorResult
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -43,7 +41,6 @@ from millstream.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from millstream.replication.partition import Partition
-from millstream.runtime import Instant
 from millstream.security.acl import Operation, ResourceType
 
 API = ApiSpec(
@@ -142,17 +139,14 @@ async def _commit_in_transaction(
     partition = coordinator.partition
     marker_offset = await _join_transaction(request, partition, context, services)
 
-    def commit(
-        shard: GroupShard, asked: TxnOffsetCommitRequest, caller: Caller, now: Instant
-    ) -> CoordinatorResult:
-        """Checked right before the append, which follows without a pause."""
+    def check() -> None:
+        """Right before the append, which follows without a pause."""
         producers = partition.log.producers
-        producers.check_epoch(asked.producer_id, asked.producer_epoch)
-        if producers.last_marker_offset(asked.producer_id) != marker_offset:
+        producers.check_epoch(request.producer_id, request.producer_epoch)
+        if producers.last_marker_offset(request.producer_id) != marker_offset:
             raise InvalidTxnState("the transaction was ended while its offsets were on their way")
-        return shard.handle(asked, caller, now)
 
-    return await ask_shard(coordinator, commit, request, TxnOffsetCommitResponse, context.caller)
+    return await ask_shard(coordinator, request, TxnOffsetCommitResponse, context.caller, check)
 
 
 async def _join_transaction(

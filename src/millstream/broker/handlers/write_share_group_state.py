@@ -13,7 +13,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.requests import WriteState
-from millstream.coordinator.share.shard import RANGES_AT_ONCE, ShareShard
+from millstream.coordinator.share.shard import RANGES_AT_ONCE
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import KafkaError
@@ -89,7 +89,7 @@ async def _write(
         change = _change(asked)
     request = WriteState(key, asked.state_epoch, change)
     try:
-        await share_groups.state.ask(key, ShareShard.handle, request, type(None))
+        await share_groups.state.ask(key, request, type(None))
     except KafkaError as error:
         return PartitionResult(key.partition, error.code, str(error))
     return PartitionResult(key.partition)

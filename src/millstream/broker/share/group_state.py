@@ -13,7 +13,6 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.share.initialization import Initialization
 from millstream.coordinator.group.share.offsets import Deletion
 from millstream.coordinator.group.share.requests import (
@@ -47,9 +46,7 @@ class ShareGroupState:
         self, group_id: str, request: object, expected: type[AnswerT], caller: Caller
     ) -> AnswerT:
         """Raises what the group coordinator refuses with."""
-        return await self._group_coordinator.ask(
-            group_id, GroupShard.handle, request, expected, caller
-        )
+        return await self._group_coordinator.ask(group_id, request, expected, caller)
 
     async def initialize(
         self, initialization: Initialization, caller: Caller

@@ -19,7 +19,6 @@ from millstream.coordinator.share.requests import (
     ReadStateSummary,
     WriteState,
 )
-from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, ShareState, StateChange
 from millstream.errors import (
     CoordinatorLoadInProgress,
@@ -52,33 +51,23 @@ class SharePersister:
 
     async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
         request = InitializeState(key, state_epoch, start_offset)
-        await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle, request, type(None))
-        )
+        await self._insist(lambda: self._coordination.ask(key, request, type(None)))
 
     async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
         request = ReadState(key, leader_epoch)
-        return await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle, request, ShareState)
-        )
+        return await self._insist(lambda: self._coordination.ask(key, request, ShareState))
 
     async def write(self, key: SharePartitionKey, state_epoch: int, change: StateChange) -> None:
         request = WriteState(key, state_epoch, change)
-        await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle, request, type(None))
-        )
+        await self._insist(lambda: self._coordination.ask(key, request, type(None)))
 
     async def delete(self, key: SharePartitionKey) -> None:
         request = DeleteState(key)
-        await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle, request, type(None))
-        )
+        await self._insist(lambda: self._coordination.ask(key, request, type(None)))
 
     async def read_summary(self, key: SharePartitionKey) -> ShareState:
         request = ReadStateSummary(key, -1)
-        return await self._insist(
-            lambda: self._coordination.ask(key, ShareShard.handle, request, ShareState)
-        )
+        return await self._insist(lambda: self._coordination.ask(key, request, ShareState))
 
     async def _insist(self, ask: Callable[[], Awaitable[AnswerT]]) -> AnswerT:
         """Asks again while the coordinator is not ready: it may have been created, or begun to lead, a moment ago."""

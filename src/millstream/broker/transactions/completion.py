@@ -121,7 +121,6 @@ async def _tell(
         try:
             await ask_shard(
                 coordinator,
-                TransactionShard.handle,
                 MarkersWritten(prepared.transaction),
                 NoneType,
                 NODE_ITSELF,

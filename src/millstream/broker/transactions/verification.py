@@ -15,7 +15,6 @@ from typing import Final
 
 from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.coordinator.result import NO_TOKEN, Caller
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidProducerEpoch,
     InvalidTxnState,
@@ -75,7 +74,6 @@ async def verify_partitions(
     try:
         result = await coordinator.ask(
             producer.transactional_id,
-            TransactionShard.handle,
             request,
             AddPartitionsToTxnResult,
             _BROKER,

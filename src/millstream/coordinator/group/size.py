@@ -1,16 +1,18 @@
-"""How much there is to look at when the members of a group or their tasks are planned: names, partitions and protocols."""
+"""Sizes of groups: the names, partitions, protocols and offsets that are looked at when members and their tasks are planned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from itertools import chain
+from typing import Any, Final, final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.group import Group
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.timers import GroupTimer
@@ -24,24 +26,13 @@ from millstream.protocol.generated.share_group_heartbeat import ShareGroupHeartb
 from millstream.protocol.generated.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 
+_Asked = Any  # Any: a request or timer, of the type that it stands under in a table
+
 AT_ONCE: Final = 1_000
 """Planned in some milliseconds."""
 OFFSETS_AT_ONCE: Final = 500
 """Looked at, and deleted, in some milliseconds."""
 _REMEMBERED_MAX: Final = 10_000
-_MAY_TAKE_LONG: Final = frozenset[type](
-    (
-        GroupTimer,
-        ConsumerGroupHeartbeatRequest,
-        ShareGroupHeartbeatRequest,
-        StreamsGroupHeartbeatRequest,
-        DeleteGroupsRequest,
-        OffsetFetchRequest,
-        JoinGroupRequest,
-        SyncGroupRequest,
-        LeaveGroupRequest,
-    )
-)
 
 
 def has_many_offsets(offsets: OffsetStore, group_id: str) -> bool:
@@ -55,6 +46,43 @@ def size_of_topics(names: Iterable[str], topics: TopicsImage) -> int:
         topic = topics.by_name.get(name)
         size += 1 if topic is None else 1 + len(topic.partitions)
     return size
+
+
+def _subscribed_names(
+    asked: ConsumerGroupHeartbeatRequest | ShareGroupHeartbeatRequest,
+) -> Iterable[str]:
+    return asked.subscribed_topic_names or ()
+
+
+def _source_names(asked: StreamsGroupHeartbeatRequest) -> Iterable[str]:
+    subtopologies = () if asked.topology is None else asked.topology.subtopologies
+    return chain.from_iterable(each.source_topics for each in subtopologies)
+
+
+def _no_names(_asked: object) -> Iterable[str]:
+    return ()
+
+
+_NAMES: Final[Mapping[type, Callable[[_Asked], Iterable[str]]]] = {
+    GroupTimer: _no_names,
+    ConsumerGroupHeartbeatRequest: _subscribed_names,
+    ShareGroupHeartbeatRequest: _subscribed_names,
+    StreamsGroupHeartbeatRequest: _source_names,
+    JoinGroupRequest: _no_names,
+    SyncGroupRequest: _no_names,
+    LeaveGroupRequest: _no_names,
+}
+"""The topics that a request about a group names, besides those that the group knows."""
+
+_TOUCHES_MANY_OFFSETS: Final[Mapping[type, Callable[[_Asked, OffsetStore], bool]]] = {
+    DeleteGroupsRequest: lambda asked, offsets: any(
+        has_many_offsets(offsets, group_id) for group_id in asked.groups_names
+    ),
+    OffsetFetchRequest: lambda asked, offsets: any(
+        group.topics is None and has_many_offsets(offsets, group.group_id) for group in asked.groups
+    ),
+    TopicsDeleted: lambda _asked, offsets: len(offsets) > OFFSETS_AT_ONCE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,37 +100,26 @@ class GroupSizes:
         self._measured: dict[str, _Measured] = {}
 
     def takes_long(
-        self, asked: object, groups: Groups, offsets: OffsetStore, topics: TopicsImage
+        self,
+        asked: _Asked,
+        groups: Groups,
+        offsets: OffsetStore,
+        topics: TopicsImage,
     ) -> bool:
-        """Of a group with very many names, partitions or protocols, everything that its members ask for, and its timers; what is done with
-        all of very many offsets.
+        """Whether a request, or a timer, is work for a thread.
+
+        That is what members of a group with very many names, partitions or protocols ask for, and the timers of such a group; and
+        whatever is done with all of very many offsets.
         """
-        if type(asked) not in _MAY_TAKE_LONG:
+        touches_many = _TOUCHES_MANY_OFFSETS.get(type(asked))
+        if touches_many is not None:
+            return touches_many(asked, offsets)
+        names = _NAMES.get(type(asked))
+        if names is None:
             return False
-        named = 0
-        match asked:
-            case GroupTimer():
-                group_id = asked.group_id
-            case ConsumerGroupHeartbeatRequest() | ShareGroupHeartbeatRequest():
-                group_id = asked.group_id
-                named = size_of_topics(asked.subscribed_topic_names or (), topics)
-            case StreamsGroupHeartbeatRequest():
-                group_id = asked.group_id
-                subtopologies = () if asked.topology is None else asked.topology.subtopologies
-                named = sum(size_of_topics(sub.source_topics, topics) for sub in subtopologies)
-            case DeleteGroupsRequest():
-                return any(has_many_offsets(offsets, group_id) for group_id in asked.groups_names)
-            case OffsetFetchRequest():
-                return any(
-                    group.topics is None and has_many_offsets(offsets, group.group_id)
-                    for group in asked.groups
-                )
-            case JoinGroupRequest() | SyncGroupRequest() | LeaveGroupRequest():
-                group_id = asked.group_id
-            case _:
-                return False
-        group = groups.find(group_id)
-        return named + (0 if group is None else self.size(group, topics)) > AT_ONCE
+        group = groups.find(asked.group_id)
+        size = 0 if group is None else self.size(group, topics)
+        return size + size_of_topics(names(asked), topics) > AT_ONCE
 
     def size(self, group: Group, topics: TopicsImage) -> int:
         match group:

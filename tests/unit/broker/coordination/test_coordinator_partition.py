@@ -24,7 +24,7 @@ from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.result import Caller, CoordinatorResult, Token
+from millstream.coordinator.result import Caller, Token
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -162,9 +162,7 @@ def commit(offset: int, group_id: str = "g") -> OffsetCommitRequest:
 def submit(
     coordinator: CoordinatorPartition[GroupShard], request: OffsetCommitRequest
 ) -> asyncio.Future[object]:
-    return coordinator.submit(
-        "commit", lambda s, context, now: s.handle(request, context, now), CALLER
-    )
+    return coordinator.submit(request, CALLER)
 
 
 def stored_record(offset: int) -> Record:
@@ -272,9 +270,7 @@ async def test_closing_answers_whoever_waits(world: World) -> None:
     )
     async with world.serving(policy="auto") as coordinator:
         await turns()
-        joining = coordinator.submit(
-            "join", lambda s, context, now: s.handle(request, context, now), CALLER
-        )
+        joining = coordinator.submit(request, CALLER)
         await turns()
         coordinator.close()
         assert isinstance(await joining, NotCoordinator)
@@ -382,11 +378,7 @@ async def test_others_have_their_turn_while_many_requests_are_due(
     async with world.serving() as coordinator:
         await turns()
         answers = [
-            submit(coordinator, commit(number))
-            if writes
-            else coordinator.submit(
-                "list", lambda s, context, now: s.handle(LIST, context, now), CALLER
-            )
+            submit(coordinator, commit(number)) if writes else coordinator.submit(LIST, CALLER)
             for number in range(600)
         ]
         answered = []
@@ -408,14 +400,13 @@ class Held:
         self.thread = threading.current_thread()
         self._offset = offset
 
-    def handle(self, shard: GroupShard, context: Caller, now: Instant) -> CoordinatorResult:
+    def hold(self) -> None:
         self.thread = threading.current_thread()
         self.has_begun.set()
         assert self.may_go_on.wait(LONG_ENOUGH_S), "the test has forgotten it"
-        return shard.handle(commit(self._offset), context, now)
 
     async def begin(self, coordinator: CoordinatorPartition[GroupShard]) -> asyncio.Future[object]:
-        answer = coordinator.submit("held", self.handle, LONG)
+        answer = coordinator.submit(commit(self._offset), LONG, self.hold)
         assert await asyncio.to_thread(self.has_begun.wait, LONG_ENOUGH_S)
         return answer
 

@@ -49,7 +49,7 @@ class Coordinator:
         self.gate.set()
 
     async def ask(
-        self, _id: str, _handle: object, asked: AddPartitionsToTxnTransaction, *_rest: object
+        self, _id: str, asked: AddPartitionsToTxnTransaction, *_rest: object
     ) -> AddPartitionsToTxnResult:
         self.asked.append((asked.verify_only, asked.topics[0].partitions))
         await self.gate.wait()

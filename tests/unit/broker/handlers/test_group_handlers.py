@@ -37,7 +37,6 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import NO_TOKEN, Caller
 from millstream.coordinator.share.state import SharePartitionKey
@@ -262,7 +261,6 @@ class World:
             await asyncio.sleep(0)
         return await self.coordination.ask(
             "regex",
-            GroupShard.handle,
             request,
             ConsumerGroupHeartbeatResponse,
             Caller(NO_TOKEN, 1, "client", "/10.0.0.9"),

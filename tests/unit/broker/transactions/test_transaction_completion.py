@@ -78,13 +78,11 @@ class World:
             partition=lambda *name: None if TopicPartition(*name) in self.deleted else object()
         )
 
-    def submit(
-        self, name: str, handle: object, caller: object, asked: object
-    ) -> asyncio.Future[object]:
-        del handle, caller, asked
+    def submit(self, request: object, caller: object, check: object) -> asyncio.Future[object]:
+        del caller, check
         if self.is_closed:
             raise NotCoordinator
-        self.told.append(name)
+        self.told.append(type(request).__name__)
         future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         future.set_result(self.answers.pop(0) if self.answers else None)
         return future

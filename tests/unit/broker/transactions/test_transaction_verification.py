@@ -42,7 +42,7 @@ class Coordinator:
         self.refusal = refusal
         self.asked: list[AddPartitionsToTxnTransaction] = []
 
-    async def ask(self, _id: str, _handle: object, request: object, *_rest: object) -> object:
+    async def ask(self, _id: str, request: object, *_rest: object) -> object:
         assert isinstance(request, AddPartitionsToTxnTransaction)
         self.asked.append(request)
         if self.refusal is not None:

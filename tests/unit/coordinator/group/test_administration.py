@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.generated.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -20,21 +19,21 @@ from tests.support.coordinators.classic_group import SimGroup
 
 def describe(group: SimGroup, version: int = 6) -> DescribedGroup:
     request = DescribeGroupsRequest(groups=[group.group_id])
-    token = group.coordinator.send(GroupShard.handle, request, version=version)
+    token = group.coordinator.send(request, version=version)
     (described,) = group.answer(token).groups
     return described
 
 
 def listed(group: SimGroup, **filters: list[str]) -> list[ListedGroup]:
     request = ListGroupsRequest(**filters)
-    token = group.coordinator.send(GroupShard.handle, request, version=5)
+    token = group.coordinator.send(request, version=5)
     answer: Any = group.answer(token)  # the response class of ListGroups
     return list(answer.groups)
 
 
 def delete(group: SimGroup, *group_ids: str) -> list[tuple[str, int]]:
     request = DeleteGroupsRequest(groups_names=list(group_ids))
-    token = group.coordinator.send(GroupShard.handle, request, version=2)
+    token = group.coordinator.send(request, version=2)
     results: list[DeletableGroupResult] = group.answer(token).results
     return [(result.group_id, result.error_code) for result in results]
 

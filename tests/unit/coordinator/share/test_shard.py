@@ -13,7 +13,6 @@ from millstream.coordinator.share.requests import (
     TopicsDeleted,
     WriteState,
 )
-from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import (
@@ -37,7 +36,7 @@ COLD_MS = 300_000
 def initialize(
     world: SimShareState, epoch: int = 1, start: int = 0, key: SharePartitionKey = KEY
 ) -> None:
-    world.ask(ShareShard.handle, InitializeState(key, epoch, start))
+    world.ask(InitializeState(key, epoch, start))
 
 
 def write(
@@ -49,11 +48,11 @@ def write(
     key: SharePartitionKey = KEY,
 ) -> None:
     change = StateChange(leader_epoch, start, 0, tuple(StateBatch(*batch) for batch in batches))
-    world.ask(ShareShard.handle, WriteState(key, state_epoch, change))
+    world.ask(WriteState(key, state_epoch, change))
 
 
 def read(world: SimShareState, leader_epoch: int = 0) -> object:
-    return world.ask(ShareShard.handle, ReadState(KEY, leader_epoch))
+    return world.ask(ReadState(KEY, leader_epoch))
 
 
 def kinds(world: SimShareState) -> list[str]:
@@ -149,15 +148,15 @@ def test_a_partition_that_does_not_exist_is_refused(
     with pytest.raises(error):
         initialize(world, key=key)
     with pytest.raises(error):
-        world.ask(ShareShard.handle, DeleteState(key))
+        world.ask(DeleteState(key))
     with pytest.raises(error):
-        world.ask(ShareShard.handle, ReadStateSummary(key, -1))
+        world.ask(ReadStateSummary(key, -1))
 
 
 def test_deleted_state_is_gone_and_deleting_again_writes_nothing(world: SimShareState) -> None:
     initialize(world)
     for _ in range(2):
-        world.ask(ShareShard.handle, DeleteState(KEY))
+        world.ask(DeleteState(KEY))
     assert kinds(world) == ["snapshot", "tombstone"]
     assert world.shard.state(KEY) is None
 
@@ -165,15 +164,15 @@ def test_deleted_state_is_gone_and_deleting_again_writes_nothing(world: SimShare
 def test_state_of_deleted_topics_goes(world: SimShareState) -> None:
     initialize(world)
     initialize(world, key=OTHER)
-    world.ask(ShareShard.handle, TopicsDeleted({ORDERS}))
+    world.ask(TopicsDeleted({ORDERS}))
     assert kinds(world) == ["snapshot"] * 2 + ["tombstone"] * 2
 
 
 def test_a_summary_of_what_nobody_has_read(world: SimShareState) -> None:
     request = ReadStateSummary(KEY, -1)
-    assert world.ask(ShareShard.handle, request) == UNINITIALIZED
+    assert world.ask(request) == UNINITIALIZED
     initialize(world, start=4)
-    assert world.ask(ShareShard.handle, request) == world.state(KEY)
+    assert world.ask(request) == world.state(KEY)
 
 
 # --- pruning
@@ -193,7 +192,7 @@ def test_the_log_is_needed_from_the_oldest_last_snapshot_on(world: SimShareState
 
 def test_when_all_is_deleted_nothing_is_needed(world: SimShareState) -> None:
     initialize(world)
-    world.ask(ShareShard.handle, DeleteState(KEY))
+    world.ask(DeleteState(KEY))
     assert world.shard.first_needed_offset == 1
 
 

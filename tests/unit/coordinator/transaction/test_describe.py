@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction.requests import DescribeTransaction
-from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, TransactionalIdNotFound
 from millstream.protocol.generated.describe_transactions import TopicData
 from millstream.protocol.generated.list_transactions import ListTransactionsRequest
@@ -13,7 +12,7 @@ from tests.support.coordinators.transactions import START_WALL_MS, SimTransactio
 
 
 def listed(world: SimTransactions, request: ListTransactionsRequest) -> list[tuple[str, int, str]]:
-    answer = world.ask(TransactionShard.handle, request, version=2)
+    answer = world.ask(request, version=2)
     return sorted(
         (s.transactional_id, s.producer_id, s.transaction_state) for s in answer.transaction_states
     )
@@ -33,7 +32,7 @@ def three(world: SimTransactions) -> SimTransactions:
 
 
 def test_a_transaction_is_described_with_its_partitions(three: SimTransactions) -> None:
-    told = three.ask(TransactionShard.handle, DescribeTransaction("c"), version=0)
+    told = three.ask(DescribeTransaction("c"), version=0)
     assert (told.transaction_state, told.producer_id, told.producer_epoch) == ("Ongoing", 1002, 0)
     assert (told.transaction_timeout_ms, told.transaction_start_time_ms) == (5_000, START_WALL_MS)
     assert told.topics == [TopicData("t", [0, 1])]
@@ -41,9 +40,9 @@ def test_a_transaction_is_described_with_its_partitions(three: SimTransactions) 
 
 def test_an_unknown_id_is_not_found_and_an_empty_one_is_no_id(three: SimTransactions) -> None:
     with pytest.raises(TransactionalIdNotFound):
-        three.ask(TransactionShard.handle, DescribeTransaction("d"), version=0)
+        three.ask(DescribeTransaction("d"), version=0)
     with pytest.raises(InvalidRequest):
-        three.ask(TransactionShard.handle, DescribeTransaction(""), version=0)
+        three.ask(DescribeTransaction(""), version=0)
 
 
 def test_all_are_listed(three: SimTransactions) -> None:

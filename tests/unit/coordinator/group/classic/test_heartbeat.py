@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.group.classic.state import GroupState
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
     IllegalGeneration,
     InvalidGroupId,
@@ -79,9 +78,7 @@ def test_a_heartbeat_that_arrived_in_time_counts_although_the_broker_was_stopped
 ) -> None:
     (member,) = group.form()
     group.coordinator.pass_time(9_999)
-    beat = group.coordinator.submit(
-        GroupShard.handle, HeartbeatRequest("group", 1, member), version=4
-    )
+    beat = group.coordinator.submit(HeartbeatRequest("group", 1, member), version=4)
     group.coordinator.stall(60_000)
     group.coordinator.settle()
     assert group.answer(beat) == HeartbeatResponse()

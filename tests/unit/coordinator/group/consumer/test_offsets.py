@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
     GroupIdNotFound,
     NonEmptyGroup,
@@ -53,7 +52,7 @@ def fetches(consumers: SimConsumerGroup, member_id: str | None, epoch: int) -> i
         "group", member_id, epoch, [OffsetFetchRequestTopics("t", partition_indexes=[0])]
     )
     request = OffsetFetchRequest(groups=[asked])
-    token = consumers.coordinator.send(GroupShard.handle, request, version=9)
+    token = consumers.coordinator.send(request, version=9)
     return int(group.answer(token).groups[0].topics[0].partitions[0].committed_offset)
 
 
@@ -123,7 +122,7 @@ def test_offsets_of_topics_that_are_read_cannot_be_deleted(consumers: SimConsume
         "group",
         [OffsetDeleteRequestTopic("t", partitions), OffsetDeleteRequestTopic("u", partitions)],
     )
-    token = consumers.coordinator.send(GroupShard.handle, request, version=0)
+    token = consumers.coordinator.send(request, version=0)
     answer = SimGroup(consumers.coordinator).answer(token)
     codes = [each.partitions[0].error_code for each in answer.topics]
     assert codes == [GROUP_SUBSCRIBED_TO_TOPIC, 0]
@@ -135,7 +134,7 @@ def test_offsets_of_topics_that_nobody_reads_are_deleted(consumers: SimConsumerG
     commits(consumers, "", -1)
     topic = OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(0)])
     request = OffsetDeleteRequest("group", [topic])
-    token = consumers.coordinator.send(GroupShard.handle, request, version=0)
+    token = consumers.coordinator.send(request, version=0)
     assert SimGroup(consumers.coordinator).answer(token).topics[0].partitions[0].error_code == 0
     assert fetches(consumers, None, -1) == -1
 
@@ -144,10 +143,10 @@ def test_a_group_with_members_cannot_be_deleted(consumers: SimConsumerGroup) -> 
     member = consumers.joins("a", "t")
     request = DeleteGroupsRequest(["group"])
     coordinator, group = consumers.coordinator, SimGroup(consumers.coordinator)
-    refused = group.answer(coordinator.send(GroupShard.handle, request, version=2))
+    refused = group.answer(coordinator.send(request, version=2))
     assert refused.results[0].error_code == NonEmptyGroup.code
     consumers.leaves(member)
-    done = group.answer(coordinator.send(GroupShard.handle, request, version=2))
+    done = group.answer(coordinator.send(request, version=2))
     assert done.results[0].error_code == 0
     assert coordinator.restarted().shard.groups.find("group") is None
 
@@ -174,9 +173,7 @@ def test_offsets_of_topics_that_are_read_do_not_expire(consumers: SimConsumerGro
 def test_groups_are_listed_with_their_kind_and_state(consumers: SimConsumerGroup) -> None:
     consumers.joins("a", "t")
     SimGroup(consumers.coordinator, "other").commit({("t", 0): 1})
-    token = consumers.coordinator.send(
-        GroupShard.handle, ListGroupsRequest([], ["Consumer"]), version=5
-    )
+    token = consumers.coordinator.send(ListGroupsRequest([], ["Consumer"]), version=5)
     (listed,) = SimGroup(consumers.coordinator).answer(token).groups
     assert (listed.group_id, listed.protocol_type, listed.group_state, listed.group_type) == (
         "group", "consumer", "Stable", "consumer",

@@ -8,7 +8,6 @@ import pytest
 
 from millstream.coordinator.group.offsets import expiry as offset_expiry
 from millstream.coordinator.group.requests import TopicsDeleted
-from millstream.coordinator.group.shard import GroupShard
 from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
 from tests.support.coordinators.classic_group import JoinTerms, SimGroup
 
@@ -117,5 +116,5 @@ def test_much_to_remove_is_removed_in_several_batches(
 
 def test_offsets_of_deleted_topics_go_at_once(brief: SimGroup) -> None:
     brief.commit({("t", 0): 1, ("u", 0): 1})
-    brief.coordinator.send(GroupShard.handle, TopicsDeleted(["t"]), version=0)
+    brief.coordinator.send(TopicsDeleted(["t"]), version=0)
     assert topics_of(brief) == {"u"}

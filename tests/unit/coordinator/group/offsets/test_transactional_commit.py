@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from millstream.coordinator.group.classic.state import GroupState
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
     FencedInstanceId,
     IllegalGeneration,
@@ -37,7 +36,7 @@ def commit(group: SimGroup, offset: int, *, metadata: str = "", **who: Any) -> i
         topics=[TxnOffsetCommitRequestTopic("t", [partition])],
         **who,
     )
-    token = group.coordinator.send(GroupShard.handle, request, version=3)
+    token = group.coordinator.send(request, version=3)
     return int(group.answer(token).topics[0].partitions[0].error_code)
 
 

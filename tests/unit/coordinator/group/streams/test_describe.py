@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import InconsistentGroupProtocol
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -18,7 +17,7 @@ BuildGroup = Callable[..., SimStreamsGroup]
 
 def list_streams(group: SimStreamsGroup) -> list[tuple[str, str, str, str]]:
     request = ListGroupsRequest(types_filter=["streams"])
-    token = group.coordinator.send(GroupShard.handle, request, version=5)
+    token = group.coordinator.send(request, version=5)
     response = group.coordinator.outcomes[token]
     assert isinstance(response, ListGroupsResponse)
     return [(g.group_id, g.group_type, g.protocol_type, g.group_state) for g in response.groups]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
     KafkaError,
     StaleMemberEpoch,
@@ -38,7 +37,7 @@ def commit(
             )
         ],
     )
-    token = group.coordinator.send(GroupShard.handle, request, version=version)
+    token = group.coordinator.send(request, version=version)
     outcome = group.coordinator.outcomes[token]
     if isinstance(outcome, KafkaError):
         raise outcome

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.group.streams.group import StreamsGroupState
 from millstream.errors import GroupIdNotFound, NonEmptyGroup, NotEnoughReplicas, UnknownMemberId
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -25,7 +24,7 @@ SESSION_TIMEOUT_MS = 45_000
 
 def delete(group: SimStreamsGroup) -> int:
     request = DeleteGroupsRequest(groups_names=[GROUP])
-    token = group.coordinator.send(GroupShard.handle, request, version=2)
+    token = group.coordinator.send(request, version=2)
     response = group.coordinator.outcomes[token]
     assert isinstance(response, DeleteGroupsResponse)
     return response.results[0].error_code
