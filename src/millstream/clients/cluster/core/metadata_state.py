@@ -74,10 +74,6 @@ class MetadataState:
     def request_update(self) -> None:
         self._requested = True
 
-    @property
-    def update_requested(self) -> bool:
-        return self._requested
-
     def due_ms(self, now_ms: int) -> int:
         """Milliseconds until a refresh should start; 0 means now."""
         due = self._next_attempt_ms

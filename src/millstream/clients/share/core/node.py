@@ -71,10 +71,6 @@ class ShareNode:
         self._failures = 0
 
     @property
-    def has_parts(self) -> bool:
-        return bool(self._parts)
-
-    @property
     def has_acknowledgements(self) -> bool:
         """That wait for a fetch."""
         return bool(self._with_fetch)
