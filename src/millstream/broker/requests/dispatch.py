@@ -16,7 +16,7 @@ from millstream.broker.metrics.request_metrics import ApiMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.produce.request_width import has_many_partitions
 from millstream.broker.requests.failure import NoAnswer
-from millstream.broker.requests.handler_services import HandlerServices, bound
+from millstream.broker.requests.handler_services import BoundHandle, HandlerServices, bound
 from millstream.broker.requests.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.requests.registry import Handler
 from millstream.broker.requests.request_context import RequestContext
@@ -38,7 +38,6 @@ from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
 from millstream.security.authorizer import Action, Authorizer, Requester
 
 ResultT = TypeVar("ResultT")
-HandleBound = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 _LOGGER = logging.getLogger(__name__)
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 _SHORT_FRAME_BYTES: Final = 2_048
@@ -50,7 +49,7 @@ _CONVERTED_AT_ONCE_BYTES: Final = 16_384
 
 
 class _Route:
-    """What dispatch needs of one API, looked up once."""
+    """The parts of one API that dispatch needs, looked up once."""
 
     __slots__ = (
         "decode",
@@ -86,7 +85,7 @@ class _Route:
         self.has_error_code = hasattr(self.response_class(), "error_code")
 
 
-def _authorized(handler: Handler, handle: HandleBound, authorizer: Authorizer) -> HandleBound:
+def _authorized(handler: Handler, handle: BoundHandle, authorizer: Authorizer) -> BoundHandle:
     """`handle`, and before it the question whether the client may at all, for APIs that are allowed or refused as a whole.
 
     Permissions on what a request names are asked by handlers, which know the names.

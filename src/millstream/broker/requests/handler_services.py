@@ -7,10 +7,10 @@ A handler names what it needs: `handle(request, context, *, controller)`, or, wh
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.config.dynamic_config import DynamicConfig
@@ -32,6 +32,7 @@ from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.purgatory import Purgatory
+from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_state import ShareGroupState
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
@@ -41,6 +42,7 @@ from millstream.broker.telemetry.client_telemetry import ClientTelemetry
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.log.directory.log_directories import LogDirectories
+from millstream.protocol.api import Message
 from millstream.runtime import Clock, FileSystem
 from millstream.security.authorizer import Authorizer
 
@@ -82,10 +84,12 @@ class HandlerServices:
     transaction_markers: TransactionMarkers
 
 
-Handle = Callable[..., Any]  # Any: requests and responses are the classes of the handler's own API
+Handle = Callable[..., "Message | Awaitable[Message] | None"]
+"""From a request, its RequestContext and the services that it names."""
+BoundHandle = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 
 
-def bound(handle: Handle, services: HandlerServices) -> Handle:
+def bound(handle: Handle, services: HandlerServices) -> BoundHandle:
     """`handle` with everything that it takes besides the request and its context."""
     kinds = get_type_hints(handle)
     names = list(inspect.signature(handle).parameters)[2:]

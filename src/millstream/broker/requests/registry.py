@@ -6,7 +6,7 @@ ApiVersions, dispatch and the compatibility page read it. Owns no policy: a hand
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType, ModuleType
@@ -15,11 +15,9 @@ from typing import Final
 from millstream.broker import handlers
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.failure import Failed, error_at_the_top
+from millstream.broker.requests.handler_services import Handle
 from millstream.errors import KafkaError
 from millstream.protocol.api import BROKER_APIS, CONTROLLER_APIS, ApiKey, Message
-
-HandleFunction = Callable[..., "Message | Awaitable[Message] | None"]
-"""From a request, its RequestContext and the services that it names (`handler_services`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Handler:
     """
 
     api: ApiSpec
-    handle: HandleFunction
+    handle: Handle
     failed: Failed
 
 
