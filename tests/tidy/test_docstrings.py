@@ -80,6 +80,7 @@ def test_every_public_class_has_a_repr(facade: str) -> None:
 
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+QUESTION_WORDS = {"How", "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why"}
 
 
 def test_a_docstring_begins_with_a_sentence() -> None:
@@ -89,7 +90,7 @@ def test_a_docstring_begins_with_a_sentence() -> None:
         for line, node in public_nodes(tree(path))
         if begins_with_a_fragment(node)
     ]
-    assert not found, f"say what it is or does, not 'What ...' or 'Whether ...': {found}"
+    assert not found, f"say what it is or does, do not ask: {found}"
 
 
 def public_nodes(node: Documented, line: int = 1) -> Iterator[tuple[int, Documented]]:
@@ -101,8 +102,11 @@ def public_nodes(node: Documented, line: int = 1) -> Iterator[tuple[int, Documen
 
 
 def begins_with_a_fragment(node: Documented) -> bool:
-    """Whether the docstring begins with "What ..." or "Whether ..."; the latter is how a bool is described."""
-    word = (ast.get_docstring(node) or " ").split(maxsplit=1)[:1]
-    if word == ["Whether"] and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    """Whether the docstring begins with a question word. Functions may tell "How many ..." they return, and "Whether ..." for a bool."""
+    words = (ast.get_docstring(node) or " ").split(maxsplit=1)[:1]
+    word = "".join(words).rstrip(",:")
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return word in QUESTION_WORDS
+    if word == "Whether":
         return node.returns is None or ast.unparse(node.returns) != "bool"
-    return word in (["What"], ["Whether"])
+    return word == "What"

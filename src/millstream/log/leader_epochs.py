@@ -1,4 +1,4 @@
-"""Which leader epoch starts at which offset: `leader-epoch-checkpoint` of a partition (KIP-101, KIP-279)."""
+"""The start offset of each leader epoch: `leader-epoch-checkpoint` of a partition (KIP-101, KIP-279)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bytes of which segment answer a read: whole batches, by position, never by record."""
+"""Finds the bytes of the segments that answer a read: whole batches, by position, never by record."""
 
 from __future__ import annotations
 

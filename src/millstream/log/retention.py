@@ -1,4 +1,4 @@
-"""Which segments retention lets go: by age, by size, and below the log start offset. Decides; deletes nothing."""
+"""Decides which segments retention lets go: by age, by size, and below the log start offset. Deletes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which value of a configuration counts, and where it comes from: DescribeConfigs and the answer to CreateTopics.
+"""Finds the value of a configuration that counts, and its source: for DescribeConfigs and the answer to CreateTopics.
 
 A topic key's value is the topic's own, else the broker's dynamic one, else the cluster-wide dynamic default, else what the
 broker was started with, else the default of the table.

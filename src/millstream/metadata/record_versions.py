@@ -1,4 +1,4 @@
-"""Which version of each metadata record is written at metadata.version 4.3-IV0."""
+"""The version of each metadata record that is written at metadata.version 4.3-IV0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which event loop edges run on: uvloop where it is installed, else asyncio's own."""
+"""The event loop that edges run on: uvloop where it is installed, else asyncio's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How this process reaches others, and is reached by them: behind one interface, so that a simulation can stand in."""
+"""The network as this process uses it: behind one interface, so that a simulation can stand in."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class SocketBuffers:
 
 
 class Network(Protocol):
+    """The connections that a process opens and the sockets on which it is reached."""
+
     async def resolve(self, host: str, port: int) -> list[Endpoint]:
         """The addresses of a host, the first to be tried first. Raises OSError, or UnicodeError, where there is none."""
         ...

@@ -1,4 +1,4 @@
-"""How far this replica's log has got: its end, what is on the disk, what is committed.
+"""The progress of this replica's log: its end, what is on the disk, what is committed.
 
 Owns the high watermark, which never falls, and the rule where two logs part. Writes nothing: appends and truncations go into
 the step's outcome.

@@ -89,7 +89,7 @@ class RaftTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class RaftIdentity:
-    """Which replica this is, and who votes."""
+    """The id of the local replica, and those that vote."""
 
     local: ReplicaKey
     voters: VoterSet

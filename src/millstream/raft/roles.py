@@ -79,7 +79,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaProgress:
-    """How far one voter has got, as its last fetch told. -1: not heard of in this epoch."""
+    """The progress of one voter, as its last fetch told. -1: not heard of in this epoch."""
 
     end_offset: Offset
     last_fetch_ms: int

@@ -1,4 +1,4 @@
-"""Who may vote. Owns the identity of replicas and the arithmetic of majorities; never changes in place."""
+"""The replicas that may vote. Owns the identity of replicas and the arithmetic of majorities; never changes in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which batches a reader at read_committed must not see (KIP-98).
+"""The batches that a reader at read_committed must not see (KIP-98).
 
 A fetch response names the aborted transactions that overlap it: producer id and first offset, sorted by offset. From
 that offset on the producer's transactional batches are aborted, until its ABORT marker.

@@ -92,7 +92,7 @@ class Resource(NamedTuple):
 
 
 class AccessControlRule(Protocol):
-    """Who, from where, may or may not do what to which resources; the numbers of the enumerations above."""
+    """Allows or denies a principal, from a host, an operation on resources. Numbers are those of the enumerations above."""
 
     @property
     def resource_type(self) -> int: ...

@@ -1,4 +1,4 @@
-"""Which access control rules a client means when it lists or deletes some of them."""
+"""Finds the access control rules that a client means when it lists or deletes some of them."""
 
 from __future__ import annotations
 

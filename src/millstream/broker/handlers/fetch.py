@@ -200,7 +200,7 @@ def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
 
 
 class _FetchReader:
-    """What is read for one answer, partition after partition."""
+    """Reads the records of one answer, partition after partition."""
 
     def __init__(self, limits: _Limits, context: RequestContext, services: Services) -> None:
         self._limits = limits

@@ -136,7 +136,7 @@ _Unacknowledged = tuple[Written, PartitionProduceResponse]
 
 @dataclass(slots=True)
 class _Part:
-    """What one partition gets, and where its answer goes. `partition` is known once the records may be looked at."""
+    """The records for one partition, and the place of its answer. `partition` is known once the records may be looked at."""
 
     topic: str | None
     data: PartitionProduceData

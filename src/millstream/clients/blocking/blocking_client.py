@@ -1,4 +1,4 @@
-"""How a blocking client is made from an asyncio one: the same methods, run on the loop thread and waited for."""
+"""Makes a blocking client of an asyncio one: the same methods, run on the loop thread and waited for."""
 
 from __future__ import annotations
 

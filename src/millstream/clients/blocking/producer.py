@@ -34,7 +34,7 @@ _Metadata = TypeVar("_Metadata")
 
 
 class Delivery(PlacedRecord):
-    """Where a record is on its way. `result()` waits for its RecordMetadata or raises its error."""
+    """A record on its way. `result()` waits for its RecordMetadata or raises its error."""
 
     __slots__ = ("_loop",)
 

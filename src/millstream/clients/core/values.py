@@ -23,7 +23,7 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record went. `offset` is -1 with acks=0, and for a retried batch whose offset the broker forgot."""
+    """The place of a record in the log. `offset` is -1 with acks=0, and for a retried batch whose offset the broker forgot."""
 
     topic: str
     partition: int
@@ -37,7 +37,7 @@ class RecordMetadata(NamedTuple):
 
 
 class TimestampType(IntEnum):
-    """Who set a record's timestamp: its producer, or the broker that appended it."""
+    """The origin of a record's timestamp: its producer, or the broker that appended it."""
 
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
@@ -118,7 +118,7 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """Who commits: a member of a generation, or nobody in particular (-1, "")."""
+    """The one that commits: a member of a generation, or nobody in particular (-1, "")."""
 
     group_id: str
     generation_id: int = -1

@@ -1,4 +1,4 @@
-"""Who waits for room in the producer's buffer: first come, first served."""
+"""The room in the producer's buffer, given to those who wait: first come, first served."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from millstream.clients.producer.core.producer_batch import ProducerBatch
 
 
 class Settlements:
-    """Who waits for which batch. One future a waiting call, none for records that nobody awaits."""
+    """The callers that wait for each batch. One future a waiting call, none for records that nobody awaits."""
 
     def __init__(self) -> None:
         self._waiters: dict[ProducerBatch, list[asyncio.Future[None]]] = {}

@@ -45,6 +45,8 @@ _TIMESTAMP_END = 2**63
 
 
 class RecordAppender:
+    """Appends records to the producer's batches, which `lock` guards against threads beside the event loop."""
+
     def __init__(
         self,
         config: ProducerConfig,

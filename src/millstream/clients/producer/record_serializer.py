@@ -19,6 +19,8 @@ from millstream.errors import RequestTimedOut
 
 
 class RecordSerializer(Generic[Key, Value]):
+    """Serializes what a caller sends, after its interceptors, and appends it."""
+
     def __init__(
         self,
         outgoing: Outgoing[Key, Value],

@@ -25,7 +25,7 @@ FLOAT_64: Final = "float64"
 
 @dataclass(frozen=True, slots=True)
 class Serde(Generic[T]):
-    """How one type is written and read.
+    """Writes and reads values of one type.
 
     `immutable` says that decoded values cannot change under a store that keeps them: such values are
     kept decoded between reads. Leave it False for lists, dicts and objects of your own.

@@ -48,7 +48,7 @@ _FENCED, _UNFENCED, _IN_CONTROLLED_SHUTDOWN = 1, -1, 1
 
 @dataclass(slots=True)
 class _Session:
-    """What this controller has seen of one incarnation of a broker."""
+    """One incarnation of a broker as this controller has seen it."""
 
     broker_epoch: int
     last_contact_ms: int

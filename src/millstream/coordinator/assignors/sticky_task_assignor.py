@@ -51,7 +51,7 @@ def assign_tasks(
 
 
 class _Quota:
-    """How many tasks a member may hold for the assignment to stay even: the average of those who are not full yet."""
+    """The number of tasks that a member may hold for the assignment to stay even: the average of those who are not full yet."""
 
     def __init__(self, tasks: int, members: int) -> None:
         self._tasks = tasks

@@ -30,7 +30,7 @@ class GroupKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Committer:
-    """Who wants to commit offsets for a group."""
+    """The client that wants to commit offsets for a group."""
 
     member_id: str
     group_instance_id: str | None

@@ -9,7 +9,7 @@ TRANSACTION_VERSION: Final = "transaction.version"
 
 
 class TransactionVersion(IntEnum):
-    """How a transaction is run. A client's own level follows from the versions of its requests."""
+    """The protocol by which a transaction is run. A client's own level follows from the versions of its requests."""
 
     TV_0 = 0
     """Partitions are added by the client; an epoch lasts until another producer takes the transactional id."""

@@ -1,4 +1,4 @@
-"""Which batches of transactions compaction may drop: all of aborted ones, and markers that end nothing any more. Pure.
+"""Finds the batches of transactions that compaction may drop: all of aborted ones, and markers that end nothing any more. Pure.
 
 Batches are passed in the order of the log. A marker may go only when no batch of its transaction is left; the entry of an
 aborted transaction in the transaction index stays as long as its marker must.

@@ -1,4 +1,4 @@
-"""Which part of a log is compacted, and when it is worth it. Decides; reads nothing but what segments know of themselves.
+"""Decides which part of a log is compacted, and when it is worth it; reads nothing but what segments know of themselves.
 
     clean          dirty, cleanable                  not cleanable
     |--------------|---------------------------------|------------------------------|

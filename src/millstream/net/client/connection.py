@@ -3,7 +3,7 @@
 Bytes go straight from the socket, or from TLS, into the buffer of their frame, so a fetch of megabytes is copied once.
 Versions, correlation ids and decoding are `core.connection_state`'s. A request that is not answered in time ends the
 connection, because answers come in order and nothing behind it would arrive either. How a connection is made is
-`dialing`'s.
+`dialer`'s.
 """
 
 from __future__ import annotations

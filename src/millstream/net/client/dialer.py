@@ -1,4 +1,4 @@
-"""How a connection is made: name to addresses, TCP, TLS, versions, SASL. Errors say which of these failed and why."""
+"""Makes a connection: name to addresses, TCP, TLS, versions, SASL. Errors say which of these failed and why."""
 
 from __future__ import annotations
 

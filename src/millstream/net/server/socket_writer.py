@@ -20,7 +20,7 @@ _BUFFER_TYPES: Final = (bytes, bytearray, memoryview)
 
 
 class _FileStretch:
-    """What is left to send of a file splice."""
+    """The part of a file splice that is left to send."""
 
     __slots__ = ("length", "position", "splice")
 

@@ -76,7 +76,7 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What operators of one node are made with. `stores` are all there are, `allowed` what the node's own code may use."""
+    """The parts with which operators of one node are made. `stores` are all there are, `allowed` what the node's own code may use."""
 
     context: TaskContext
     plan: NodePlan

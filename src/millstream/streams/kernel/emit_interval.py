@@ -1,4 +1,4 @@
-"""How often results that wait for stream time may go out: once an interval of the wall clock.
+"""The pace of results that wait for stream time: once an interval of the wall clock.
 
 Looking for closed windows costs a scan of a store; Kafka Streams' threads look once a second.
 """

@@ -1,4 +1,4 @@
-"""Which serdes a source, a sink and a store have in the end: their own, or the application's default."""
+"""The serdes of a source, a sink and a store: their own, or the application's default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which store answers which query, and how. Reads only."""
+"""Answers queries from the stores that can. Reads only."""
 
 from __future__ import annotations
 

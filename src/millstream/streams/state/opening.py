@@ -1,4 +1,4 @@
-"""Which class keeps which kind of store."""
+"""Opens stores: a class for each kind."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableBelow:
-    """Where the changes of a cached table go on. `forward` is told whether they had to make room."""
+    """The receiver of a cached table's changes. `forward` is told whether they had to make room."""
 
     forward: Callable[[list[Change], bool], None]
     wants_old: bool

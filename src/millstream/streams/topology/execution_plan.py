@@ -50,7 +50,7 @@ class NodePlan:
 
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """How rows go on from one node."""
+    """The route of rows from one node on."""
 
     order: tuple[str, ...]
     """The node itself, and all that its rows reach, every node after its parents."""

@@ -264,7 +264,7 @@ class TableJoin(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class TableJoinMerge(OperatorSpec):
-    """Where the two sides of a table-table join meet; holds the result's store, if it has one."""
+    """Merges the two sides of a table-table join; holds the result's store, if it has one."""
 
     store: str | None = None
     send_old_values: bool = False

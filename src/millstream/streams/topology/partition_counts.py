@@ -1,4 +1,4 @@
-"""How many partitions the topics of a topology have, given those that exist.
+"""The partition counts of a topology's topics, given those that exist.
 
 Pure: a runner asks its cluster, calls this, and creates what is missing. Changelogs have as many as their task's sources.
 """

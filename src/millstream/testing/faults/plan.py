@@ -152,7 +152,7 @@ class SeenRequest:
 
 @dataclass(slots=True)
 class _RuleState:
-    """How often a rule matched and hit so far."""
+    """The number of times that a rule matched and hit so far."""
 
     random: SimRandom
     matched: int = 0

@@ -63,7 +63,7 @@ class LogDirDescription:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLogDirs:
-    """Where a replica is, and where it is being moved to; None: nowhere. Lags are as in ReplicaInfo."""
+    """The directory of a replica, and the one that it is being moved to; None: nowhere. Lags are as in ReplicaInfo."""
 
     current: str | None = None
     current_offset_lag: int = -1

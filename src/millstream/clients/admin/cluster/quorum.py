@@ -34,7 +34,7 @@ _METADATA_TOPIC: Final = "__cluster_metadata"
 
 
 class RaftVoterEndpoint(NamedTuple):
-    """Where a controller listens, by listener name."""
+    """The address of a controller's listener, with the listener's name."""
 
     name: str
     address: Address

@@ -1,4 +1,4 @@
-"""Which brokers have the replicas of a partition, and which of them leads."""
+"""The brokers that have the replicas of a partition, and the one that leads."""
 
 from __future__ import annotations
 

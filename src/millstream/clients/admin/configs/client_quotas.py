@@ -47,7 +47,7 @@ class ClientQuotaEntity(NamedTuple):
 
 
 class ClientQuotaFilter(NamedTuple):
-    """Which entities are meant; ANY_ENTITY for those that name one of that type.
+    """Selects entities by type and name; ANY_ENTITY selects those that name one of that type.
 
     None leaves a type open; `strict` wants entities that have no type left open.
     """

@@ -42,7 +42,7 @@ class ConfigResource(NamedTuple):
 
 
 class ConfigSynonym(NamedTuple):
-    """Where else the value could come from; the first one counts."""
+    """Another place that the value could come from; the first one counts."""
 
     name: str
     value: str | None

@@ -1,4 +1,4 @@
-"""Where the items of an admin call belong, as data.
+"""The brokers to which the items of an admin call belong, as data.
 
 Each kind of place names the errors that say "not here" or "not now": after one of them the item is looked up again.
 """

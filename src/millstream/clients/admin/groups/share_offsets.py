@@ -1,4 +1,4 @@
-"""Where share groups start to read (KIP-932): list, set, delete."""
+"""The offsets at which share groups start to read (KIP-932): list, set, delete."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ BROKER_DECIDES = -1
 
 
 class KafkaPrincipal(NamedTuple):
-    """Who: a type, `User` as a rule, and a name."""
+    """A user: a type, `User` as a rule, and a name."""
 
     type: str
     name: str

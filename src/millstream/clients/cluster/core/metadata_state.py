@@ -1,4 +1,4 @@
-"""When to ask for metadata, for which topics, and what to do when nobody answers (KIP-899, KIP-1102)."""
+"""Decides when to ask for metadata, for which topics, and what to do when nobody answers (KIP-899, KIP-1102)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where to start without a committed offset, or when the offset is gone (auto.offset.reset, KIP-1106)."""
+"""The offset to start at without a committed one, or when the committed one is gone (auto.offset.reset, KIP-1106)."""
 
 from __future__ import annotations
 

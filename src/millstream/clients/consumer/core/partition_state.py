@@ -1,4 +1,4 @@
-"""Where a consumer stands in one partition, and what it has fetched of it ahead.
+"""The position of a consumer in one partition, and the records it has fetched ahead.
 
 Two positions: `position` is the next offset poll() will return, `fetch_offset` the next one to ask a broker for. What
 lies between is in `chunks`. A seek starts a new `generation`, so that answers to older questions are recognised and

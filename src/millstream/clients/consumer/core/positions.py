@@ -1,4 +1,4 @@
-"""Who has to be asked before a partition can be fetched, and what the answers mean.
+"""Chooses the brokers to ask before a partition can be fetched, and interprets their answers.
 
 A partition without a position gets one from its group's committed offset, else from where `auto_offset_reset` points.
 One whose leader has changed is fetched again only after the new leader confirmed that its log still holds what was read
@@ -27,7 +27,7 @@ Generations = Mapping[TopicPartition, int]
 
 
 class EpochEnd(NamedTuple):
-    """Where the leader's log leaves the largest epoch that is not above the one asked for; -1 when it knows none."""
+    """The end, in the leader's log, of the largest epoch that is not above the one asked for; -1 when it knows none."""
 
     leader_epoch: int
     end_offset: int

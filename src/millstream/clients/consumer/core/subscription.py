@@ -1,4 +1,4 @@
-"""Which partitions a consumer reads, and who decided that: the caller, or a group."""
+"""The partitions that a consumer reads, chosen by the caller or by a group."""
 
 from __future__ import annotations
 

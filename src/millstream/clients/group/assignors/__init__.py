@@ -1,4 +1,4 @@
-"""How the leader of a classic group shares out partitions."""
+"""The assignors with which the leader of a classic group shares out partitions."""
 
 from millstream.clients.group.assignors.assignment import (
     Assignment,

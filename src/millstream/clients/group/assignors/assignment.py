@@ -39,7 +39,7 @@ Assignment = dict[str, list[TopicPartition]]
 
 @runtime_checkable
 class Assignor(Protocol):
-    """How the leader of a classic group shares out partitions. All members of a group must know the name."""
+    """Shares out partitions, for the leader of a classic group. All members of a group must know the name."""
 
     @property
     def name(self) -> str: ...

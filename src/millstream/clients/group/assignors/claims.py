@@ -1,4 +1,4 @@
-"""Who holds what before an assignment, when members of different generations claim the same partition."""
+"""Settles what members hold before an assignment, when members of different generations claim the same partition."""
 
 from __future__ import annotations
 

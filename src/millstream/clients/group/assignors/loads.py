@@ -1,4 +1,4 @@
-"""How much each member has, and who has least."""
+"""Counts the partitions of each member, and finds the member with the fewest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which partitions have moved between which members while an assignment is being balanced.
+"""Remembers the partitions that moved between members while an assignment is being balanced.
 
 So that two partitions of a topic do not change places: when one is to go from A to B while another has come from B to A,
 that other one goes back instead.

@@ -100,7 +100,7 @@ class Reconciliation:
 
 @dataclass(slots=True)
 class _Told:
-    """What the coordinator heard from us; a heartbeat repeats nothing of it."""
+    """The values that the coordinator heard from us; a heartbeat repeats nothing of it."""
 
     rebalance_timeout_ms: int = -1
     topics: frozenset[str] | None = None

@@ -1,4 +1,4 @@
-"""Which partition a record goes to: by its key, sticky without one (KIP-480, KIP-794), or by a function of the caller's."""
+"""Chooses the partition of a record: by its key, sticky without one (KIP-480, KIP-794), or by a function of the caller's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which batches go out now, and what an answer, or none, means for them.
+"""Chooses the batches that go out now, and interprets an answer, or none, for them.
 
 `drain` plans requests; `handle_response` and `handle_failure` take in what became of them and return the batches that
 are settled, which `batch_fates` decides. Order and uniqueness live in `partition_queue`. Knows no sockets and no clock: every call is told the time.

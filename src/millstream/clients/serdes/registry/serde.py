@@ -64,7 +64,7 @@ class SchemaUseOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaUse:
-    """How a serializer comes to the id of its schema. A deserializer needs none of this but `is_key`."""
+    """The rule by which a serializer comes to the id of its schema. A deserializer needs none of this but `is_key`."""
 
     is_key: bool = False
     subject_name: SubjectNameStrategy = topic_name

@@ -1,4 +1,4 @@
-"""Which share requests go to which broker, and what their answers mean (KIP-932).
+"""Chooses the share requests that go to each broker, and interprets the answers (KIP-932).
 
 One request per broker is in flight. Records are asked for only while the application waits for some, because whoever
 fetches ahead holds locks that run out. Acknowledgements ride with the next fetch, or go before it when they are

@@ -1,1 +1,1 @@
-"""Which metrics are pushed, when, and their format. PURE."""
+"""The metrics that are pushed, their times and their format. PURE."""

@@ -9,7 +9,7 @@ from millstream.coordinator.group.dynamic_config import Limited
 
 
 class MigrationPolicy(StrEnum):
-    """Which way a group with members may go between the classic and the consumer protocol."""
+    """The ways in which a group with members may change between the classic and the consumer protocol."""
 
     DISABLED = "disabled"
     DOWNGRADE = "downgrade"

@@ -1,4 +1,4 @@
-"""Where a share group begins in its partitions, set or forgotten by an administrator: in groups without members only.
+"""The offsets at which a share group begins, set or forgotten by an administrator: in groups without members only.
 
 The offsets themselves are the share coordinator's. Each operation has two halves, and the edge asks the share coordinator between them.
 """

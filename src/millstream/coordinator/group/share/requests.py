@@ -26,7 +26,7 @@ class PartitionsNotInitialized:
 
 @dataclass(frozen=True, slots=True)
 class InitializedPartitions:
-    """Which partitions have share state? Answered with `Partitions`; a group that does not exist has none."""
+    """Asks for the partitions that have share state. Answered with `Partitions`; a group that does not exist has none."""
 
     group_id: str
 

@@ -15,7 +15,7 @@ _NO_EPOCH: Final = -1
 
 
 class MemberState(IntEnum):
-    """How far a member has come to its target assignment. The numbers are those of record 22."""
+    """The progress of a member towards its target assignment. The numbers are those of record 22."""
 
     STABLE = 1
     """It holds what its epoch gives it."""
@@ -33,7 +33,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the interactive queries of a process are served."""
+    """The address at which the interactive queries of a process are served."""
 
     host: str
     port: int
@@ -89,7 +89,7 @@ class AssignedTasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentAssignment:
-    """How far a member has come and what it holds: record 22."""
+    """The progress of a member and the tasks that it holds: record 22."""
 
     epoch: int = 0
     previous_epoch: int = 0

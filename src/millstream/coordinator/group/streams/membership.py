@@ -1,4 +1,4 @@
-"""Who sent a heartbeat: the group it belongs to, the member it comes from, and what the member says of itself."""
+"""The sender of a heartbeat: its group, its member, and what the member says of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many partitions the internal topics of a topology get, derived as Kafka's broker does.
+"""The partition counts of a topology's internal topics, derived as Kafka's broker does.
 
 Repartition topics take the largest count among the sources of those who write them, copartitioned topics the same count,
 changelogs one partition for each task. Topics that exist already count as they are.

@@ -1,4 +1,4 @@
-"""Which process holds which task, in what role: what has to be let go before it can be given to another.
+"""The processes that hold each task, by role: what they hold has to be let go before another can have it.
 
 A task a member was told to give back is still its own until it says that it has. Hard state, kept up by `StreamsGroup`.
 """

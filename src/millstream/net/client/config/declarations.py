@@ -1,4 +1,4 @@
-"""How a setting is declared: its default, the check of what users give, and one sentence. And the checks that many share.
+"""The declaration of a setting: its default, the check of what users give, one sentence; and the checks that many share.
 
 A config is a frozen dataclass whose fields are made with `setting()`.
 """

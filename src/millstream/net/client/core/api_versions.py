@@ -1,4 +1,4 @@
-"""Which version of each API a connection speaks: the highest that both ends know (KIP-35, KIP-511)."""
+"""Chooses the version of each API that a connection speaks: the highest that both ends know (KIP-35, KIP-511)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which credentials the settings name. Contradictions are found here, before anything is connected."""
+"""The credentials that the settings name. Contradictions are found here, before anything is connected."""
 
 from __future__ import annotations
 

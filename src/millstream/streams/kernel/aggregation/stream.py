@@ -170,7 +170,7 @@ class StreamCountOperator(KeyFold):
 
 
 class _Counts(dict[bytes, int]):
-    """What rows have counted, read when first asked for, and the newest timestamp among them."""
+    """The counts of rows, read when first asked for, and the newest timestamp among them."""
 
     __slots__ = ("_rows", "newest")
 

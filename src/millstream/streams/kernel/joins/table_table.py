@@ -62,7 +62,7 @@ class TableJoinOperator(Operator):
 
 
 class TableJoinMergeOperator(Operator):
-    """Where both sides meet; writes the result's store."""
+    """Joins the changes of both sides; writes the result's store."""
 
     def __init__(
         self,

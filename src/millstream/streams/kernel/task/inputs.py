@@ -1,4 +1,4 @@
-"""Which topics a task reads: those that its sources name, and those that their patterns match, whenever they come.
+"""The topics that a task reads: those that its sources name, and those that their patterns match, whenever they come.
 
 Owns the queue of each; how records get in and out of them is the queues' affair.
 """

@@ -24,7 +24,7 @@ from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, Timesta
 
 @dataclass(frozen=True, slots=True)
 class SourceReader:
-    """How records of a source become rows; serdes and extractor are resolved."""
+    """Makes rows of the records of a source; serdes and extractor are resolved."""
 
     node: str
     topic: str

@@ -1,4 +1,4 @@
-"""How rows of one source travel through the operators of a task: in batches or depth first, as its plan says.
+"""Sends the rows of one source through the operators of a task: in batches or depth first, as its plan says.
 
 What the plan is, and why, is decided beforehand: topology/execution_plan.py.
 """

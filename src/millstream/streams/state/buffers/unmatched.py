@@ -20,7 +20,7 @@ _VARIABLE_SIZE = b"\x01"
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """Where a record without a partner is kept."""
+    """The key under which a record without a partner is kept."""
 
     timestamp: int
     is_left: bool

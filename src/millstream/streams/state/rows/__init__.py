@@ -1,1 +1,1 @@
-"""How rows are laid out: timestamps, headers, segments, and the rows of a running batch."""
+"""The layout of rows: timestamps, headers, segments, and the rows of a running batch."""

@@ -1,1 +1,1 @@
-"""Where the rows of stores live: in memory or in RocksDB, with what the running batch has written."""
+"""The storage of stores' rows: in memory or in RocksDB, with what the running batch has written."""

@@ -1,4 +1,4 @@
-"""Where rows live: an ordered map of bytes to bytes that is written in atomic batches.
+"""The storage of rows: an ordered map of bytes to bytes that is written in atomic batches.
 
 `metadata` is written in the same batch: it says up to which changelog offset the rows are complete.
 """

@@ -11,7 +11,7 @@ from millstream.streams.topology.stores import StoreSpec
 
 
 class TaskStores(Protocol):
-    """Where the stores of one task live."""
+    """The storage of the stores of one task."""
 
     def open(self, spec: StoreSpec) -> ByteStore: ...
 

@@ -1,11 +1,11 @@
-"""Where a transactional producer stands: what may be called, what must be sent, what an error leaves (KIP-98, 360, 890).
+"""The state of a transactional producer: what may be called, what must be sent, what an error leaves (KIP-98, 360, 890).
 
 Two flows, by what the cluster announces. From transaction.version 2 on a partition joins with its first batch, and each
 end of a transaction gives the producer a new epoch, so that nothing late can reach the next one. Before that partitions
 are added by a request of their own, and the epoch stays: there the producer asks for a new epoch (`renewal_wanted`)
 before it goes on after anything that may still arrive late or that left a hole in its sequences.
 
-Knows no requests and no time; `clients.transactions` performs what is due here.
+Knows no requests and no time; `transaction.transactions` performs what is due here.
 """
 
 from __future__ import annotations
