@@ -265,6 +265,8 @@ class CoordinatorPartition(Generic[ShardT]):
         """`run` is where the records are made and replayed."""
         try:
             batches = memoryview(await run(partial(self._batches, records, now)))
+            if self._is_closed:
+                return  # another epoch, of this node or another, writes from here on
             appended = self.partition.append(batches, now, origin=AppendOrigin.COORDINATOR)
         except KafkaError as error:
             self._append_failed(error, now)
@@ -378,11 +380,11 @@ class CoordinatorPartition(Generic[ShardT]):
             if header.is_control:
                 self._replay_marker(header, batch)
             for record in self._records(header, batch, offset):
-                self._replay(header, record)
                 if long_work.now_s() >= end_s:
                     end_s = await long_work.next_turn()
                 if self._is_closed:
                     return end_offset
+                self._replay(header, record)
             offset = header.next_offset
         return offset
 

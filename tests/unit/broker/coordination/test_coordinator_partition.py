@@ -24,6 +24,7 @@ from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.record import CoordinatorKey
 from millstream.coordinator.result import Caller, Token
 from millstream.errors import (
     CoordinatorLoadInProgress,
@@ -356,6 +357,18 @@ async def test_others_have_their_turn_between_the_records_of_one_batch(world: Wo
         assert position(coordinator) == 49
 
 
+@pytest.mark.parametrize("closed_after", range(16))
+async def test_a_shard_is_closed_at_any_turn_of_its_load(world: World, closed_after: int) -> None:
+    world.long_work = slow_work()
+    world.write(*(stored_record(offset) for offset in range(50)))
+    async with world.serving() as coordinator:
+        await turns(closed_after)
+        coordinator.close()
+        await turns(100)
+        with pytest.raises(NotCoordinator):
+            submit(coordinator, commit(5))
+
+
 async def test_a_long_log_is_loaded_in_pieces(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,6 +458,27 @@ async def test_a_shard_that_is_closed_while_a_thread_has_it_writes_nothing(world
     async with world.serving() as coordinator:
         await turns()
         answer = await held.begin(coordinator)
+        coordinator.close()
+        assert isinstance(await answer, NotCoordinator)
+        held.may_go_on.set()
+    assert world.log.log_end_offset == 0
+
+
+async def test_a_shard_that_is_closed_while_its_records_are_made_writes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(5)
+
+    def encode(key: CoordinatorKey) -> bytes:
+        held.hold()
+        return encode_record_key(key)
+
+    module = "millstream.broker.coordination.coordinator_partition"
+    monkeypatch.setattr(f"{module}.encode_record_key", encode)
+    async with world.serving() as coordinator:
+        await turns()
+        answer = coordinator.submit(commit(5), LONG)
+        assert await asyncio.to_thread(held.has_begun.wait, LONG_ENOUGH_S)
         coordinator.close()
         assert isinstance(await answer, NotCoordinator)
         held.may_go_on.set()
