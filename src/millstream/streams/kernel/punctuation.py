@@ -49,6 +49,11 @@ class PunctuationQueue:
     def __init__(self) -> None:
         self._order = PriorityQueue[Punctuation]()
 
+    @property
+    def next_ms(self) -> int | None:
+        """The time when the next one may be due; None where nothing is scheduled."""
+        return self._order.smallest
+
     def append(self, punctuation: Punctuation) -> None:
         """To be fired when it is due, the first time or again."""
         if not punctuation.cancelled:

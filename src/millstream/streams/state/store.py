@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
@@ -125,8 +125,18 @@ class StateStore(ABC):
         known = self.rows.metadata
         offset = known.changelog_offset if changelog_offset is None else changelog_offset
         self.rows.commit(
-            replace(known, changelog_offset=offset, marker=marker, times=dict(self.times))
+            replace(known, changelog_offset=offset, marker=marker, times=self.known_times())
         )
+
+    def known_times(self) -> dict[str, int]:
+        """The times that belong to the rows as they are now, by name."""
+        return dict(self.times)
+
+    def resume(self, times: Mapping[str, int]) -> None:
+        """Take over the times of the task's last commit, which the rows lack when they were restored from a changelog."""
+        known = self.rows.metadata
+        self.rows.metadata = replace(known, times={**known.times, **times})
+        self.discard()
 
     def discard(self) -> None:
         """Forget everything written since the last commit."""

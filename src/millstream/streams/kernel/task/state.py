@@ -75,6 +75,18 @@ class TaskState:
                 offset = None if topic is None else offsets.get(topic)
                 store.commit(changelog_offset=offset, marker=marker)
 
+    @property
+    def times(self) -> dict[str, dict[str, int]]:
+        """By store, the times that operators keep there: the largest timestamp seen, the last close time given out, by name."""
+        known = {name: store.known_times() for name, store in self.stores.items()}
+        return {name: times for name, times in known.items() if times}
+
+    def resume(self, times: Mapping[str, Mapping[str, int]]) -> None:
+        """Take over the times of the last commit; those of stores that are no longer there are left out."""
+        for name, of_store in times.items():
+            if name in self.stores:
+                self.stores[name].resume(of_store)
+
     def discard(self) -> None:
         """Forget what was written since the last commit."""
         for store in self.stores.values():

@@ -75,12 +75,14 @@ class TaskOutput:
 class PreparedCommit:
     """The contents of one commit: the next offset to read of each input topic, and output not taken yet.
 
-    `partition_times`: by input topic, the largest timestamp taken so far; `StreamTask.resume` takes them.
+    `partition_times`: by input topic, the largest timestamp taken so far. `store_times`: by store, what its operators
+    remember. `StreamTask.resume` takes both.
     """
 
     offsets: Mapping[str, int]
     output: TaskOutput
     partition_times: Mapping[str, int]
+    store_times: Mapping[str, Mapping[str, int]]
 
 
 class StreamTask:
@@ -194,6 +196,11 @@ class StreamTask:
         """A processor has asked for a commit since the last one."""
         return self._context.commit_requested
 
+    @property
+    def next_punctuation_ms(self) -> int | None:
+        """The wall-clock time at which `process` has to be called although no record has come, for punctuations."""
+        return self._context.punctuations[PunctuationType.WALL_CLOCK_TIME].next_ms
+
     def metrics(self) -> dict[MetricName, float]:
         """Totals by Kafka Streams' names, and the metrics that processors have added."""
         queues = tuple(self._group.queues.values())
@@ -231,12 +238,17 @@ class StreamTask:
         """The largest timestamp processed so far, -1 at first."""
         return self._context.stream_time
 
-    def resume(self, partition_times: Mapping[str, int]) -> None:
+    def resume(
+        self,
+        partition_times: Mapping[str, int],
+        store_times: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
         """Go on where an earlier task of the same partition stopped: its stream time, and the times of its topics.
 
-        Call it before `add`. A runner keeps `PreparedCommit.partition_times` with the offsets it commits;
-        `offset_metadata` has Kafka Streams' form of them.
+        Call it before `add`, and after stores are restored. A runner keeps `PreparedCommit.partition_times` with the offsets
+        it commits, and `store_times` where stores may be lost; `offset_metadata` has Kafka Streams' form of them.
         """
+        self._state.resume(store_times or {})
         for topic, queue in self._group.queues.items():
             queue.resume(partition_times.get(topic, -1))
         self._context.stream_time = self._group.stream_time
@@ -305,7 +317,7 @@ class StreamTask:
         self._state.flush()
         times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
         known = {topic: time for topic, time in times.items() if time >= 0}
-        return PreparedCommit(self._input_offsets(), self._take_output(), known)
+        return PreparedCommit(self._input_offsets(), self._take_output(), known, self._state.times)
 
     def commit(
         self,

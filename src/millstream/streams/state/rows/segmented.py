@@ -53,9 +53,8 @@ class SegmentedStore(StateStore):
         self._newest_cached = -1
         """The newest time that was put in the cache."""
 
-    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
-        self.times[_NEWEST] = self._newest
-        super().commit(changelog_offset=changelog_offset, marker=marker)
+    def known_times(self) -> dict[str, int]:
+        return {**self.times, _NEWEST: self._newest}
 
     def discard(self) -> None:
         super().discard()

@@ -1,0 +1,55 @@
+"""Columns of the kernel from Arrow, and Arrow from columns of the kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
+from millstream.streams.kernel.columns.batch import RawBatch, SinkBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def raw_batch(records: pa.RecordBatch) -> RawBatch:
+    """The columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted) as the kernel takes them."""
+    import pyarrow.compute as pc
+
+    headers = None
+    if "headers" in records.schema.names and pc.any(_has_headers(records)).as_py():
+        headers = [
+            tuple((header["key"], header["value"]) for header in each or ())
+            for each in records.column("headers").to_pylist()
+        ]
+    return RawBatch(
+        keys=ArrowBytes(records.column("key")),
+        values=ArrowBytes(records.column("value")),
+        timestamps=records.column("timestamp").to_pylist(),
+        offsets=records.column("offset").to_pylist(),
+        headers=headers,
+    )
+
+
+def record_batch(batch: SinkBatch) -> pa.RecordBatch:
+    """The columns that `Producer.send_batch` takes."""
+    import pyarrow as pa
+
+    from millstream.records.arrow import HEADERS_TYPE
+
+    columns = {
+        "key": pa.array(batch.keys, pa.binary()),
+        "value": pa.array(batch.values, pa.binary()),
+        "timestamp": pa.array(batch.timestamps, pa.int64()),
+    }
+    if any(batch.headers):
+        columns["headers"] = pa.array(
+            [[{"key": name, "value": value} for name, value in each] for each in batch.headers],
+            HEADERS_TYPE,
+        )
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _has_headers(records: pa.RecordBatch) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.greater(pc.list_value_length(records.column("headers")), 0)

@@ -1,0 +1,13 @@
+"""Errors of running tasks."""
+
+from __future__ import annotations
+
+from millstream.errors import MillstreamError
+
+
+class DataLoss(MillstreamError):
+    """Records that a task was to read are no longer in the log."""
+
+
+class StoreLocked(MillstreamError):
+    """Another process has the stores of this task open."""

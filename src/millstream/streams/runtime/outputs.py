@@ -1,0 +1,90 @@
+"""Writes what a task has produced: columns of the kernel to record batches, each row to its partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from millstream.clients import BatchDelivery, Producer
+from millstream.clients.producer.core.murmur2 import partition_for_key
+from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
+from millstream.streams.kernel.task.stream_task import TaskOutput
+from millstream.streams.runtime.columns import record_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[str, int]:
+    """Changelogs to `partition`, outputs beside them. Returns once every record is acknowledged; raises the first error.
+
+    Gives back, by changelog topic, the offset after the last record that was written to it.
+    """
+    logged = {
+        batch.topic: await producer.send_batch(
+            batch.topic, record_batch(batch), partition=partition
+        )
+        for batch in output.changelogs.values()
+    }
+    deliveries = list(logged.values())
+    for batch in output.sinks.values():
+        deliveries += await _send(producer, batch)
+    await producer.flush()
+    for delivery in deliveries:
+        await delivery
+    return {topic: delivery.result()[-1].offset + 1 for topic, delivery in logged.items()}
+
+
+def together(outputs: Sequence[TaskOutput]) -> TaskOutput:
+    """All of them as one, so that the records of one topic stay in one order."""
+    return TaskOutput(
+        _joined([each.sinks for each in outputs]),
+        _joined([each.changelogs for each in outputs]),
+        sum(each.processed for each in outputs),
+    )
+
+
+def record_count(batches: Mapping[str, SinkBatch]) -> int:
+    return sum(len(batch) for batch in batches.values())
+
+
+def _joined(parts: Sequence[Mapping[str, SinkBatch]]) -> dict[str, SinkBatch]:
+    topics = dict.fromkeys(topic for part in parts for topic in part)
+    return {
+        topic: concatenate([part[topic] for part in parts if topic in part]) for topic in topics
+    }
+
+
+async def _send(producer: Producer, batch: SinkBatch) -> list[BatchDelivery]:
+    """Each row to the partition that the topology's partitioner, its partition key or its own key says."""
+    rows = record_batch(batch)
+    if batch.partitions is None and batch.partition_keys is None:
+        return [await producer.send_batch(batch.topic, rows)]
+    count = len(await producer.partitions_for(batch.topic))
+    return [
+        await producer.send_batch(batch.topic, part, partition=partition)
+        for partition, part in _by_partition(rows, _targets(batch, count))
+    ]
+
+
+def _by_partition(
+    rows: pa.RecordBatch, targets: Sequence[int]
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Rows grouped by partition, in order."""
+    import numpy as np
+    import pyarrow as pa
+
+    numbers = np.asarray(targets)
+    for target in np.unique(numbers).tolist():
+        yield target, rows.take(pa.array(np.flatnonzero(numbers == target)))
+
+
+def _targets(batch: SinkBatch, count: int) -> Sequence[int]:
+    keys = batch.keys if batch.partition_keys is None else batch.partition_keys
+    by_key = {key: 0 if key is None else partition_for_key(key, count) for key in set(keys)}
+    if batch.partitions is None:
+        return [by_key[key] for key in keys]
+    return [
+        by_key[key] if partition is None else partition
+        for key, partition in zip(keys, batch.partitions, strict=True)
+    ]

@@ -1,0 +1,80 @@
+"""Decides whether the stores on a disk are a base from which a task may be restored.
+
+Pure. A store is used only where its rows are a state that the changelog has gone through: otherwise all stores of the task are
+deleted and restored from the beginning. What a store knows of itself is its metadata and the marker that `StoreMarker` writes
+with every commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+from millstream.streams.runtime.clients import ReadableLog
+
+TOMBSTONES_KEPT_MS: Final = 86_400_000
+"""Kafka's delete.retention.ms: after that a changelog may lack the deletions that an older store has not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMarker:
+    """The facts beside the rows: `topic_ids` of the changelogs, the input `offsets` that the rows cover, and the time of the write."""
+
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    written_ms: int = 0
+
+    def encode(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def decode(cls, text: str | None) -> StoreMarker | None:
+        """None for a store that has none, or one of another version."""
+        if text is None:
+            return None
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The stores of a task as they describe themselves when they are opened.
+
+    `restored_to`: by changelog topic, the next record that the store has not seen, None for an empty store. `is_logged`: every store
+    has a changelog.
+    """
+
+    marker: StoreMarker | None
+    restored_to: Mapping[str, int | None]
+    is_logged: bool
+
+    def why_unusable(
+        self, changelogs: Mapping[str, ReadableLog], committed: Mapping[str, int], now_ms: int
+    ) -> str | None:
+        """The reason why restoring cannot go on from the rows; None where it can. `committed`: by input topic."""
+        seen = {topic: to for topic, to in self.restored_to.items() if to is not None}
+        if self.marker is None:
+            return "they were written by another version" if seen else None
+        if not self.is_logged and self.marker.offsets != committed:
+            return "a store without a changelog lacks input that the application has committed"
+        for topic, offset in seen.items():
+            why = self._why_not(topic, offset, changelogs[topic], now_ms)
+            if why is not None:
+                return why
+        return None
+
+    def _why_not(self, topic: str, offset: int, log: ReadableLog, now_ms: int) -> str | None:
+        assert self.marker is not None, "what has no marker is refused before"
+        if self.marker.topic_ids.get(topic) != str(log.topic_id):
+            return f"topic {topic} was made anew"
+        if offset > log.end:
+            return f"they are ahead of topic {topic}, which ends at {log.end}, not at {offset}"
+        if offset < log.start:
+            return f"topic {topic} begins at {log.start}, and they end at {offset}"
+        if offset < log.end and now_ms - self.marker.written_ms > TOMBSTONES_KEPT_MS:
+            return f"they are older than the deletions that topic {topic} keeps"
+        return None

@@ -1,0 +1,181 @@
+"""A task interrupted at every step of its life, and started anew: outputs and stores are those of one run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from millstream.clients.producer.transaction.core.errors import TransactionFailed
+from millstream.errors import ConfigError, ProducerFenced
+from millstream.model import TopicPartition
+from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.steps import Step
+from tests.integration.streams.runtime.world import Crash, World
+
+FIRST, SECOND = ["a", "b", "a"], ["b", "c", "a"]
+ONCE = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("c", 1), ("a", 3)]
+
+
+async def test_a_run_commits_outputs_and_offsets_together(world: World) -> None:
+    await world.put(FIRST)
+    grouped, counted = await world.run_all()
+    assert (grouped.read, grouped.written) == (3, 3)
+    assert (counted.read, counted.written, counted.logged) == (3, 3, 3)
+    assert await world.results() == [("a", 1), ("b", 1), ("a", 2)]
+    committed = await world.committed()
+    assert committed[TopicPartition(world.source, 0)] == 3
+    assert (
+        committed[TopicPartition(f"{world.application}-by-value-repartition", 0)] == 4
+    )  # with the marker
+
+
+@pytest.mark.parametrize("step", list(Step))
+@pytest.mark.parametrize("sub_topology", [0, 1])
+async def test_what_is_interrupted_is_done_once(
+    world: World, step: Step, sub_topology: int
+) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    await world.put(SECOND)
+    for number in (0, 1):
+        if number == sub_topology:
+            world.crash_at = step
+            with pytest.raises(Crash):
+                await world.run(number)
+        await world.run(number)
+    assert await world.results() == ONCE
+
+
+@pytest.mark.parametrize("step", list(Step))
+async def test_a_first_run_that_is_interrupted_is_done_once(world: World, step: Step) -> None:
+    await world.put(FIRST)
+    for number in (0, 1):
+        world.crash_at = step
+        with pytest.raises(Crash):
+            await world.run(number)
+        await world.run(number)
+    assert await world.results() == ONCE[:3]
+
+
+async def test_lost_stores_are_restored(world: World) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    shutil.rmtree(world.directory)
+    await world.put(SECOND)
+    _, counted = await world.run_all()
+    assert counted.restored == 3
+    assert await world.results() == ONCE
+
+
+async def test_an_older_copy_of_the_stores_is_caught_up(world: World, tmp_path: Path) -> None:
+    await world.put(["a"])
+    await world.run_all()
+    shutil.copytree(world.directory, tmp_path / "copy")
+    await world.put(["a"])
+    await world.run_all()
+    shutil.rmtree(world.directory)
+    shutil.copytree(tmp_path / "copy", world.directory)
+    await world.put(["a"])
+    _, counted = await world.run_all()
+    assert counted.restored == 1
+    assert await world.results() == [("a", 1), ("a", 2), ("a", 3)]
+
+
+async def test_a_task_that_moves_between_disks_goes_on(world: World, tmp_path: Path) -> None:
+    directories = [tmp_path / "one", tmp_path / "two"]
+    for number in range(6):
+        world.directory = directories[number % 2]
+        await world.put(["a"])
+        await world.run_all()
+    assert await world.results() == [("a", number) for number in range(1, 7)]
+
+
+async def test_a_repeated_run_does_nothing(world: World) -> None:
+    await world.put(FIRST)
+    ends = await world.ends([world.source])
+    await world.run(0, ends)
+    again = await world.run(0, ends)
+    assert (again.read, again.written) == (0, 0)
+    await world.run(1)
+    assert await world.results() == ONCE[:3]
+
+
+async def test_a_gap_before_the_planned_range_is_read(world: World) -> None:
+    await world.put(FIRST)
+    await world.run(0, {world.source: 1})
+    report = await world.run(0)
+    assert report.read == 2
+
+
+async def test_a_second_attempt_fences_the_first(world: World) -> None:
+    await world.put(FIRST)
+    await world.run(0)
+    ends = await world.ends(world.spec(1).sources)
+    zombie = await world.start(1)
+    here = world.directory
+    world.directory = here / "elsewhere"  # or the lock of the store would keep it out
+    await world.run(1)
+    with pytest.raises((ProducerFenced, TransactionFailed)):  # whichever answer comes first
+        await zombie.run(ends)
+    await zombie.close()
+    world.directory = here
+    report = await world.run(1)
+    assert (report.read, report.restored) == (0, 3)
+    assert await world.results() == ONCE[:3]
+
+
+async def test_aborted_records_are_not_counted(world: World) -> None:
+    await world.put(FIRST)
+    world.crash_at = Step.PRODUCED
+    with pytest.raises(Crash):
+        await world.run(0)
+    counted = await world.run(1)
+    assert counted.read == 0
+
+
+async def test_state_without_offsets_is_refused(world: World) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    (await world.admin.delete_consumer_groups([world.application])).raise_errors()
+    shutil.rmtree(world.directory)
+    with pytest.raises(ConfigError, match=r"has state, but its group .* has no committed offsets"):
+        await world.run(1)
+
+
+async def test_a_changelog_that_was_made_anew_is_refused(world: World) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    changelog = next(
+        iter(
+            world.topology.topics_of(world.topology.sub_topologies[1], world.application).changelogs
+        )
+    )
+    (await world.admin.delete_topics([changelog])).raise_errors()
+    await world.create(changelog)
+    with pytest.raises(DataLoss, match="deleted and made anew"):
+        await world.run(1)
+
+
+async def test_input_that_was_deleted_before_it_was_read_is_refused(world: World) -> None:
+    await world.put(FIRST)
+    await world.run(0, {world.source: 1})
+    source = TopicPartition(world.source, 0)
+    (await world.admin.delete_records({source: 2})).raise_errors()
+    with pytest.raises(DataLoss, match=r"was read up to offset 1, and its log holds 2 to 3"):
+        await world.run(0)
+
+
+async def test_a_reset_application_begins_anew_on_any_disk(world: World) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    groups = [
+        world.topology.topics_of(each, world.application) for each in world.topology.sub_topologies
+    ]
+    internal = [name for each in groups for name in (*each.repartition, *each.changelogs)]
+    (await world.admin.delete_consumer_groups([world.application])).raise_errors()
+    (await world.admin.delete_topics([*internal, world.sink])).raise_errors()
+    await world.create(*internal, world.sink)
+    await world.run_all()
+    assert await world.results() == ONCE[:3]

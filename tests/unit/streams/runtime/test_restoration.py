@@ -1,0 +1,70 @@
+"""When the stores on a disk are what restoring goes on from, and when they are deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from millstream.model import Uuid
+from millstream.streams.runtime.clients import ReadableLog
+from millstream.streams.runtime.restoration import TOMBSTONES_KEPT_MS, StoredState, StoreMarker
+
+TOPIC = "app-counts-changelog"
+ID, OTHER_ID = Uuid(bytes(15) + b"\x05"), Uuid(bytes(15) + b"\x06")
+WRITTEN_MS = 1_000_000
+MARKER = StoreMarker({TOPIC: str(ID)}, {"in": 7}, WRITTEN_MS)
+STORED = StoredState(MARKER, {TOPIC: 20}, is_logged=True)
+LOG = ReadableLog(ID, 10, 30)
+
+
+def why(stored: StoredState, log: ReadableLog = LOG, now_ms: int = WRITTEN_MS + 1) -> str | None:
+    return stored.why_unusable({TOPIC: log}, {"in": 7}, now_ms)
+
+
+@pytest.mark.parametrize("offset", [10, 20, 30])
+def test_rows_within_the_changelog_are_gone_on_from(offset: int) -> None:
+    assert why(replace(STORED, restored_to={TOPIC: offset})) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "log", "expected"),
+    [
+        (STORED, ReadableLog(OTHER_ID, 10, 30), "was made anew"),
+        (replace(STORED, restored_to={TOPIC: 31}), LOG, "ahead of topic app-counts-changelog"),
+        (replace(STORED, restored_to={TOPIC: 9}), LOG, "begins at 10, and they end at 9"),
+        (replace(STORED, marker=None), LOG, "written by another version"),
+        (replace(STORED, marker=StoreMarker()), LOG, "was made anew"),
+    ],
+    ids=["another topic", "ahead", "behind what is kept", "no marker", "empty marker"],
+)
+def test_rows_that_the_changelog_has_not_gone_through_are_deleted(
+    stored: StoredState, log: ReadableLog, expected: str
+) -> None:
+    assert expected in (why(stored, log) or "")
+
+
+def test_rows_that_may_have_missed_deletions_are_deleted() -> None:
+    late_ms = WRITTEN_MS + TOMBSTONES_KEPT_MS + 1
+    assert "older than the deletions" in (why(STORED, now_ms=late_ms) or "")
+    assert why(replace(STORED, restored_to={TOPIC: 30}), now_ms=late_ms) is None
+
+
+def test_new_stores_have_nothing_to_be_deleted() -> None:
+    assert why(StoredState(None, {TOPIC: None}, is_logged=True)) is None
+
+
+def test_a_store_without_a_changelog_must_cover_what_is_committed() -> None:
+    unlogged = replace(STORED, is_logged=False)
+    assert why(unlogged) is None
+    behind = replace(unlogged, marker=replace(MARKER, offsets={"in": 6}))
+    assert "lacks input" in (why(behind) or "")
+
+
+def test_a_marker_comes_back_as_it_was_written() -> None:
+    assert StoreMarker.decode(MARKER.encode()) == MARKER
+
+
+@pytest.mark.parametrize("text", [None, "batch 17", "{}x", '{"offsets": {}, "seen": {}}'])
+def test_the_marker_of_another_version_is_none(text: str | None) -> None:
+    assert StoreMarker.decode(text) is None
