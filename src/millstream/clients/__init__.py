@@ -39,9 +39,10 @@ if TYPE_CHECKING:
         TransactionalProducerFailed,
         TransactionFailed,
     )
-    from millstream.clients.share.core.values import AcknowledgeType, TopicIdPartition
+    from millstream.clients.share.core.values import TopicIdPartition
     from millstream.clients.share.share_consumer import ShareConsumer
     from millstream.model import TopicPartition
+    from millstream.protocol.enums import AcknowledgeType
 else:
     __getattr__ = names_of(
         __name__,
@@ -54,7 +55,7 @@ else:
             "millstream.clients.core.illegal_state": "ConcurrentUse IllegalState",
             "millstream.clients.producer.core.partitioner": "RoundRobinPartitioner",
             "millstream.clients.core.serialization": "RecordDeserializationError",
-            "millstream.clients.share.core.values": "AcknowledgeType TopicIdPartition",
+            "millstream.clients.share.core.values": "TopicIdPartition",
             "millstream.clients.producer.transaction.core.errors": "TransactionAborted TransactionalProducerFailed TransactionFailed",
             "millstream.clients.core.values": "ConsumerGroupMetadata ConsumerRecord OffsetAndMetadata OffsetAndTimestamp RecordMetadata",
             "millstream.clients.producer.delivery": "BatchDelivery Delivery",
@@ -64,6 +65,7 @@ else:
             "millstream.clients.consumer.fetch_collector": "ArrowRecords",
             "millstream.clients.share.share_consumer": "ShareConsumer",
             "millstream.model": "TopicPartition",
+            "millstream.protocol.enums": "AcknowledgeType",
         },
     )
 

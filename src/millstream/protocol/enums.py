@@ -1,9 +1,9 @@
-"""Enumerations of numbers in requests and responses that both clients and brokers use."""
+"""Enumerations of requests and responses that both clients and brokers use: numbers, and states by name."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Self
+from typing import Final, Self
 
 
 class CoordinatorType(IntEnum):
@@ -91,3 +91,20 @@ class UpgradeType(IntEnum):
     SAFE_DOWNGRADE = 2
     """Only if nothing is lost."""
     UNSAFE_DOWNGRADE = 3
+
+
+class AcknowledgeType(IntEnum):
+    """The outcome of a record that a member of a share group acquired (KIP-932)."""
+
+    ACCEPT = 1
+    """It was processed."""
+    RELEASE = 2
+    """It was not: it is delivered again, until the group's limit of deliveries."""
+    REJECT = 3
+    """It cannot be processed: it is not delivered again."""
+    RENEW = 4
+    """It is still being processed: its lock begins anew (KIP-1222)."""
+
+
+ACKNOWLEDGE_GAP: Final = 0
+"""In the place of an AcknowledgeType: the offset was acquired and holds no record that can be read."""

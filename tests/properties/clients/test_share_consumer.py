@@ -28,7 +28,7 @@ from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
 from millstream.clients.share.core.planned_requests import FetchIntent, ShareIntent
 from millstream.clients.share.core.requests import SharePolicy
-from millstream.clients.share.core.values import AcknowledgeType, TopicIdPartition
+from millstream.clients.share.core.values import TopicIdPartition
 from millstream.coordinator.share.state import ShareState
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
 from millstream.coordinator.share_partition.acquisition import (
@@ -42,6 +42,7 @@ from millstream.errors import KafkaError, NetworkException
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
+from millstream.protocol.enums import AcknowledgeType
 from millstream.protocol.generated import share_acknowledge, share_fetch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record

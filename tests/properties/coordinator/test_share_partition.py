@@ -9,10 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from millstream.coordinator.share.state import ShareState
 from millstream.coordinator.share.state_batch import RecordState, StateBatch
-from millstream.coordinator.share_partition.acknowledgement import (
-    AcknowledgementBatch,
-    AcknowledgeType,
-)
+from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
 from millstream.coordinator.share_partition.acquisition import (
     AcquireRequest,
     Fetched,
@@ -22,6 +19,7 @@ from millstream.coordinator.share_partition.acquisition import (
 from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import InvalidRecordState, InvalidRequest
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
 MEMBERS = ["ann", "bob"]
 LIMITS = Limits(record_locks_max=40, delivery_count_max=3, lock_duration_ms=100)
@@ -50,12 +48,12 @@ class KnownRecord:
 
 
 AFTER = {
-    AcknowledgeType.GAP: RecordState.ARCHIVED,
+    ACKNOWLEDGE_GAP: RecordState.ARCHIVED,
     AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
     AcknowledgeType.RELEASE: RecordState.AVAILABLE,
     AcknowledgeType.REJECT: RecordState.ARCHIVED,
 }
-TYPES = st.sampled_from(list(AcknowledgeType))
+TYPES = st.sampled_from([ACKNOWLEDGE_GAP, *AcknowledgeType])
 
 
 class SharePartitionMachine(RuleBasedStateMachine):
@@ -148,7 +146,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
         before = {}
         for at in offsets:
             kind = types[0] if len(types) == 1 else types[at - first]
-            if kind is AcknowledgeType.RENEW:
+            if kind == AcknowledgeType.RENEW:
                 self.records[at] = replace(self.records[at], deadline_ms=self.now_ms + 100)
             else:
                 before[at] = self.records[at]

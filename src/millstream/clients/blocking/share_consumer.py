@@ -9,7 +9,7 @@ from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share import share_consumer
-from millstream.clients.share.core.values import AcknowledgeType
+from millstream.protocol.enums import AcknowledgeType
 
 
 class ShareConsumer(BlockingClient[share_consumer.ShareConsumer[Key, Value]], Generic[Key, Value]):

@@ -16,9 +16,10 @@ from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.acquired_records import AcquiredRecords, RecordPlace
-from millstream.clients.share.core.values import AcknowledgeType, NodeAcknowledgements
+from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.clients.share.fetcher import ShareFetcher
 from millstream.net.client.tasks import TaskScope
+from millstream.protocol.enums import AcknowledgeType
 
 
 class Next(NamedTuple, Generic[Key, Value]):

@@ -27,7 +27,6 @@ from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.values import (
     AcknowledgementCommitCallback,
-    AcknowledgeType,
     NodeAcknowledgements,
     TopicIdPartition,
 )
@@ -38,6 +37,7 @@ from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import uuid_from_random, uuid_text
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
+from millstream.protocol.enums import AcknowledgeType
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ Nothing changes unless all of a request may change. What changes is held by a tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import IntEnum
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -19,22 +18,11 @@ from millstream.coordinator.share_partition.in_flight import (
     Transition,
 )
 from millstream.errors import InvalidRecordState, InvalidRequest
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
-
-class AcknowledgeType(IntEnum):
-    """Numbers of the protocol."""
-
-    GAP = 0
-    """There is no such record."""
-    ACCEPT = 1
-    RELEASE = 2
-    REJECT = 3
-    RENEW = 4
-    """Still at it: the lock begins anew."""
-
-
+_TYPES: Final = frozenset({ACKNOWLEDGE_GAP, *AcknowledgeType})
 _RESULT: Final = {
-    AcknowledgeType.GAP: RecordState.ARCHIVED,
+    ACKNOWLEDGE_GAP: RecordState.ARCHIVED,
     AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
     AcknowledgeType.RELEASE: RecordState.AVAILABLE,
     AcknowledgeType.REJECT: RecordState.ARCHIVED,
@@ -58,7 +46,7 @@ def check_batches(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) -
         if not types or len(types) not in (1, last - first + 1):
             raise InvalidRequest(f"offsets {first}-{last} come with {len(types)} types")
         kinds = set(types)
-        if kinds - set(AcknowledgeType):
+        if kinds - _TYPES:
             raise InvalidRequest(f"acknowledge types are 0 to 4, not {sorted(kinds)}")
         if AcknowledgeType.RENEW in kinds and not may_renew:
             raise InvalidRequest("renewing is for requests that say so (version 2)")
@@ -108,21 +96,21 @@ def acknowledge(
         for kind, offsets in _runs(batch):
             first = max(offsets.first, in_flight.start_offset)
             for span in in_flight.cut(first, offsets.last) if first <= offsets.last else ():
-                if kind is AcknowledgeType.RENEW:
+                if kind == AcknowledgeType.RENEW:
                     span.lock_deadline_ms = now_ms + limits.lock_duration_ms
                 else:
                     _begin(in_flight, span, _RESULT[kind], limits, transition)
     return transition
 
 
-def _runs(batch: AcknowledgementBatch) -> Iterator[tuple[AcknowledgeType, Range]]:
+def _runs(batch: AcknowledgementBatch) -> Iterator[tuple[int, Range]]:
     if len(batch.types) == 1:
-        yield AcknowledgeType(batch.types[0]), Range(batch.first_offset, batch.last_offset)
+        yield batch.types[0], Range(batch.first_offset, batch.last_offset)
         return
     first = batch.first_offset
     for kind, run in groupby(batch.types):
         last = first + sum(1 for _ in run) - 1
-        yield AcknowledgeType(kind), Range(first, last)
+        yield kind, Range(first, last)
         first = last + 1
 
 

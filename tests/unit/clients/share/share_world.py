@@ -18,17 +18,14 @@ from millstream.clients.share.core.planned_requests import (
     ShareIntent,
 )
 from millstream.clients.share.core.requests import SharePolicy
-from millstream.clients.share.core.values import (
-    AcknowledgeType,
-    NodeAcknowledgements,
-    TopicIdPartition,
-)
+from millstream.clients.share.core.values import NodeAcknowledgements, TopicIdPartition
 from millstream.errors import (
     KafkaError,
 )
 from millstream.model import Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
+from millstream.protocol.enums import AcknowledgeType
 from millstream.protocol.generated import share_acknowledge, share_fetch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record

@@ -9,14 +9,13 @@ from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.fetched import Failure, ShareFetched, Taken
 from millstream.clients.share.core.values import (
-    GAP,
     AcknowledgementOutcome,
-    AcknowledgeType,
     NodeAcknowledgements,
     TopicIdPartition,
 )
 from millstream.errors import CorruptMessage, InvalidRecordState
 from millstream.model import TopicPartition, Uuid
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 P0, P1 = (TopicIdPartition(Uuid(b"t" * 16), "t", number) for number in range(2))
@@ -34,7 +33,7 @@ def record(partition: TopicIdPartition, offset: int) -> ConsumerRecord:
 def holding(*offsets: int, gaps: tuple[int, ...] = ()) -> AcquiredRecords:
     in_hand = AcquiredRecords()
     records = [record(P0, offset) for offset in offsets]
-    in_hand.add(of(P0), Taken(records, dict.fromkeys(gaps, GAP)))
+    in_hand.add(of(P0), Taken(records, dict.fromkeys(gaps, ACKNOWLEDGE_GAP)))
     return in_hand
 
 
@@ -77,7 +76,9 @@ def test_a_record_that_was_sent_cannot_be_acknowledged_again() -> None:
 def test_gaps_go_with_the_rest() -> None:
     in_hand = holding(0, gaps=(1,))
     in_hand.acknowledge("t", 0, 0, ACCEPT)
-    assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {0: ACCEPT, 1: GAP})]
+    assert in_hand.take_acknowledgements() == [
+        NodeAcknowledgements(NODE, P0, {0: ACCEPT, 1: ACKNOWLEDGE_GAP})
+    ]
 
 
 def test_accepting_all_leaves_what_was_said_before() -> None:

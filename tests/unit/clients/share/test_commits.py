@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from millstream.clients.share.core.planned_requests import AcknowledgeIntent
-from millstream.clients.share.core.values import (
-    AcknowledgeType,
-)
 from millstream.errors import (
     InvalidRecordState,
     KafkaError,
@@ -17,6 +14,7 @@ from millstream.errors import (
     ShareSessionNotFound,
     UnknownTopicId,
 )
+from millstream.protocol.enums import AcknowledgeType
 from tests.unit.clients.share.share_world import (
     FOREVER_MS,
     P0,

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.clients.share.core.acquired_records import AcquiredRecords
-from millstream.clients.share.core.values import (
-    AcknowledgeType,
-    NodeAcknowledgements,
-)
+from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.errors import (
     CorruptMessage,
     FencedLeaderEpoch,
@@ -25,6 +22,7 @@ from millstream.errors import (
     UnknownTopicId,
 )
 from millstream.model import TopicPartition
+from millstream.protocol.enums import AcknowledgeType
 from millstream.protocol.generated import share_fetch
 from tests.unit.clients.share.share_world import (
     P0,

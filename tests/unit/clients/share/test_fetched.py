@@ -7,9 +7,10 @@ import pytest
 from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.share.core.fetched import AcquiredRange, ShareFetched, Taken
-from millstream.clients.share.core.values import GAP, AcknowledgeType, TopicIdPartition
+from millstream.clients.share.core.values import TopicIdPartition
 from millstream.errors import CorruptMessage
 from millstream.model import Uuid
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_end_transaction_marker
 from millstream.records.record import Record
@@ -61,25 +62,25 @@ def test_records_of_a_batch_that_are_not_acquired_are_not_ours() -> None:
 def test_acquired_offsets_without_a_record_are_gaps() -> None:
     taken = fetched((0, 4, 1), records=batch(0, 0, 2, 4)).take(MANY)
     assert seen(taken) == [(0, 1), (2, 1), (4, 1)]
-    assert taken.gaps == {1: GAP, 3: GAP}
+    assert taken.gaps == {1: ACKNOWLEDGE_GAP, 3: ACKNOWLEDGE_GAP}
 
 
 def test_acquired_offsets_between_and_behind_the_batches_are_gaps() -> None:
     taken = fetched((0, 9, 1), records=batch(0, 0) + batch(5, 0)).take(MANY)
     assert seen(taken) == [(0, 1), (5, 1)]
-    assert taken.gaps == dict.fromkeys([1, 2, 3, 4, 6, 7, 8, 9], GAP)
+    assert taken.gaps == dict.fromkeys([1, 2, 3, 4, 6, 7, 8, 9], ACKNOWLEDGE_GAP)
 
 
 def test_control_records_are_gaps() -> None:
     taken = fetched((0, 1, 1), records=batch(0, 0) + marker(1)).take(MANY)
     assert seen(taken) == [(0, 1)]
-    assert taken.gaps == {1: GAP}
+    assert taken.gaps == {1: ACKNOWLEDGE_GAP}
 
 
 def test_a_fetch_of_nothing_but_gaps_is_used_up_without_a_record() -> None:
     fetch = fetched((3, 3, 1), records=marker(3))
     taken = fetch.take(MANY)
-    assert (seen(taken), taken.gaps) == ([], {3: GAP})
+    assert (seen(taken), taken.gaps) == ([], {3: ACKNOWLEDGE_GAP})
     assert fetch.is_used_up
 
 

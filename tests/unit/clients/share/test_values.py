@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from millstream.clients.share.core.session import SessionChange, ShareSession
-from millstream.clients.share.core.values import (
-    GAP,
-    AcknowledgeType,
-    TopicIdPartition,
-    acknowledged_ranges,
-)
+from millstream.clients.share.core.values import TopicIdPartition, acknowledged_ranges
 from millstream.model import Uuid
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 P0, P1, P2 = (TopicIdPartition(Uuid(b"t" * 16), "t", number) for number in range(3))
@@ -24,7 +20,7 @@ def test_a_run_of_offsets_with_one_type_names_it_once() -> None:
 
 
 def test_a_run_with_several_types_names_each() -> None:
-    assert ranges({4: ACCEPT, 5: REJECT, 6: GAP}) == [(4, 6, [1, 3, 0])]
+    assert ranges({4: ACCEPT, 5: REJECT, 6: ACKNOWLEDGE_GAP}) == [(4, 6, [1, 3, 0])]
 
 
 def test_offsets_between_runs_are_not_spoken_of() -> None:

@@ -11,7 +11,6 @@ from millstream.coordinator.share.state import ShareState
 from millstream.coordinator.share.state_batch import RecordState, StateBatch
 from millstream.coordinator.share_partition.acknowledgement import (
     AcknowledgementBatch,
-    AcknowledgeType,
     check_batches,
 )
 from millstream.coordinator.share_partition.acquisition import (
@@ -24,6 +23,7 @@ from millstream.coordinator.share_partition.acquisition import (
 from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import InvalidRecordState, InvalidRequest
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
 LIMITS = Limits(record_locks_max=200, delivery_count_max=5, lock_duration_ms=30_000)
 NEW = ShareState(
@@ -35,7 +35,7 @@ NEW = ShareState(
     created_ms=0,
     written_ms=0,
 )
-GAP, ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
+ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = RecordState
 
 
@@ -216,7 +216,7 @@ def test_lots_that_fail_do_not_go_out_with_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "state"), [(ACCEPT, ACKNOWLEDGED), (REJECT, ARCHIVED), (GAP, ARCHIVED)]
+    ("kind", "state"), [(ACCEPT, ACKNOWLEDGED), (REJECT, ARCHIVED), (ACKNOWLEDGE_GAP, ARCHIVED)]
 )
 def test_finished_records_move_the_start(kind: AcknowledgeType, state: RecordState) -> None:
     world = World((0, 9))
@@ -241,7 +241,7 @@ def test_finished_records_in_the_middle_are_counted() -> None:
 def test_every_record_has_its_own_type() -> None:
     world = World((0, 5))
     world.acquire()
-    world.acknowledge(0, 5, ACCEPT, ACCEPT, RELEASE, REJECT, GAP, RELEASE)
+    world.acknowledge(0, 5, ACCEPT, ACCEPT, RELEASE, REJECT, ACKNOWLEDGE_GAP, RELEASE)
     assert world.spans() == [
         (2, 2, AVAILABLE, 1),
         (3, 4, ARCHIVED, 1),

@@ -16,11 +16,11 @@ from millstream.clients.share.core.fetched import ShareFetched, Taken
 from millstream.clients.share.core.values import (
     AcknowledgementOutcome,
     Acknowledgements,
-    AcknowledgeType,
     NodeAcknowledgements,
     TopicIdPartition,
 )
 from millstream.model import TopicPartition
+from millstream.protocol.enums import AcknowledgeType
 
 RecordPlace = tuple[TopicPartition, int]
 """Partition and offset."""

@@ -16,13 +16,9 @@ from typing import Generic, NamedTuple, cast
 from millstream.clients.consumer.core.fetched import DecodedBatch
 from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord, Key, Value
-from millstream.clients.share.core.values import (
-    GAP,
-    Acknowledgements,
-    AcknowledgeType,
-    TopicIdPartition,
-)
+from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition
 from millstream.errors import CorruptMessage, KafkaError, MillstreamError
+from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
 
 Deserialize = Callable[[ConsumerRecord], ConsumerRecord[Key, Value]]
@@ -134,11 +130,11 @@ class ShareFetched:
                 return False
             if len(records) < sum(last - first + 1 for first, last, _ in ranges):
                 missing = set(_offsets(ranges)).difference(record.offset for record in records)
-                taken.gaps.update(dict.fromkeys(missing, GAP))
+                taken.gaps.update(dict.fromkeys(missing, ACKNOWLEDGE_GAP))
             if records:
                 self._decoded.extend(records)
                 return True
-        taken.gaps.update((offset, GAP) for offset in _offsets(self._acquired))
+        taken.gaps.update((offset, ACKNOWLEDGE_GAP) for offset in _offsets(self._acquired))
         self._acquired.clear()
         return False
 
@@ -171,7 +167,7 @@ class ShareFetched:
         rejected: Acknowledgements = {}
         for offset in _offsets(ranges):
             if offset < header.base_offset:
-                taken.gaps[offset] = GAP
+                taken.gaps[offset] = ACKNOWLEDGE_GAP
             else:
                 rejected[offset] = AcknowledgeType.REJECT
         what = CorruptMessage(

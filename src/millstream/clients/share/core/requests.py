@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from millstream.clients.share.core.session import SessionChange
 from millstream.clients.share.core.values import (
     Acknowledgements,
-    AcknowledgeType,
     TopicIdPartition,
     acknowledged_ranges,
 )
 from millstream.model import Uuid
+from millstream.protocol.enums import AcknowledgeType
 from millstream.protocol.generated import share_acknowledge, share_fetch
 
 _BATCH_OPTIMIZED = 0

@@ -5,31 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition, Uuid
-
-
-class AcknowledgeType(IntEnum):
-    """The outcome of a record. Numbers of the protocol."""
-
-    ACCEPT = 1
-    """It was processed."""
-    RELEASE = 2
-    """It was not: somebody is to get it again, until the group's limit of deliveries."""
-    REJECT = 3
-    """It cannot be processed by anybody: nobody is to get it again."""
-    RENEW = 4
-    """It is still being processed: the lock begins anew, and poll() returns the record again (KIP-1222)."""
-
-
-GAP: Final = 0
-"""There is no such record: what is said of offsets that were acquired and hold nothing to read."""
+from millstream.protocol.enums import AcknowledgeType
 
 Acknowledgements = dict[int, int]
-"""By offset: an AcknowledgeType, or GAP."""
+"""By offset: an AcknowledgeType, or ACKNOWLEDGE_GAP."""
 
 
 class TopicIdPartition(NamedTuple):
