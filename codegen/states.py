@@ -11,11 +11,9 @@ from types import ModuleType
 from typing import TypeVar
 
 from millstream.coordinator.group.classic import state as classic
-from millstream.coordinator.group.consumer.group import ConsumerGroupState
-from millstream.coordinator.group.share.group import ShareGroupState
-from millstream.coordinator.group.streams.group import StreamsGroupState
 from millstream.coordinator.share import state_batch as share
 from millstream.coordinator.transaction import state as transaction
+from millstream.protocol.enums import GroupState
 from millstream.raft import quorum_state, roles
 from millstream.raft.roles import Role
 
@@ -34,8 +32,7 @@ def render() -> str:
         [
             INTRODUCTION,
             *_machine("Classic groups", classic, classic.TRANSITIONS, str),
-            *_meanings(classic.GroupState, str),
-            *_derived(),
+            *_states_of_groups(),
             *_machine("Transactions", transaction, transaction.TRANSITIONS, _label),
             *_meanings(transaction.TransactionState, _label),
             *_machine("Records of a share group", share, share.RECORD_TRANSITIONS, _title),
@@ -103,18 +100,10 @@ def _documentation(states: type[Enum]) -> dict[str, str]:
     return docs
 
 
-def _derived() -> Iterator[str]:
-    yield "## Consumer, streams and share groups\n"
-    yield "Their states are not kept: they follow from the members and the epochs.\n"
-    for title, states in (
-        ("consumer", ConsumerGroupState),
-        ("streams", StreamsGroupState),
-        ("share", ShareGroupState),
-    ):
-        docs = _documentation(states)
-        yield f"| {title} group | when |\n|---|---|"
-        yield from (f"| {state} | {docs[state.name]} |" for state in states)
-        yield ""
+def _states_of_groups() -> Iterator[str]:
+    yield "## Groups of all kinds\n"
+    yield "Those of consumer, streams and share groups are not kept: they follow from the members and the epochs.\n"
+    yield from _meanings(GroupState, str)
 
 
 def _roles() -> Iterator[str]:

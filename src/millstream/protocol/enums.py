@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Final, Self
 
 
@@ -108,3 +108,31 @@ class AcknowledgeType(IntEnum):
 
 ACKNOWLEDGE_GAP: Final = 0
 """In the place of an AcknowledgeType: the offset was acquired and holds no record that can be read."""
+
+
+class GroupState(StrEnum):
+    """The state of a group of any kind, by the names that ListGroups and the APIs that describe groups give it."""
+
+    UNKNOWN = "Unknown"
+    """A client is told of a state of a later Kafka, or is told none."""
+    PREPARING_REBALANCE = "PreparingRebalance"
+    """Classic groups: it waits for members to join the next generation."""
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    """Classic groups: the generation has begun, and waits for the leader's assignment."""
+    STABLE = "Stable"
+    """Every member has its assignment; in a classic group, can have it."""
+    DEAD = "Dead"
+    """Deleted; members that still ask are sent to look for the coordinator again."""
+    EMPTY = "Empty"
+    """It has no members; it may still hold committed offsets."""
+    ASSIGNING = "Assigning"
+    """Consumer and streams groups: the target assignment is older than the group epoch."""
+    RECONCILING = "Reconciling"
+    """Consumer and streams groups: members are on their way to the target assignment."""
+    NOT_READY = "NotReady"
+    """Streams groups: the topology cannot run on the topics that exist."""
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """UNKNOWN for a state of a later Kafka, and where the broker is too old to say."""
+        return cls(text) if text in cls.__members__.values() else cls("Unknown")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.result import Token
 from millstream.errors import CoordinatorNotAvailable, NotEnoughReplicas
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
 from millstream.testing.sim_random import SimRandom

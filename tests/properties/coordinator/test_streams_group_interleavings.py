@@ -20,8 +20,9 @@ from hypothesis.stateful import (
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.streams.config import StreamsGroupConfig
-from millstream.coordinator.group.streams.group import StreamsGroup, StreamsGroupState
+from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.errors import FencedMemberEpoch, KafkaError, UnknownMemberId
+from millstream.protocol.enums import GroupState
 from tests.support.coordinators.coordinator import SimCoordinator
 from tests.support.coordinators.streams_group import (
     SimStreamsGroup,
@@ -138,7 +139,7 @@ class StreamsGroupLife(RuleBasedStateMachine):
                 self.beat(member_id)
         group = found(self.group)
         assert group is not None
-        assert group.state is StreamsGroupState.STABLE
+        assert group.state is GroupState.STABLE
         active = Counter(
             task for member in group.members.values() for task in member.current.assigned.active
         )

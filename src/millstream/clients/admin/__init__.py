@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         GroupDescription,
         GroupMemberDescription,
     )
-    from millstream.clients.admin.groups.groups import GroupListing, GroupState, GroupType
+    from millstream.clients.admin.groups.groups import GroupListing, GroupType
     from millstream.clients.admin.groups.members import MemberToRemove
     from millstream.clients.admin.groups.offsets import GroupOffsets
     from millstream.clients.admin.groups.share_offsets import (
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         ConfigSource,
         ConfigType,
         ElectionType,
+        GroupState,
         UpgradeType,
     )
     from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
@@ -101,12 +102,12 @@ else:
             "millstream.clients.admin.groups.descriptions": "GroupDescription GroupMemberDescription",
             "millstream.clients.admin.groups.members": "MemberToRemove",
             "millstream.clients.admin.groups.offsets": "GroupOffsets",
-            "millstream.clients.admin.groups.groups": "GroupListing GroupState GroupType",
+            "millstream.clients.admin.groups.groups": "GroupListing GroupType",
             "millstream.clients.admin.cluster.log_dirs": "LogDirDescription LogDirs ReplicaInfo ReplicaLogDirs TopicPartitionReplica",
             "millstream.clients.admin.topics.offsets": "HIGH_WATERMARK OffsetSpec",
             "millstream.clients.admin.transactions.producers": "OpenTransaction ProducerState",
             "millstream.clients.admin.cluster.quorum": "QuorumInfo QuorumReplica RaftVoterEndpoint",
-            "millstream.protocol.enums": "AlterOperation ConfigResourceType ConfigSource ConfigType ElectionType UpgradeType",
+            "millstream.protocol.enums": "AlterOperation ConfigResourceType ConfigSource ConfigType ElectionType GroupState UpgradeType",
             "millstream.clients.admin.cluster.replicas": "PartitionReassignment",
             "millstream.clients.admin.core.results": "Results",
             "millstream.clients.admin.security.scram": "DeleteScramCredential ScramCredentialInfo UpsertScramCredential",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import UnknownMemberId
 from millstream.model import Offset
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,

@@ -12,11 +12,12 @@ from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, item_error, operations
 from millstream.clients.admin.core.routes import GROUP_COORDINATOR
 from millstream.clients.admin.driver import AdminCalls
-from millstream.clients.admin.groups.groups import GroupState, GroupType
+from millstream.clients.admin.groups.groups import GroupType
 from millstream.clients.group.core.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from millstream.errors import GroupIdNotFound, KafkaError, MalformedMessage, UnsupportedVersion
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated import consumer_group_describe as consumer
 from millstream.protocol.generated import describe_groups as classic
 from millstream.protocol.generated import share_group_describe as share

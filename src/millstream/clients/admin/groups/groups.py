@@ -12,29 +12,13 @@ from millstream.clients.admin.core.routes import GROUP_COORDINATOR, Node
 from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, UnsupportedVersion
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 
 _FIRST_LIST_WITH_TYPES: Final = 5
 _CONSUMER_PROTOCOLS: Final = ("", "consumer")
 """Groups without members that only keep offsets have no protocol."""
-
-
-class GroupState(StrEnum):
-    UNKNOWN = "Unknown"
-    PREPARING_REBALANCE = "PreparingRebalance"
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
-    EMPTY = "Empty"
-    ASSIGNING = "Assigning"
-    RECONCILING = "Reconciling"
-    NOT_READY = "NotReady"
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """UNKNOWN for a state of a later Kafka, and where the broker is too old to say."""
-        return cls(text) if text in cls.__members__.values() else cls("Unknown")
 
 
 class GroupType(StrEnum):

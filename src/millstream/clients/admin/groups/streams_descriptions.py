@@ -9,10 +9,10 @@ from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, item_error, operations
 from millstream.clients.admin.core.routes import GROUP_COORDINATOR
 from millstream.clients.admin.driver import AdminCalls
-from millstream.clients.admin.groups.groups import GroupState
 from millstream.errors import KafkaError
 from millstream.net.client.core.addresses import Address
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.streams_group_describe import (
     Assignment,
     DescribedGroup,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,

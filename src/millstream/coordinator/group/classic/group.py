@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from millstream.coordinator.group.classic.member import ClassicMember, Terms
-from millstream.coordinator.group.classic.state import TRANSITIONS, GroupState
+from millstream.coordinator.group.classic.state import TRANSITIONS
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, topics_in
 from millstream.coordinator.group.group import (
     BaseTimestamp,
@@ -30,6 +30,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import GroupMetadataKey
 
 

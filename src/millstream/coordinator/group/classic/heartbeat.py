@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.context import GroupContext
@@ -15,6 +14,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 

@@ -19,7 +19,6 @@ from millstream.coordinator.group.classic.rebalance import (
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.removal import remove_member
 from millstream.coordinator.group.classic.responses import generation_response, join_error
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.classic.static_member import replace_static_member
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
@@ -36,6 +35,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.join_group import JoinGroupRequest
 
 UNKNOWN_MEMBER_ID: Final = ""

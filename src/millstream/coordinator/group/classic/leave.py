@@ -6,12 +6,12 @@ from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.rebalance import rebalance_or_complete_join
 from millstream.coordinator.group.classic.removal import remove_member
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import InvalidGroupId, KafkaError, UnknownMemberId
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,

@@ -15,9 +15,10 @@ from millstream.coordinator.group.classic.member import ClassicMember
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.removal import remove_member
 from millstream.coordinator.group.classic.responses import generation_response
-from millstream.coordinator.group.classic.state import GroupState, can_prepare_rebalance
+from millstream.coordinator.group.classic.state import can_prepare_rebalance
 from millstream.coordinator.group.context import GroupContext
 from millstream.errors import KafkaError, RebalanceInProgress
+from millstream.protocol.enums import GroupState
 
 _LOGGER = logging.getLogger(__name__)
 

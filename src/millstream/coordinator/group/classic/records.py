@@ -10,8 +10,8 @@ from typing import Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.member import ClassicMember, Terms
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.record import CoordinatorRecord
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,

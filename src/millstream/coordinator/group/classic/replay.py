@@ -10,9 +10,9 @@ from typing import Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.records import assignments_of, group_from_value
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.record import CoordinatorRecord
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import GroupMetadataKey, GroupMetadataValue
 
 KEYS: Final = (GroupMetadataKey,)

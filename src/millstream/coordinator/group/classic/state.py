@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-
-class GroupState(StrEnum):
-    """Values are the names Kafka's tools print."""
-
-    EMPTY = "Empty"
-    """No members; may still hold committed offsets."""
-    PREPARING_REBALANCE = "PreparingRebalance"
-    """Waits for members to join the next generation."""
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    """The generation has begun; waits for the leader's assignment."""
-    STABLE = "Stable"
-    """Everyone can have an assignment."""
-    DEAD = "Dead"
-    """Deleted; members that still ask are sent to look for the coordinator again."""
-
+from millstream.protocol.enums import GroupState
 
 _S = GroupState
 _REMOVED: Final = "the group is deleted, or holds nothing any more"

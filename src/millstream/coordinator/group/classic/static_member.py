@@ -17,9 +17,9 @@ from millstream.coordinator.group.classic.rebalance import (
     store,
 )
 from millstream.coordinator.group.classic.responses import generation_response, join_error
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.context import GroupContext
 from millstream.errors import FencedInstanceId
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.join_group import JoinGroupResponse
 
 _FIRST_VERSION_THAT_CAN_SKIP_ASSIGNMENT: Final = 9

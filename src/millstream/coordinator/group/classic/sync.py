@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.rebalance import store
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer import classic_member
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.context import GroupContext
@@ -23,6 +22,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 
 

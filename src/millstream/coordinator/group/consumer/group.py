@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
@@ -36,24 +35,12 @@ from millstream.errors import (
     UnsupportedVersion,
 )
 from millstream.model import Uuid
+from millstream.protocol.enums import GroupState
 
 FIRST_EPOCH: Final = 1
 """Of a group, and of its assignment, that nothing has been written of yet, as in Kafka 4.2 and later."""
 FIRST_VERSION_WITH_MEMBER_EPOCH: Final = 9
 """Of OffsetCommit."""
-
-
-class ConsumerGroupState(StrEnum):
-    """Follows from members and epochs. Values are the names Kafka's tools print."""
-
-    EMPTY = "Empty"
-    """It has no members."""
-    ASSIGNING = "Assigning"
-    """The target assignment is older than the group epoch."""
-    RECONCILING = "Reconciling"
-    """Members are on their way to the target assignment."""
-    STABLE = "Stable"
-    """Every member has reached the target assignment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +93,12 @@ class ConsumerGroup:
     @property
     def state_name(self) -> str:
         if not self.members:
-            return ConsumerGroupState.EMPTY
+            return GroupState.EMPTY
         if self.epoch > self.assignment_epoch:
-            return ConsumerGroupState.ASSIGNING
+            return GroupState.ASSIGNING
         if all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values()):
-            return ConsumerGroupState.STABLE
-        return ConsumerGroupState.RECONCILING
+            return GroupState.STABLE
+        return GroupState.RECONCILING
 
     @property
     def is_unused(self) -> bool:

@@ -15,7 +15,6 @@ from millstream.coordinator.group.classic.rebalance import begin_again, fail_wai
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.responses import join_error
 from millstream.coordinator.group.classic.sessions import cancel_join_timer, cancel_sync_timer
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from millstream.coordinator.group.consumer import records
 from millstream.coordinator.group.consumer.embedded_protocol import (
@@ -37,6 +36,7 @@ from millstream.coordinator.group.timers import GroupTimer, TimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgress
+from millstream.protocol.enums import GroupState
 
 _LOGGER = logging.getLogger(__name__)
 

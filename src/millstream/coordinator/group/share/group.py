@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
@@ -20,18 +19,10 @@ from millstream.coordinator.group.share.state_partitions import StatePartitions,
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, NonEmptyGroup, UnknownMemberId
 from millstream.model import Uuid
+from millstream.protocol.enums import GroupState
 
 FIRST_EPOCH: Final = 1
 """Of a group that nothing has been written of yet, as in Kafka 4.2 and later."""
-
-
-class ShareGroupState(StrEnum):
-    """Follows from the members. Values are the names Kafka's tools print."""
-
-    EMPTY = "Empty"
-    """It has no members."""
-    STABLE = "Stable"
-    """It has members; each is brought to the target assignment at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +59,7 @@ class ShareGroup:
 
     @property
     def state_name(self) -> str:
-        return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
+        return GroupState.STABLE if self.members else GroupState.EMPTY
 
     @property
     def is_unused(self) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from millstream.coordinator.assignors.task import TaskId, Tasks
@@ -31,25 +30,11 @@ from millstream.errors import (
     UnsupportedVersion,
 )
 from millstream.model import Uuid
+from millstream.protocol.enums import GroupState
 
 FIRST_GROUP_EPOCH: Final = 1
 NOT_VALIDATED: Final = -1
 _FIRST_VERSION_WITH_MEMBER_EPOCHS: Final = 9
-
-
-class StreamsGroupState(StrEnum):
-    """Follows from members, topology and epochs. Values are the names Kafka's tools print."""
-
-    EMPTY = "Empty"
-    """It has no members."""
-    NOT_READY = "NotReady"
-    """The topology cannot run on the topics that exist."""
-    ASSIGNING = "Assigning"
-    """The target assignment is older than the group epoch."""
-    RECONCILING = "Reconciling"
-    """Members are on their way to the target assignment."""
-    STABLE = "Stable"
-    """Every member has reached the target assignment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +134,16 @@ class StreamsGroup:
     # Questions of its own kind
 
     @property
-    def state(self) -> StreamsGroupState:
+    def state(self) -> GroupState:
         if not self.members:
-            return StreamsGroupState.EMPTY
+            return GroupState.EMPTY
         if self.topology is None or self.topology.epoch != self.validated_topology_epoch:
-            return StreamsGroupState.NOT_READY
+            return GroupState.NOT_READY
         if self.epoch > self.assignment_epoch:
-            return StreamsGroupState.ASSIGNING
+            return GroupState.ASSIGNING
         if all(m.current.is_reconciled_to(self.assignment_epoch) for m in self.members.values()):
-            return StreamsGroupState.STABLE
-        return StreamsGroupState.RECONCILING
+            return GroupState.STABLE
+        return GroupState.RECONCILING
 
     def member(self, member_id: str) -> StreamsMember:
         """Raises UnknownMemberId."""

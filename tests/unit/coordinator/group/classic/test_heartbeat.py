@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.errors import (
     IllegalGeneration,
     InvalidGroupId,
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.support.coordinators.classic_group import JoinTerms, SimGroup
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.errors import (
     CoordinatorNotAvailable,
     InconsistentGroupProtocol,
@@ -18,6 +17,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.join_group import JoinGroupResponseMember
 from tests.support.coordinators.classic_group import JoinTerms, SimGroup
 from tests.support.coordinators.coordinator import SimCoordinator

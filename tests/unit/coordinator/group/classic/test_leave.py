@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.errors import InvalidGroupId, UnknownMemberId
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.leave_group import MemberResponse
 from tests.support.coordinators.classic_group import SimGroup
 

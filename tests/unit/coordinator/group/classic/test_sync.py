@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.errors import (
     CoordinatorNotAvailable,
     IllegalGeneration,
@@ -14,6 +13,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from tests.support.coordinators.classic_group import SimGroup
 
 

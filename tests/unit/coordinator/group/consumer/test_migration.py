@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.coordinator.group.consumer.config import MigrationPolicy
 from millstream.coordinator.group.consumer.embedded_protocol import (
     read_assignment,
@@ -20,6 +19,7 @@ from millstream.errors import (
     RebalanceInProgress,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from millstream.coordinator.group.classic.state import GroupState
 from millstream.errors import (
     FencedInstanceId,
     IllegalGeneration,
@@ -15,6 +14,7 @@ from millstream.errors import (
     UnstableOffsetCommit,
 )
 from millstream.model import ZERO_UUID, ProducerId
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from millstream.coordinator.group.dynamic_config import Limited
-from millstream.coordinator.group.streams.group import StreamsGroupState
 from millstream.errors import (
     FencedMemberEpoch,
     GroupIdNotFound,
@@ -16,6 +15,7 @@ from millstream.errors import (
     InvalidRequest,
     UnknownMemberId,
 )
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.streams_group_heartbeat import (
     Endpoint,
     StreamsGroupHeartbeatResponse,
@@ -45,7 +45,7 @@ def test_the_first_member_gets_all_tasks_at_once(group: SimStreamsGroup) -> None
     assert given(response) == Tasks("0_0 0_1 0_2 0_3")
     assert response.heartbeat_interval_ms == 5_000
     assert statuses(response) == []
-    assert group.state.state is StreamsGroupState.STABLE
+    assert group.state.state is GroupState.STABLE
 
 
 def test_a_heartbeat_without_news_tells_no_tasks(group: SimStreamsGroup) -> None:
@@ -62,11 +62,11 @@ def test_a_second_member_waits_until_the_first_has_given_its_tasks_back(
     assert given(group.join("b")) == Tasks()
     revoking = group.heartbeat("a")
     assert (given(revoking), revoking.member_epoch) == (Tasks("0_0 0_1"), 2)
-    assert group.state.state is StreamsGroupState.RECONCILING
+    assert group.state.state is GroupState.RECONCILING
     assert group.heartbeat("b").active_tasks is None
     assert group.heartbeat("a").member_epoch == 3
     assert given(group.heartbeat("b")) == Tasks("0_2 0_3")
-    assert group.state.state is StreamsGroupState.STABLE
+    assert group.state.state is GroupState.STABLE
 
 
 def test_a_member_that_still_holds_what_it_should_revoke_stays_in_its_epoch(
@@ -95,7 +95,7 @@ def test_the_first_assignment_waits_for_more_members(group_with: BuildGroup) -> 
         (5, "Assignment delayed due to the configured initial rebalance delay.")
     ]
     group.join("b")
-    assert group.state.state is StreamsGroupState.ASSIGNING
+    assert group.state.state is GroupState.ASSIGNING
     group.coordinator.pass_time(3_000)
     assert given(group.heartbeat("a")) == Tasks("0_0 0_2")
     assert given(group.heartbeat("b")) == Tasks("0_1 0_3")
@@ -106,7 +106,7 @@ def test_nothing_is_assigned_when_everyone_left_during_the_delay(group_with: Bui
     group.join("a")
     group.leave("a")
     group.coordinator.pass_time(3_000)
-    assert group.state.state is StreamsGroupState.EMPTY
+    assert group.state.state is GroupState.EMPTY
     assert group.state.target_assignment == {}
 
 
@@ -125,10 +125,10 @@ def test_missing_source_topics_keep_the_group_from_being_ready(group: SimStreams
     group.set_topics(**{"in": 0})
     response = group.join("a")
     assert statuses(response) == [(1, "Source topics in are missing.")]
-    assert group.state.state is StreamsGroupState.NOT_READY
+    assert group.state.state is GroupState.NOT_READY
     group.set_topics(**{"in": 2})
     assert given(group.heartbeat("a")) == Tasks("0_0 0_1")
-    assert group.state.state is StreamsGroupState.STABLE
+    assert group.state.state is GroupState.STABLE
 
 
 def test_missing_internal_topics_are_handed_to_whoever_can_create_them(

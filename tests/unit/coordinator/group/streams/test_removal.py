@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.coordinator.group.streams.group import StreamsGroupState
 from millstream.errors import GroupIdNotFound, NonEmptyGroup, NotEnoughReplicas, UnknownMemberId
+from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from tests.support.coordinators.streams_group import (
     GROUP,
@@ -49,9 +49,9 @@ def test_leaving_what_one_is_not_in_is_refused(group: SimStreamsGroup) -> None:
 def test_a_member_that_is_not_heard_of_is_removed(group: SimStreamsGroup) -> None:
     group.join("a")
     group.coordinator.pass_time(SESSION_TIMEOUT_MS - 1)
-    assert group.state.state is StreamsGroupState.STABLE
+    assert group.state.state is GroupState.STABLE
     group.coordinator.pass_time(1)
-    assert group.state.state is StreamsGroupState.EMPTY
+    assert group.state.state is GroupState.EMPTY
 
 
 def test_every_heartbeat_gives_a_whole_session(group: SimStreamsGroup) -> None:
@@ -59,7 +59,7 @@ def test_every_heartbeat_gives_a_whole_session(group: SimStreamsGroup) -> None:
     group.coordinator.pass_time(SESSION_TIMEOUT_MS - 1)
     group.heartbeat("a")
     group.coordinator.pass_time(SESSION_TIMEOUT_MS - 1)
-    assert group.state.state is StreamsGroupState.STABLE
+    assert group.state.state is GroupState.STABLE
 
 
 def test_a_member_that_does_not_give_tasks_back_in_time_is_removed(group: SimStreamsGroup) -> None:
