@@ -13,7 +13,7 @@ from typing import TypeVar
 from millstream.coordinator.group.classic import state as classic
 from millstream.coordinator.share import state_batch as share
 from millstream.coordinator.transaction import state as transaction
-from millstream.protocol.enums import GroupState
+from millstream.protocol.enums import GroupState, TransactionState
 from millstream.raft import quorum_state, roles
 from millstream.raft.roles import Role
 
@@ -33,18 +33,14 @@ def render() -> str:
             INTRODUCTION,
             *_machine("Classic groups", classic, classic.TRANSITIONS, str),
             *_states_of_groups(),
-            *_machine("Transactions", transaction, transaction.TRANSITIONS, _label),
-            *_meanings(transaction.TransactionState, _label),
+            *_machine("Transactions", transaction, transaction.TRANSITIONS, str),
+            *_meanings(TransactionState, str),
             *_machine("Records of a share group", share, share.RECORD_TRANSITIONS, _title),
             *_meanings(share.RecordState, _title),
             *_machine("Replicas of the quorum", quorum_state, quorum_state.TRANSITIONS, _role),
             *_roles(),
         ]
     )
-
-
-def _label(state: transaction.TransactionState) -> str:
-    return state.label
 
 
 def _title(state: Enum) -> str:

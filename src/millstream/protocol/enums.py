@@ -136,3 +136,34 @@ class GroupState(StrEnum):
     def of(cls, text: str) -> Self:
         """UNKNOWN for a state of a later Kafka, and where the broker is too old to say."""
         return cls(text) if text in cls.__members__.values() else cls("Unknown")
+
+
+class TransactionState(StrEnum):
+    """The state of a transactional id, by the names that ListTransactions and DescribeTransactions give it (KIP-664)."""
+
+    UNKNOWN = "Unknown"
+    """A client is told of a state of a later Kafka."""
+    EMPTY = "Empty"
+    """A producer has its id and epoch and has not written in a transaction yet."""
+    ONGOING = "Ongoing"
+    """Its producer has partitions in it and may write to them."""
+    PREPARE_COMMIT = "PrepareCommit"
+    """Decided: it will be committed, whatever happens. Its markers are being written."""
+    PREPARE_ABORT = "PrepareAbort"
+    """Decided: it will be aborted. Its markers are being written."""
+    COMPLETE_COMMIT = "CompleteCommit"
+    """Every marker is written."""
+    COMPLETE_ABORT = "CompleteAbort"
+    """Every marker is written."""
+    DEAD = "Dead"
+    """Expired. Never in the log: a tombstone is."""
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+    """Kafka's name for an ongoing transaction whose epoch is being raised so that it can be aborted.
+
+    Never in the log, and never seen here: raising the epoch and preparing the abort are one record. Listing knows the name.
+    """
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """UNKNOWN for a state of a later Kafka."""
+        return cls(text) if text in cls.__members__.values() else cls("Unknown")

@@ -24,7 +24,10 @@ from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.produce_request import ProduceIntent
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.core.sender_policy import SenderPolicy
-from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
+from millstream.clients.producer.transaction.core.transaction import (
+    ProducerTransactionState,
+    Transaction,
+)
 from millstream.errors import NetworkException
 from millstream.model import TopicPartition
 from millstream.net.client.core.addresses import Address
@@ -177,7 +180,7 @@ class Simulation:
         self.outcomes: list[tuple[ProducerBatch, int]] = []
 
     def begin(self) -> None:
-        if self.transaction.state is not TransactionState.READY:
+        if self.transaction.state is not ProducerTransactionState.READY:
             return
         if self.transaction.renewal_wanted:
             _, epoch = self.transaction.identity
@@ -187,7 +190,7 @@ class Simulation:
         self.transaction.begin(is_implicit=self.is_implicit)
 
     def send(self) -> None:
-        if self.transaction.state is not TransactionState.OPEN:
+        if self.transaction.state is not ProducerTransactionState.OPEN:
             return
         self.count += 1
         value, target = b"%d" % self.count, self.count % 2
@@ -206,7 +209,7 @@ class Simulation:
         self.begin()
         self.send()
         self.send()
-        if self.transaction.state is TransactionState.OPEN:
+        if self.transaction.state is ProducerTransactionState.OPEN:
             self.settle()
 
     def drain(self) -> None:
@@ -252,7 +255,7 @@ class Simulation:
     def end(self, outcome: str, fault: str) -> None:
         """A call of commit or abort. It first waits for all batches, without further faults."""
         state = self.transaction.state
-        may_commit = state in (TransactionState.OPEN, TransactionState.COMMITTING)
+        may_commit = state in (ProducerTransactionState.OPEN, ProducerTransactionState.COMMITTING)
         if outcome == COMMIT and may_commit:
             self.transaction.begin_commit()
         elif outcome == ABORT and self.transaction.may_abort:
@@ -260,7 +263,7 @@ class Simulation:
         else:
             return
         self.settle()
-        if self.transaction.state is TransactionState.FAILED:
+        if self.transaction.state is ProducerTransactionState.FAILED:
             return
         _, epoch = self.transaction.identity
         if self.transaction.end_needed:
@@ -337,7 +340,7 @@ def test_committed_transactions_are_read_whole_and_once_and_others_not_at_all(
                 world.late.pop(0)()
         else:
             getattr(world, step.replace(" ", "_"))(*faults)
-    while world.transaction.state is not TransactionState.READY:
+    while world.transaction.state is not ProducerTransactionState.READY:
         world.end(COMMIT, "none")
         world.end(ABORT, "none")
     for request in world.late:

@@ -11,7 +11,7 @@ from millstream.broker.coordination.transaction_coordination import TransactionC
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.coordinator.transaction.state import STATES_BY_LABEL
+from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_transactions import (
     ListTransactionsRequest,
@@ -47,8 +47,6 @@ async def handle(
         wanted = await patterns.matching(pattern, ids, context.client_host)
         states = [state for state in states if state.transactional_id in wanted]
     return ListTransactionsResponse(
-        unknown_state_filters=[
-            label for label in request.state_filters if label not in STATES_BY_LABEL
-        ],
+        unknown_state_filters=[name for name in request.state_filters if name not in TRANSITIONS],
         transaction_states=states,
     )

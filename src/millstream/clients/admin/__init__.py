@@ -74,7 +74,6 @@ if TYPE_CHECKING:
         FencedProducer,
         TransactionDescription,
         TransactionListing,
-        TransactionState,
     )
     from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
     from millstream.protocol.enums import (
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
         ConfigType,
         ElectionType,
         GroupState,
+        TransactionState,
         UpgradeType,
     )
     from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
@@ -107,7 +107,7 @@ else:
             "millstream.clients.admin.topics.offsets": "HIGH_WATERMARK OffsetSpec",
             "millstream.clients.admin.transactions.producers": "OpenTransaction ProducerState",
             "millstream.clients.admin.cluster.quorum": "QuorumInfo QuorumReplica RaftVoterEndpoint",
-            "millstream.protocol.enums": "AlterOperation ConfigResourceType ConfigSource ConfigType ElectionType GroupState UpgradeType",
+            "millstream.protocol.enums": "AlterOperation ConfigResourceType ConfigSource ConfigType ElectionType GroupState TransactionState UpgradeType",
             "millstream.clients.admin.cluster.replicas": "PartitionReassignment",
             "millstream.clients.admin.core.results": "Results",
             "millstream.clients.admin.security.scram": "DeleteScramCredential ScramCredentialInfo UpsertScramCredential",
@@ -116,7 +116,7 @@ else:
             "millstream.clients.admin.security.tokens": "DelegationToken KafkaPrincipal",
             "millstream.clients.admin.topics.descriptions": "PartitionDescription TopicDescription",
             "millstream.clients.admin.topics.topics": "CreatedTopic NewPartitions NewTopic TopicListing",
-            "millstream.clients.admin.transactions.transactions": "AbortTransactionSpec FencedProducer TransactionDescription TransactionListing TransactionState",
+            "millstream.clients.admin.transactions.transactions": "AbortTransactionSpec FencedProducer TransactionDescription TransactionListing",
             "millstream.clients.consumer.core.offset_reset": "EARLIEST_TIMESTAMP LATEST_TIMESTAMP",
             "millstream.security.acl": "Operation PatternType PermissionType ResourceType",
             "millstream.security.acl_filter": "AclFilter",

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import of_add_partitions
 from millstream.coordinator.transaction.transactions import Transactions
@@ -22,6 +21,7 @@ from millstream.errors import (
     TransactionAbortable,
 )
 from millstream.model import TopicPartition
+from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResult,
@@ -89,7 +89,7 @@ def _check_producer(known: Transaction, request: AddPartitionsToTxnTransaction) 
 
 
 def _check_not_prepared(known: Transaction) -> None:
-    if known.state.is_prepared:
+    if known.is_prepared:
         raise ConcurrentTransactions(
             f"the previous transaction of {known.transactional_id} is still being completed"
         )

@@ -9,12 +9,12 @@ from millstream.coordinator.context import OperationContext
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.records import transaction_record
 from millstream.coordinator.transaction.requests import PreparedTransaction
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
+from millstream.protocol.enums import TransactionState
 
 TakeProducerId = Callable[[], ProducerId]
 """A producer id that no producer has had. Raises CoordinatorLoadInProgress while the next block of ids is not here yet."""
@@ -31,13 +31,13 @@ class TransactionContext(OperationContext):
     def write(self, transaction: Transaction) -> None:
         """The next record of a transactional id, and what follows from it."""
         self.result.records.append(transaction_record(transaction, self.level))
-        if transaction.state.is_prepared:
+        if transaction.is_prepared:
             self.cancel_timer(_timeout_of(transaction))
             self.on_append_failure(lambda later: later.time_out_later(transaction.transactional_id))
             self.announce(transaction)
 
     def announce(self, prepared: Transaction) -> None:
-        assert prepared.state.is_prepared, "only what is decided gets markers"
+        assert prepared.is_prepared, "only what is decided gets markers"
         self.result.notices.append(PreparedTransaction(prepared))
 
     def start_timeout(self, transaction: Transaction) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
-from millstream.coordinator.transaction.state import STATES_BY_LABEL
+from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.errors import InvalidRequest, TransactionalIdNotFound
 from millstream.protocol.generated.describe_transactions import TopicData
@@ -33,7 +33,7 @@ def describe_transaction(
         raise TransactionalIdNotFound
     described = DescribedTransaction(
         transactional_id=transactional_id,
-        transaction_state=known.state.label,
+        transaction_state=known.state,
         transaction_timeout_ms=known.timeout_ms,
         transaction_start_time_ms=known.start_timestamp_ms,
         producer_id=known.producer_id,
@@ -52,13 +52,13 @@ def list_transactions(
     """Lists them whatever the pattern of the request says of their ids. Unknown states are named and match nothing."""
     states, producer_ids = frozenset(request.state_filters), frozenset(request.producer_id_filters)
     listed = [
-        ListedTransaction(known.transactional_id, known.producer_id, known.state.label)
+        ListedTransaction(known.transactional_id, known.producer_id, known.state)
         for known in context.transactions
         if (not producer_ids or known.producer_id in producer_ids)
-        and (not states or known.state.label in states)
+        and (not states or known.state in states)
         and _has_run_for(known, request.duration_filter, context.now.wall_ms)
     ]
-    unknown = [label for label in request.state_filters if label not in STATES_BY_LABEL]
+    unknown = [name for name in request.state_filters if name not in TRANSITIONS]
     return context.reply(
         ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)
     )

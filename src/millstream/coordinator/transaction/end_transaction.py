@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion, of_end_txn
 from millstream.errors import (
@@ -21,6 +20,7 @@ from millstream.errors import (
     ProducerFenced,
 )
 from millstream.model import NO_PRODUCER_ID
+from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
 
 
@@ -78,7 +78,7 @@ def _check_keeping(known: Transaction, request: EndTxnRequest) -> bool:
     _check_not_prepared(known)
     if known.state is TransactionState.ONGOING:
         return False
-    if known.state.is_complete and known.is_commit == request.committed:
+    if known.is_complete and known.is_commit == request.committed:
         return True
     raise _wrong_state(known, request)
 
@@ -97,7 +97,7 @@ def _check_raising(known: Transaction, request: EndTxnRequest) -> bool:
     missed_answer = known.producer_epoch == request.producer_epoch + 1
     if not missed_rotation:
         _check_producer_id(known, request)
-    is_retry = known.state.is_complete and (missed_rotation or missed_answer)
+    is_retry = known.is_complete and (missed_rotation or missed_answer)
     if not is_retry and request.producer_epoch != known.producer_epoch:
         raise _fenced(known, request)
     if known.state is TransactionState.ONGOING:
@@ -126,7 +126,7 @@ def _check_producer_id(known: Transaction, request: EndTxnRequest) -> None:
 
 
 def _check_not_prepared(known: Transaction) -> None:
-    if known.state.is_prepared:
+    if known.is_prepared:
         raise ConcurrentTransactions(
             f"the transaction of {known.transactional_id} is being completed"
         )
@@ -141,7 +141,7 @@ def _fenced(known: Transaction, request: EndTxnRequest) -> ProducerFenced:
 def _wrong_state(known: Transaction, request: EndTxnRequest) -> InvalidTxnState:
     asked = "committed" if request.committed else "aborted"
     return InvalidTxnState(
-        f"{known.transactional_id} is in state {known.state.label}: there is nothing to be {asked}"
+        f"{known.transactional_id} is in state {known.state}: there is nothing to be {asked}"
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import (
     NO_EPOCH,
     Transaction,
@@ -22,6 +21,7 @@ from millstream.errors import (
     ProducerFenced,
 )
 from millstream.model import NO_PRODUCER_ID, ProducerId
+from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -45,7 +45,7 @@ def init_producer_id(
     known = context.transactions.find(request.transactional_id)
     if known is None:
         known = _unknown_so_far(context, request.transactional_id)
-    elif known.state.is_prepared:
+    elif known.is_prepared:
         raise ConcurrentTransactions(
             f"the previous transaction of {known.transactional_id} is still being completed"
         )

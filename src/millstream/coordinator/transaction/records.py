@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 
 from millstream.coordinator.record import CoordinatorRecord
-from millstream.coordinator.transaction.state import TransactionState
+from millstream.coordinator.transaction.state import STATE_BY_STATUS, STATUS_BY_STATE
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
+from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.transaction_records import (
     PartitionsSchema,
     TransactionLogKey,
@@ -22,7 +23,7 @@ def transaction_record(transaction: Transaction, level: TransactionVersion) -> C
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
-        transaction_status=transaction.state,
+        transaction_status=STATUS_BY_STATE[transaction.state],
         transaction_partitions=_partitions(transaction),
         transaction_last_update_timestamp_ms=transaction.last_update_timestamp_ms,
         transaction_start_timestamp_ms=transaction.start_timestamp_ms,
@@ -46,7 +47,7 @@ def transaction_from_value(transactional_id: str, value: TransactionLogValue) ->
         producer_id=ProducerId(value.producer_id),
         producer_epoch=value.producer_epoch,
         timeout_ms=value.transaction_timeout_ms,
-        state=TransactionState(value.transaction_status),
+        state=STATE_BY_STATUS[value.transaction_status],
         partitions=frozenset(
             TopicPartition(topic.topic, number)
             for topic in value.transaction_partitions or ()

@@ -1,60 +1,12 @@
-"""The states of a transactional id, as numbers of the log and names of the admin APIs, and which may follow which."""
+"""The states of a transactional id: their numbers in the log, and which may follow which."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-
-class TransactionState(IntEnum):
-    """The number is what `TransactionLogValue.transaction_status` holds."""
-
-    EMPTY = 0
-    """A producer has its id and epoch and has not written in a transaction yet."""
-    ONGOING = 1
-    """Its producer has partitions in it and may write to them."""
-    PREPARE_COMMIT = 2
-    """Decided: it will be committed, whatever happens. Its markers are being written."""
-    PREPARE_ABORT = 3
-    """Decided: it will be aborted. Its markers are being written."""
-    COMPLETE_COMMIT = 4
-    """Every marker is written."""
-    COMPLETE_ABORT = 5
-    """Every marker is written."""
-    DEAD = 6
-    """Expired. Never in the log: a tombstone is."""
-    PREPARE_EPOCH_FENCE = 7
-    """Kafka's name for an ongoing transaction whose epoch is being raised so that it can be aborted.
-
-    Never in the log, and never seen here: raising the epoch and preparing the abort are one record. Listing knows the name.
-    """
-
-    @property
-    def label(self) -> str:
-        """As ListTransactions and DescribeTransactions give it."""
-        return _LABELS[self]
-
-    @property
-    def is_prepared(self) -> bool:
-        return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-
-    @property
-    def is_complete(self) -> bool:
-        return self in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
-
-    @property
-    def may_expire(self) -> bool:
-        return self is TransactionState.EMPTY or self.is_complete
-
-
-_LABELS: Final[Mapping[TransactionState, str]] = MappingProxyType(
-    {state: state.name.title().replace("_", "") for state in TransactionState}
-)
-STATES_BY_LABEL: Final[Mapping[str, TransactionState]] = MappingProxyType(
-    {label: state for state, label in _LABELS.items()}
-)
+from millstream.protocol.enums import TransactionState
 
 _S = TransactionState
 _BEGINS: Final = "its first partition is added"
@@ -97,3 +49,20 @@ TRANSITIONS: Final[Mapping[TransactionState, Mapping[TransactionState, str]]] = 
     }
 )
 """What leads from each state to each that may follow."""
+
+STATE_BY_STATUS: Final[Mapping[int, TransactionState]] = MappingProxyType(
+    {
+        0: _S.EMPTY,
+        1: _S.ONGOING,
+        2: _S.PREPARE_COMMIT,
+        3: _S.PREPARE_ABORT,
+        4: _S.COMPLETE_COMMIT,
+        5: _S.COMPLETE_ABORT,
+        6: _S.DEAD,
+        7: _S.PREPARE_EPOCH_FENCE,
+    }
+)
+"""By the number that `TransactionLogValue.transaction_status` holds."""
+STATUS_BY_STATE: Final[Mapping[TransactionState, int]] = MappingProxyType(
+    {state: status for status, state in STATE_BY_STATUS.items()}
+)

@@ -9,9 +9,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from millstream.coordinator.transaction.state import TRANSITIONS, TransactionState
+from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import NO_PRODUCER_ID, ProducerId, TopicPartition
+from millstream.protocol.enums import TransactionState
 
 EPOCH_MAX: Final = 2**15 - 1
 NO_EPOCH: Final = -1
@@ -44,6 +45,18 @@ class Transaction:
     @property
     def is_epoch_exhausted(self) -> bool:
         return is_epoch_exhausted(self.producer_epoch)
+
+    @property
+    def is_prepared(self) -> bool:
+        return self.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+
+    @property
+    def may_expire(self) -> bool:
+        return self.state is TransactionState.EMPTY or self.is_complete
 
     @property
     def is_commit(self) -> bool:
@@ -121,7 +134,7 @@ class Transaction:
         **changes: Any,  # Any: fields of this class, checked by `replace`
     ) -> Transaction:
         assert state in TRANSITIONS[self.state], (
-            f"{self.transactional_id} cannot go from {self.state.label} to {state.label}"
+            f"{self.transactional_id} cannot go from {self.state} to {state}"
         )
         return replace(
             self,

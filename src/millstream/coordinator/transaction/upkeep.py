@@ -9,10 +9,10 @@ from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.records import transaction_tombstone
 from millstream.coordinator.transaction.requests import MarkersWritten
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.errors import CoordinatorLoadInProgress
+from millstream.protocol.enums import TransactionState
 
 _TOMBSTONES_MAX: Final = 1_000
 """In one append, so that others get their turn."""
@@ -23,7 +23,7 @@ _EXPIRY_PAUSE_MS: Final = 100
 def resume(context: TransactionContext) -> None:
     """After loading: what was decided is completed, what was open times out when it would have."""
     for known in context.transactions:
-        if known.state.is_prepared:
+        if known.is_prepared:
             context.announce(known)
         elif known.state is TransactionState.ONGOING:
             context.start_timeout(known)
@@ -78,7 +78,7 @@ def _expire_batch(context: TransactionContext) -> bool:
     expired = [
         known.transactional_id
         for known in context.transactions
-        if known.state.may_expire and known.last_update_timestamp_ms <= latest_ms
+        if known.may_expire and known.last_update_timestamp_ms <= latest_ms
     ]
     context.result.records += [transaction_tombstone(each) for each in expired[:_TOMBSTONES_MAX]]
     return len(expired) <= _TOMBSTONES_MAX

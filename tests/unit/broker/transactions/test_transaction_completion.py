@@ -13,7 +13,6 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.coordinator.transaction.requests import PreparedTransaction
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.errors import (
@@ -25,6 +24,7 @@ from millstream.errors import (
     TransactionCoordinatorFenced,
 )
 from millstream.model import ProducerId, TopicPartition
+from millstream.protocol.enums import TransactionState
 from millstream.records.control import TransactionMarker
 from tests.patience import LONG_ENOUGH_S
 

@@ -11,7 +11,10 @@ from millstream.clients.producer.transaction.core.errors import (
     TransactionFailed,
     is_fatal_for_request,
 )
-from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
+from millstream.clients.producer.transaction.core.transaction import (
+    ProducerTransactionState,
+    Transaction,
+)
 from millstream.errors import (
     GroupAuthorizationFailed,
     IllegalGeneration,
@@ -53,7 +56,7 @@ def test_a_transaction_that_nobody_heard_of_needs_no_end() -> None:
     transaction.begin_commit()
     assert not transaction.end_needed
     transaction.ended()
-    assert transaction.state is TransactionState.READY
+    assert transaction.state is ProducerTransactionState.READY
 
 
 def test_the_end_of_a_transaction_gives_the_identity_of_the_next() -> None:
@@ -115,9 +118,9 @@ def test_an_old_epoch_in_a_produce_answer_is_a_reason_to_abort_and_no_more() -> 
     """Only the coordinator knows whether somebody else has taken over (KIP-588)."""
     transaction = opened()
     transaction.batch_failed(InvalidProducerEpoch(), has_numbers=True)
-    assert transaction.state is TransactionState.FAILED
+    assert transaction.state is ProducerTransactionState.FAILED
     transaction.batch_failed(ProducerFenced(), has_numbers=True)
-    assert transaction.state is TransactionState.FATAL
+    assert transaction.state is ProducerTransactionState.FATAL
 
 
 def test_other_fatal_errors_are_told_with_what_to_do() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidProducerIdMapping,
@@ -13,6 +12,7 @@ from millstream.errors import (
     ProducerFenced,
     TransactionAbortable,
 )
+from millstream.protocol.enums import TransactionState
 from tests.support.coordinators.transactions import START_WALL_MS, SimTransactions
 
 T0, T1 = ("t", 0), ("t", 1)

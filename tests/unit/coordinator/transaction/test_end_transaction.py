@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import EPOCH_MAX
 from millstream.errors import (
     ConcurrentTransactions,
@@ -15,6 +14,7 @@ from millstream.errors import (
     NotEnoughReplicas,
     ProducerFenced,
 )
+from millstream.protocol.enums import TransactionState
 from tests.support.coordinators.transactions import SimTransactions
 
 T0 = ("t", 0)
@@ -39,10 +39,10 @@ def test_the_decision_is_written_then_the_markers_then_the_completion(
     producer = world.init()
     world.add(producer, T0)
     world.end(producer, commit=commit, version=version)
-    assert (world.state().state.label, world.state().producer_epoch) == (f"Prepare{name}", epoch)
+    assert (world.state().state, world.state().producer_epoch) == (f"Prepare{name}", epoch)
     (decided,) = world.write_markers()
     assert (decided.partitions, decided.producer_epoch) == ({T0}, epoch)
-    assert (world.state().state.label, world.state().partitions) == (
+    assert (world.state().state, world.state().partitions) == (
         f"Complete{name}",
         frozenset(),
     )

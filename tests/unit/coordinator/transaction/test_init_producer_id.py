@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -15,6 +14,7 @@ from millstream.errors import (
     NotEnoughReplicas,
     ProducerFenced,
 )
+from millstream.protocol.enums import TransactionState
 from tests.support.coordinators.transactions import SimTransactions
 
 LAST_EPOCH = 32_766

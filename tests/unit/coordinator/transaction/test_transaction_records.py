@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction.records import transaction_from_value, transaction_record
-from millstream.coordinator.transaction.state import TransactionState
 from millstream.coordinator.transaction.transaction import Transaction
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
+from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.transaction_records import TransactionLogValue
 from millstream.protocol.record_frames import encode_record_key, encode_record_value
 from tests.support.coordinators.transactions import SimTransactions

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
-from millstream.coordinator.transaction.state import TRANSITIONS, TransactionState
+from millstream.coordinator.transaction.state import TRANSITIONS
 from millstream.coordinator.transaction.transaction import EPOCH_MAX
 from millstream.errors import InvalidProducerIdMapping, NotEnoughReplicas, ProducerFenced
+from millstream.protocol.enums import TransactionState
 from tests.support.coordinators.transactions import SimTransactions
 
 T0 = ("t", 0)
@@ -74,7 +75,7 @@ def test_what_was_decided_is_completed_by_the_next_coordinator(level: int, commi
     successor = world.restarted()
     (decided,) = successor.write_markers()
     assert (decided.is_commit, decided.partitions) == (commit, {T0})
-    assert successor.state().state.is_complete
+    assert successor.state().is_complete
 
 
 def test_what_was_open_times_out_at_the_next_coordinator_when_it_would_have(
@@ -116,8 +117,8 @@ def test_unused_transactional_ids_are_forgotten() -> None:
 
 def test_states_follow_each_other_as_kafka_says() -> None:
     previous = {
-        state.label: sorted(each.label for each in TransactionState if state in TRANSITIONS[each])
-        for state in TransactionState
+        state: sorted(each for each in TRANSITIONS if state in TRANSITIONS[each])
+        for state in TRANSITIONS
     }
     assert previous == {
         "Empty": ["CompleteAbort", "CompleteCommit", "Empty"],

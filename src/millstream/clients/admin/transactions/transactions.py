@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from enum import StrEnum
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from millstream.clients.admin.core.call import ONE_BY_ONE, Asked, Call
 from millstream.clients.admin.core.results import Results, check, item_error
@@ -19,6 +18,7 @@ from millstream.errors import (
 )
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import TransactionState
 from millstream.protocol.generated.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -42,22 +42,6 @@ from millstream.protocol.generated.write_txn_markers import (
 )
 
 _LAST_STABLE_INIT: Final = 5
-
-
-class TransactionState(StrEnum):
-    UNKNOWN = "Unknown"
-    EMPTY = "Empty"
-    ONGOING = "Ongoing"
-    PREPARE_COMMIT = "PrepareCommit"
-    PREPARE_ABORT = "PrepareAbort"
-    COMPLETE_COMMIT = "CompleteCommit"
-    COMPLETE_ABORT = "CompleteAbort"
-    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """UNKNOWN for a state of a later Kafka."""
-        return cls(text) if text in cls.__members__.values() else cls("Unknown")
 
 
 class TransactionListing(NamedTuple):

@@ -25,7 +25,10 @@ from millstream.clients.producer.transaction.core.errors import (
     as_fencing,
     is_fatal_for_request,
 )
-from millstream.clients.producer.transaction.core.transaction import Transaction, TransactionState
+from millstream.clients.producer.transaction.core.transaction import (
+    ProducerTransactionState,
+    Transaction,
+)
 from millstream.errors import (
     ClusterAuthorizationFailed,
     KafkaError,
@@ -75,7 +78,7 @@ class Transactions:
 
     @property
     def is_new(self) -> bool:
-        return self._transaction.state is TransactionState.UNINITIALIZED
+        return self._transaction.state is ProducerTransactionState.UNINITIALIZED
 
     async def initialize(self) -> None:
         async with self._one_at_a_time:

@@ -30,7 +30,9 @@ ProducerIdentity = tuple[int, int]
 NOBODY: ProducerIdentity = (-1, -1)
 
 
-class TransactionState(Enum):
+class ProducerTransactionState(Enum):
+    """The state of a transactional producer as it sees itself. Values are what its errors say."""
+
     UNINITIALIZED = "init_transactions() was not called"
     READY = "no transaction is open"
     OPEN = "a transaction is open"
@@ -45,7 +47,7 @@ class Transaction:
 
     def __init__(self, transactional_id: str) -> None:
         self.transactional_id = transactional_id
-        self.state = TransactionState.UNINITIALIZED
+        self.state = ProducerTransactionState.UNINITIALIZED
         self.identity: ProducerIdentity = NOBODY
         self.is_implicit = False
         """Partitions and groups join without a request of their own (transaction.version 2)."""
@@ -67,33 +69,33 @@ class Transaction:
     @property
     def refusal(self) -> MillstreamError | None:
         """Why batches that are not sent yet must fail; None while they may go."""
-        if self.state is TransactionState.FATAL:
+        if self.state is ProducerTransactionState.FATAL:
             return self.error
-        if self.state in (TransactionState.FAILED, TransactionState.ABORTING):
+        if self.state in (ProducerTransactionState.FAILED, ProducerTransactionState.ABORTING):
             cause = f" after: {self.error}" if self.error is not None else ""
             return TransactionAborted(f"the record's transaction was aborted{cause}")
-        if self.state is TransactionState.UNINITIALIZED:
+        if self.state is ProducerTransactionState.UNINITIALIZED:
             return TransactionAborted("the producer started over before the record was written")
         return None
 
     @property
     def may_abort(self) -> bool:
         """A transaction is open, in whatever shape, and no commit of it may have happened."""
-        if self.state is TransactionState.COMMITTING:
+        if self.state is ProducerTransactionState.COMMITTING:
             return not self._end_sent
         return self.state in (
-            TransactionState.OPEN,
-            TransactionState.FAILED,
-            TransactionState.ABORTING,
+            ProducerTransactionState.OPEN,
+            ProducerTransactionState.FAILED,
+            ProducerTransactionState.ABORTING,
         )
 
     def restart(self) -> None:
         """init_transactions() begins: whatever was open is left to the coordinator, which aborts it."""
-        if self.state in (TransactionState.OPEN, TransactionState.FAILED):
+        if self.state in (ProducerTransactionState.OPEN, ProducerTransactionState.FAILED):
             raise IllegalState(
                 "a transaction is open; call abort_transaction() before init_transactions()"
             )
-        self.state = TransactionState.UNINITIALIZED
+        self.state = ProducerTransactionState.UNINITIALIZED
 
     def initialized(self, identity: ProducerIdentity) -> None:
         """A fresh identity: every earlier one of this transactional id is fenced, and none of its transactions open."""
@@ -103,10 +105,10 @@ class Transaction:
         self._close()
 
     def check_begin(self) -> None:
-        if self.state is TransactionState.READY:
+        if self.state is ProducerTransactionState.READY:
             return
         self.raise_failure()
-        if self.state is TransactionState.UNINITIALIZED:
+        if self.state is ProducerTransactionState.UNINITIALIZED:
             raise IllegalState("call init_transactions() before begin_transaction()")
         raise IllegalState(f"{self.state.value}; end it before you begin another")
 
@@ -114,11 +116,11 @@ class Transaction:
         self.check_begin()
         assert not self.renewal_wanted, "a spent epoch is renewed before a transaction begins"
         self.is_implicit = is_implicit
-        self.state = TransactionState.OPEN
+        self.state = ProducerTransactionState.OPEN
 
     def check_open(self) -> None:
         """Raises unless records and offsets may be sent."""
-        if self.state is TransactionState.OPEN:
+        if self.state is ProducerTransactionState.OPEN:
             return
         self.raise_failure()
         raise IllegalState(f"{self.state.value}; call begin_transaction() before you send")
@@ -145,22 +147,22 @@ class Transaction:
     def begin_commit(self) -> None:
         """Also when an earlier call did not see the end of it."""
         self.raise_failure()
-        if self.state not in (TransactionState.OPEN, TransactionState.COMMITTING):
+        if self.state not in (ProducerTransactionState.OPEN, ProducerTransactionState.COMMITTING):
             raise IllegalState(f"{self.state.value}; there is nothing to commit")
-        self.state = TransactionState.COMMITTING
+        self.state = ProducerTransactionState.COMMITTING
 
     def begin_abort(self) -> None:
         """Also when an earlier call did not see the end of it."""
-        if self.state is TransactionState.FATAL:
+        if self.state is ProducerTransactionState.FATAL:
             self.raise_failure()
-        if self.state is TransactionState.COMMITTING and self._end_sent:
+        if self.state is ProducerTransactionState.COMMITTING and self._end_sent:
             raise IllegalState(
                 "the outcome of the commit is unknown: call commit_transaction() again, or init_transactions()"
                 " to give it up"
             )
-        if self.state in (TransactionState.UNINITIALIZED, TransactionState.READY):
+        if self.state in (ProducerTransactionState.UNINITIALIZED, ProducerTransactionState.READY):
             raise IllegalState(f"{self.state.value}; there is nothing to abort")
-        self.state = TransactionState.ABORTING
+        self.state = ProducerTransactionState.ABORTING
 
     def end_is_sent(self) -> None:
         self._end_sent = True
@@ -183,23 +185,23 @@ class Transaction:
 
     def fail(self, error: MillstreamError, *, is_fatal: bool) -> None:
         """The first error counts; a transaction that is being aborted has failed anyway."""
-        if self.state is TransactionState.FATAL:
+        if self.state is ProducerTransactionState.FATAL:
             return
         if is_fatal:
-            self.state = TransactionState.FATAL
+            self.state = ProducerTransactionState.FATAL
             self.error = as_fencing(error, self.transactional_id)
-        elif self.state in (TransactionState.OPEN, TransactionState.COMMITTING):
-            self.state = TransactionState.FAILED
+        elif self.state in (ProducerTransactionState.OPEN, ProducerTransactionState.COMMITTING):
+            self.state = ProducerTransactionState.FAILED
             self.error = error
             self._end_sent = False
 
     def raise_failure(self) -> None:
         """Raises if the transaction, or the producer, has failed."""
-        if self.state is TransactionState.FAILED:
+        if self.state is ProducerTransactionState.FAILED:
             raise TransactionFailed(
                 f"the transaction failed: {self.error}; call abort_transaction(), then do its work again"
             ) from self.error
-        if self.state is TransactionState.FATAL:
+        if self.state is ProducerTransactionState.FATAL:
             if isinstance(self.error, ProducerFenced):
                 raise fenced(self.transactional_id) from self.error
             raise TransactionalProducerFailed(
@@ -208,7 +210,7 @@ class Transaction:
             ) from self.error
 
     def _close(self) -> None:
-        self.state = TransactionState.READY
+        self.state = ProducerTransactionState.READY
         self.error = None
         self.wanted.clear()
         self._partitions.clear()
