@@ -6,6 +6,8 @@ Exit code 0 after a clean shutdown, 1 when the node could not start or run, 2 wh
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from millstream.cli.version import version_option
@@ -60,8 +62,12 @@ def server(
     CONFIG is a server.properties as for Kafka. An empty data directory is formatted. When the node is ready it prints the line
     "millstream ready bootstrap=HOST:PORT ...".
     """
+    # What is imported lives as long as the process. The collector would look at it a hundred times on the way.
+    gc.disable()
     from millstream.cli.server.serving import ServerOptions, serve
 
+    gc.freeze()
+    gc.enable()
     serve(
         ServerOptions(
             config=config,
