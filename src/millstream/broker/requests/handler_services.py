@@ -91,13 +91,13 @@ BoundHandle = Callable[[Message, RequestContext], "Message | Awaitable[Message] 
 
 def bound(handle: Handle, services: HandlerServices) -> BoundHandle:
     """`handle` with everything that it takes besides the request and its context."""
-    kinds = get_type_hints(handle)
     names = list(inspect.signature(handle).parameters)[2:]
-    taken = {name: _service(name, kinds[name], services) for name in names}
+    taken = {name: _service(name, handle, services) for name in names}
     return partial(handle, **taken) if taken else handle
 
 
-def _service(name: str, kind: type, services: HandlerServices) -> object:
+def _service(name: str, handle: Handle, services: HandlerServices) -> object:
     if name != "services":
         return getattr(services, name)
+    kind = get_type_hints(handle)[name]
     return kind(**{field.name: getattr(services, field.name) for field in fields(kind)})
