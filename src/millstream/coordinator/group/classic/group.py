@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from millstream.coordinator.group.classic.member import ClassicMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
 from millstream.coordinator.group.classic.state import TRANSITIONS
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, topics_in
 from millstream.coordinator.group.group import (
@@ -56,7 +56,7 @@ class ClassicGroup:
         """None for a group that only ever stored offsets."""
         self.protocol: str | None = None
         self.leader: str | None = None
-        self.members: dict[str, ClassicMember] = {}
+        self.members: dict[str, ClassicGroupMember] = {}
         """In order of joining."""
         self.pending_members: set[str] = set()
         """Ids handed out with MEMBER_ID_REQUIRED that have not joined yet."""
@@ -92,7 +92,7 @@ class ClassicGroup:
 
     # Questions
 
-    def member(self, member_id: str, group_instance_id: str | None) -> ClassicMember:
+    def member(self, member_id: str, group_instance_id: str | None) -> ClassicGroupMember:
         """Raises UnknownMemberId, or FencedInstanceId when the instance id belongs to another member by now."""
         if group_instance_id is not None:
             owner = self._static_members.get(group_instance_id)
@@ -214,7 +214,7 @@ class ClassicGroup:
 
     # Membership
 
-    def add(self, member: ClassicMember, protocol_type: str) -> None:
+    def add(self, member: ClassicGroupMember, protocol_type: str) -> None:
         if not self.members:
             self.leader = member.member_id
             self.protocol_type = protocol_type
@@ -237,7 +237,7 @@ class ClassicGroup:
             self.leader = next(iter(self.members), None)
         self.pending_sync.discard(member_id)
 
-    def rename_static(self, member: ClassicMember, new_member_id: str) -> None:
+    def rename_static(self, member: ClassicGroupMember, new_member_id: str) -> None:
         """The process behind an instance id was restarted: it takes the old one's place under a new member id."""
         assert member.group_instance_id is not None, "only a static member can be replaced"
         old_member_id = member.member_id
@@ -251,7 +251,7 @@ class ClassicGroup:
             self.pending_sync.remove(old_member_id)
             self.pending_sync.add(new_member_id)
 
-    def update(self, member: ClassicMember, terms: Terms) -> None:
+    def update(self, member: ClassicGroupMember, terms: Terms) -> None:
         self._count_out(member.terms)
         self._speakers.update(terms.names())
         member.terms = terms
@@ -266,19 +266,19 @@ class ClassicGroup:
         self.leader = joined
         return True
 
-    def members_not_joined(self) -> Iterable[ClassicMember]:
+    def members_not_joined(self) -> Iterable[ClassicGroupMember]:
         return [member for member in self.members.values() if member.joining is None]
 
     # Requests that wait
 
-    def wait_for_join(self, member: ClassicMember, token: Token) -> Token | None:
+    def wait_for_join(self, member: ClassicGroupMember, token: Token) -> Token | None:
         """Gives the older JoinGroup of the same member that `token` takes the place of."""
         superseded = member.joining
         self._joining += superseded is None
         member.joining = token
         return superseded
 
-    def take_joining(self, member: ClassicMember) -> Token | None:
+    def take_joining(self, member: ClassicGroupMember) -> Token | None:
         token = member.joining
         self._joining -= token is not None
         member.joining = None

@@ -10,7 +10,7 @@ from typing import Final
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicMember, Terms, new_member_id
+from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms, new_member_id
 from millstream.coordinator.group.classic.rebalance import (
     maybe_complete_join,
     prepare_rebalance,
@@ -179,7 +179,7 @@ def _join_as_known(context: GroupContext, group: ClassicGroup, request: JoinGrou
     context.reply(response)
 
 
-def _needs_rebalance(group: ClassicGroup, member: ClassicMember, terms: Terms) -> bool:
+def _needs_rebalance(group: ClassicGroup, member: ClassicGroupMember, terms: Terms) -> bool:
     """Unchanged members are told of the current generation: they may only have missed the answer.
 
     The leader of a stable group always gets a rebalance: that is how it reacts to changes only it sees, such as
@@ -199,7 +199,7 @@ def _admit(
 ) -> None:
     if group.initial_delay is not None:
         group.newcomer_during_delay = True
-    member = ClassicMember(
+    member = ClassicGroupMember(
         member_id=member_id,
         group_instance_id=request.group_instance_id,
         client_id=context.caller.client_id,
@@ -217,7 +217,7 @@ def _admit(
 
 
 def _rejoin(
-    context: GroupContext, group: ClassicGroup, member: ClassicMember, terms: Terms
+    context: GroupContext, group: ClassicGroup, member: ClassicGroupMember, terms: Terms
 ) -> None:
     group.update(member, terms)
     superseded = group.wait_for_join(member, context.caller.token)

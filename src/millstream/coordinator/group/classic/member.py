@@ -38,7 +38,7 @@ class Terms:
 
 
 @dataclass(slots=True)
-class ClassicMember:
+class ClassicGroupMember:
     """Only its group changes it: the group counts who waits."""
 
     member_id: str

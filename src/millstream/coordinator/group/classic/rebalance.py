@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup, InitialDelay
-from millstream.coordinator.group.classic.member import ClassicMember
+from millstream.coordinator.group.classic.member import ClassicGroupMember
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.removal import remove_member
 from millstream.coordinator.group.classic.responses import generation_response
@@ -133,7 +133,9 @@ def _begin_initial_delay(context: GroupContext, group: ClassicGroup) -> None:
     sessions.start_join_timer(context, group, delay_ms)
 
 
-def _tell_of_generation(context: GroupContext, group: ClassicGroup, member: ClassicMember) -> None:
+def _tell_of_generation(
+    context: GroupContext, group: ClassicGroup, member: ClassicGroupMember
+) -> None:
     token = group.take_joining(member)
     if token is not None:
         with_members = group.leader == member.member_id

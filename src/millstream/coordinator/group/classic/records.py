@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import (
@@ -60,7 +60,7 @@ def group_from_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
             rebalance_timeout_ms=_rebalance_timeout_ms(stored),
             protocols=((value.protocol or "", subscription),),
         )
-        member = ClassicMember(
+        member = ClassicGroupMember(
             stored.member_id, stored.group_instance_id, stored.client_id, stored.client_host, terms
         )
         group.add(member, value.protocol_type)

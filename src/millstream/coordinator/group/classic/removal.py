@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicMember
+from millstream.coordinator.group.classic.member import ClassicGroupMember
 from millstream.coordinator.group.classic.responses import join_error
 from millstream.coordinator.group.classic.sessions import end_session
 from millstream.coordinator.group.context import GroupContext
 from millstream.errors import UnknownMemberId
 
 
-def remove_member(context: GroupContext, group: ClassicGroup, member: ClassicMember) -> None:
+def remove_member(context: GroupContext, group: ClassicGroup, member: ClassicGroupMember) -> None:
     """Answers whatever the member waits for with UNKNOWN_MEMBER_ID, so that a process that is still there joins anew."""
     joining = group.take_joining(member)
     if joining is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicMember
+from millstream.coordinator.group.classic.member import ClassicGroupMember
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
@@ -15,7 +15,7 @@ def start_session(
     context.start_timer(GroupTimer(TimerKind.SESSION, group.group_id, member_id), timeout_ms)
 
 
-def restart_session(context: GroupContext, group: ClassicGroup, member: ClassicMember) -> None:
+def restart_session(context: GroupContext, group: ClassicGroup, member: ClassicGroupMember) -> None:
     """The member is known to be alive now."""
     start_session(context, group, member.member_id, member.terms.session_timeout_ms)
 

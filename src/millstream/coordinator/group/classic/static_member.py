@@ -10,7 +10,7 @@ from typing import Final
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
 from millstream.coordinator.group.classic.rebalance import (
     maybe_complete_join,
     prepare_rebalance,
@@ -28,7 +28,7 @@ _FIRST_VERSION_THAT_CAN_SKIP_ASSIGNMENT: Final = 9
 def replace_static_member(
     context: GroupContext,
     group: ClassicGroup,
-    member: ClassicMember,
+    member: ClassicGroupMember,
     terms: Terms,
     *,
     new_member_id: str,
@@ -54,7 +54,7 @@ def replace_static_member(
         prepare_rebalance(context, group, f"static member {member.group_instance_id} was restarted")
 
 
-def _fence(context: GroupContext, group: ClassicGroup, member: ClassicMember) -> None:
+def _fence(context: GroupContext, group: ClassicGroup, member: ClassicGroupMember) -> None:
     """Requests of the old process that still wait."""
     joining = group.take_joining(member)
     if joining is not None:
@@ -65,7 +65,7 @@ def _fence(context: GroupContext, group: ClassicGroup, member: ClassicMember) ->
 
 
 def _store_new_id(
-    context: GroupContext, group: ClassicGroup, member: ClassicMember, old_member_id: str
+    context: GroupContext, group: ClassicGroup, member: ClassicGroupMember, old_member_id: str
 ) -> None:
     """The assignment moves to the new id; other members do not notice."""
     assignments = dict(group.assignments)
@@ -74,7 +74,7 @@ def _store_new_id(
 
 
 def _generation_as_it_was(
-    group: ClassicGroup, member: ClassicMember, old_leader: str, version: int
+    group: ClassicGroup, member: ClassicGroupMember, old_leader: str, version: int
 ) -> JoinGroupResponse:
     """A restarted leader must not compute a new assignment, which would not be distributed.
 

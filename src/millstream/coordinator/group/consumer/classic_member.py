@@ -22,8 +22,8 @@ from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.heartbeat import check_has_room, new_member_id
 from millstream.coordinator.group.consumer.member import (
     ClassicTerms,
-    ConsumerMember,
-    MemberState,
+    ConsumerGroupMember,
+    ConsumerGroupMemberState,
 )
 from millstream.coordinator.group.consumer.migration import downgrade, may_downgrade
 from millstream.coordinator.group.consumer.removal import remove_members
@@ -120,16 +120,16 @@ def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
 def _member(
     context: GroupContext,
     group: ConsumerGroup,
-    holder: ConsumerMember | None,
+    holder: ConsumerGroupMember | None,
     member_id: str,
     request: JoinGroupRequest,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """`holder`: who has the place of the instance id."""
     if request.group_instance_id is None:
-        return group.members.get(member_id) or ConsumerMember(member_id)
+        return group.members.get(member_id) or ConsumerGroupMember(member_id)
     if not request.member_id:
         if holder is None:
-            return ConsumerMember(member_id)
+            return ConsumerGroupMember(member_id)
         return replace_static_member(context, group, holder, member_id)
     if holder is None:
         raise UnknownMemberId(f"Instance id {request.group_instance_id} is unknown.")
@@ -138,11 +138,11 @@ def _member(
 
 
 def _as_asked(
-    member: ConsumerMember,
+    member: ConsumerGroupMember,
     request: JoinGroupRequest,
     subscription: ConsumerProtocolSubscription,
     caller: Caller,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     return replace(
         member,
         instance_id=request.group_instance_id or member.instance_id,
@@ -162,10 +162,10 @@ def _as_asked(
 def _join_last(
     context: GroupContext,
     group: ConsumerGroup,
-    member: ConsumerMember,
-    wanted: ConsumerMember,
+    member: ConsumerGroupMember,
+    wanted: ConsumerGroupMember,
     owned: Sequence[TopicPartitions],
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """With it the last member that spoke the consumer protocol is replaced, and the group becomes classic."""
     change = change_subscription(context, group, member, wanted)
     update_epoch(context, group, wanted, must_change=change.is_any)
@@ -176,7 +176,7 @@ def _join_last(
     return wanted
 
 
-def _joined(member: ConsumerMember) -> JoinGroupResponse:
+def _joined(member: ConsumerGroupMember) -> JoinGroupResponse:
     return JoinGroupResponse(
         member_id=member.member_id,
         generation_id=member.member_epoch,
@@ -196,7 +196,7 @@ def sync(context: GroupContext, group: ConsumerGroup, request: SyncGroupRequest)
         raise InconsistentGroupProtocol
     if request.protocol_name not in (None, name):
         raise InconsistentGroupProtocol
-    has_rejoined = member.state is MemberState.UNREVOKED_PARTITIONS
+    has_rejoined = member.state is ConsumerGroupMemberState.UNREVOKED_PARTITIONS
     if group.assignment_epoch > member.member_epoch and not has_rejoined:
         sessions.await_join(context, group, member)
         context.fail(RebalanceInProgress())
@@ -222,12 +222,12 @@ def heartbeat(context: GroupContext, group: ConsumerGroup, request: HeartbeatReq
         context.reply(HeartbeatResponse())
 
 
-def _has_to_rejoin(group: ConsumerGroup, member: ConsumerMember) -> bool:
+def _has_to_rejoin(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
     """There is a newer assignment, partitions are to be revoked, or those that it waits for are free now."""
     match member.state:
-        case MemberState.UNREVOKED_PARTITIONS:
+        case ConsumerGroupMemberState.UNREVOKED_PARTITIONS:
             return True
-        case MemberState.UNRELEASED_PARTITIONS if not group.waits_for_others(member):
+        case ConsumerGroupMemberState.UNRELEASED_PARTITIONS if not group.waits_for_others(member):
             return True
         case _:
             return member.member_epoch < group.assignment_epoch
@@ -235,7 +235,7 @@ def _has_to_rejoin(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 def _known(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """Raises UnknownMemberId, FencedInstanceId, IllegalGeneration."""
     if instance_id is None:
         member = group.member(member_id)
@@ -252,7 +252,7 @@ def _known(
     return member
 
 
-def _terms(member: ConsumerMember) -> ClassicTerms:
+def _terms(member: ConsumerGroupMember) -> ClassicTerms:
     assert member.classic is not None, "a member that joined with JoinGroup has said what it speaks"
     return member.classic
 
@@ -262,14 +262,14 @@ def _terms(member: ConsumerMember) -> ClassicTerms:
 
 def leave(context: GroupContext, group: ConsumerGroup, request: LeaveGroupRequest) -> None:
     """Also members of the consumer protocol can be removed like this, by an administrator. Each has its own error."""
-    leaving: dict[str, ConsumerMember] = {}
+    leaving: dict[str, ConsumerGroupMember] = {}
     answers = [_leaving(group, identity, leaving) for identity in request.members]
     remove_members(context, group, leaving.values(), "left")
     context.reply(LeaveGroupResponse(members=answers))
 
 
 def _leaving(
-    group: ConsumerGroup, identity: MemberIdentity, leaving: dict[str, ConsumerMember]
+    group: ConsumerGroup, identity: MemberIdentity, leaving: dict[str, ConsumerGroupMember]
 ) -> MemberResponse:
     error_code = 0
     try:
@@ -284,7 +284,7 @@ def _leaving(
     )
 
 
-def _identified(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember:
+def _identified(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerGroupMember:
     """By instance id alone is enough for an administrator. Raises UnknownMemberId, FencedInstanceId."""
     if identity.group_instance_id is None:
         return group.member(identity.member_id)

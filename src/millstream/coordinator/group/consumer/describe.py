@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.member import ConsumerGroupMember
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound
@@ -53,7 +53,7 @@ def _described(context: GroupContext, group_id: str) -> DescribedGroup:
 
 
 def _member(
-    group: ConsumerGroup, member: ConsumerMember, version: int, topics: TopicsImage
+    group: ConsumerGroup, member: ConsumerGroupMember, version: int, topics: TopicsImage
 ) -> DescribedMember:
     described = DescribedMember(
         member_id=member.member_id,

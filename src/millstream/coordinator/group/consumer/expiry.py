@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.coordinator.group.consumer import regex, sessions
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.member import ConsumerGroupMember
 from millstream.coordinator.group.consumer.removal import remove_members
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
@@ -39,7 +39,7 @@ def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> No
             pass
 
 
-def _await_again(context: GroupContext, timer: GroupTimer, member: ConsumerMember) -> None:
+def _await_again(context: GroupContext, timer: GroupTimer, member: ConsumerGroupMember) -> None:
     """If the member cannot be removed now."""
     timeout_ms = member.rebalance_timeout_ms
     context.on_append_failure(lambda later: later.start_timer(timer, timeout_ms))

@@ -16,8 +16,8 @@ from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer import records
 from millstream.coordinator.group.consumer.member import (
     LEAVING_EPOCH,
-    ConsumerMember,
-    MemberState,
+    ConsumerGroupMember,
+    ConsumerGroupMemberState,
 )
 from millstream.coordinator.group.group import (
     BaseTimestamp,
@@ -66,7 +66,7 @@ class ConsumerGroup:
         self.metadata_hash = 0
         self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
-        self.members: dict[str, ConsumerMember] = {}
+        self.members: dict[str, ConsumerGroupMember] = {}
         self.static_members: dict[str, str] = {}
         """Member ids by instance id."""
         self.targets: dict[str, Partitions] = {}
@@ -152,18 +152,18 @@ class ConsumerGroup:
 
     # Members
 
-    def member(self, member_id: str) -> ConsumerMember:
+    def member(self, member_id: str) -> ConsumerGroupMember:
         """Raises UnknownMemberId."""
         member = self.members.get(member_id)
         if member is None:
             raise UnknownMemberId(f"Member {member_id} is not a member of group {self.group_id}.")
         return member
 
-    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
+    def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
-    def members_with(self, updated: ConsumerMember) -> Mapping[str, ConsumerMember]:
+    def members_with(self, updated: ConsumerGroupMember) -> Mapping[str, ConsumerGroupMember]:
         """As they will be: `updated` takes the place of its own older self, and of the static member it replaces."""
         members = dict(self.members)
         replaced = self.static_member(updated.instance_id)
@@ -172,17 +172,19 @@ class ConsumerGroup:
         members[updated.member_id] = updated
         return members
 
-    def members_without(self, gone: Iterable[ConsumerMember]) -> Mapping[str, ConsumerMember]:
+    def members_without(
+        self, gone: Iterable[ConsumerGroupMember]
+    ) -> Mapping[str, ConsumerGroupMember]:
         ids = {member.member_id for member in gone}
         return {key: member for key, member in self.members.items() if key not in ids}
 
-    def target_of(self, member: ConsumerMember) -> Partitions:
+    def target_of(self, member: ConsumerGroupMember) -> Partitions:
         """A static member that has just replaced another has the target of the other."""
         replaced = self.static_member(member.instance_id)
         member_id = member.member_id if replaced is None else replaced.member_id
         return self.targets.get(member_id, {})
 
-    def assignor_wanted_by(self, members: Iterable[ConsumerMember]) -> str | None:
+    def assignor_wanted_by(self, members: Iterable[ConsumerGroupMember]) -> str | None:
         """The assignor that most of those ask for who ask for any; the first one asked for when as many ask for another."""
         wanted = Counter(m.server_assignor for m in members if m.server_assignor is not None)
         return wanted.most_common(1)[0][0] if wanted else None
@@ -202,9 +204,9 @@ class ConsumerGroup:
         """Who has each partition and has not given it up."""
         return {(topic, p): owner for topic, ps in self._owners.items() for p, owner in ps.items()}
 
-    def waits_for_others(self, member: ConsumerMember) -> bool:
+    def waits_for_others(self, member: ConsumerGroupMember) -> bool:
         """Some of its target is still owned by others."""
-        return member.state is MemberState.UNRELEASED_PARTITIONS and any(
+        return member.state is ConsumerGroupMemberState.UNRELEASED_PARTITIONS and any(
             partition not in member.assigned.get(topic_id, {})
             and self.is_owned(topic_id, partition)
             for topic_id, partitions in self.targets.get(member.member_id, {}).items()
@@ -213,7 +215,7 @@ class ConsumerGroup:
 
     # Replay
 
-    def put_member(self, member: ConsumerMember) -> None:
+    def put_member(self, member: ConsumerGroupMember) -> None:
         old = self.members.get(member.member_id)
         if old is not None:
             self._forget(old)
@@ -244,7 +246,7 @@ class ConsumerGroup:
         if member is not None:
             self._forget(member)
 
-    def _forget(self, member: ConsumerMember) -> None:
+    def _forget(self, member: ConsumerGroupMember) -> None:
         """Only what is still its own: another may have taken its place or its partitions already."""
         instance_id = member.instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member.member_id:
@@ -263,14 +265,14 @@ class ConsumerGroup:
                     self._owners.pop(topic_id, None)
 
 
-def _stale(member: ConsumerMember, why: str) -> KafkaError:
+def _stale(member: ConsumerGroupMember, why: str) -> KafkaError:
     """In the words of the protocol that the member speaks."""
     refusal = IllegalGeneration if member.is_classic else StaleMemberEpoch
     return refusal(f"member {member.member_id}: {why}")
 
 
 def topics_read_by(
-    members: Iterable[ConsumerMember], regexes: Mapping[str, ResolvedRegex]
+    members: Iterable[ConsumerGroupMember], regexes: Mapping[str, ResolvedRegex]
 ) -> AbstractSet[str]:
     """By name, and by what their regular expressions matched."""
     by_name: set[frozenset[str]] = set()

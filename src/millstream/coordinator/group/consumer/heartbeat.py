@@ -15,7 +15,7 @@ from millstream.coordinator.group.consumer.member import (
     JOINING_EPOCH,
     LEAVING_EPOCH,
     STATIC_LEAVING_EPOCH,
-    ConsumerMember,
+    ConsumerGroupMember,
     PartitionEpochs,
     has_all,
     partitions_of,
@@ -114,7 +114,7 @@ def _member(
     group: ConsumerGroup,
     member_id: str,
     request: ConsumerGroupHeartbeatRequest,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """The member that sends the request as it is now, a new one before it has asked for anything."""
     if request.instance_id is not None:
         return _static_member(context, group, member_id, request.instance_id, request)
@@ -122,7 +122,7 @@ def _member(
     if member is None:
         if request.member_epoch != JOINING_EPOCH:
             raise UnknownMemberId(f"Member {member_id} is not a member of group {group.group_id}.")
-        return ConsumerMember(member_id)
+        return ConsumerGroupMember(member_id)
     check_epoch(member, request.member_epoch, request.topic_partitions)
     return member
 
@@ -133,11 +133,11 @@ def _static_member(
     member_id: str,
     instance_id: str,
     request: ConsumerGroupHeartbeatRequest,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     existing = group.static_member(instance_id)
     if request.member_epoch == JOINING_EPOCH:
         if existing is None:
-            return ConsumerMember(member_id)
+            return ConsumerGroupMember(member_id)
         if not existing.is_classic and existing.member_epoch != STATIC_LEAVING_EPOCH:
             raise UnreleasedInstanceId(
                 f"Static member {member_id} with instance id {instance_id} cannot join the group "
@@ -152,7 +152,7 @@ def _static_member(
 
 
 def check_epoch(
-    member: ConsumerMember, epoch: int, reported: Sequence[TopicPartitions] | None
+    member: ConsumerGroupMember, epoch: int, reported: Sequence[TopicPartitions] | None
 ) -> None:
     """Raises FencedMemberEpoch.
 
@@ -173,8 +173,8 @@ def check_epoch(
 
 
 def _as_asked(
-    member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller
-) -> ConsumerMember:
+    member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, caller: Caller
+) -> ConsumerGroupMember:
     """What the request leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms

@@ -22,7 +22,7 @@ PartitionEpochs = Mapping[Uuid, Mapping[int, int]]
 """By topic id and partition: the epoch in which the partition was assigned. Topics without partitions are absent."""
 
 
-class MemberState(IntEnum):
+class ConsumerGroupMemberState(IntEnum):
     """As record 8 has it."""
 
     STABLE = 0
@@ -48,7 +48,7 @@ class ClassicTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerMember:
+class ConsumerGroupMember:
     """`member_epoch` is the one it has been told; 0 before it has been told any."""
 
     member_id: str
@@ -63,7 +63,7 @@ class ConsumerMember:
     classic: ClassicTerms | None = None
     member_epoch: int = JOINING_EPOCH
     previous_member_epoch: int = JOINING_EPOCH
-    state: MemberState = MemberState.STABLE
+    state: ConsumerGroupMemberState = ConsumerGroupMemberState.STABLE
     assigned: PartitionEpochs = field(default_factory=dict)
     pending_revocation: PartitionEpochs = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class ConsumerMember:
         return self.classic is not None
 
     def is_reconciled_to(self, epoch: int) -> bool:
-        return self.state is MemberState.STABLE and self.member_epoch == epoch
+        return self.state is ConsumerGroupMemberState.STABLE and self.member_epoch == epoch
 
     def owned(self) -> Partitions:
         """The partitions it is assigned, and those it has still to give up."""

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
 from millstream.coordinator.group.classic.rebalance import begin_again, fail_waiting_syncs
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.responses import join_error
@@ -25,7 +25,7 @@ from millstream.coordinator.group.consumer.embedded_protocol import (
 from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
 from millstream.coordinator.group.consumer.member import (
     ClassicTerms,
-    ConsumerMember,
+    ConsumerGroupMember,
     partitions_of,
     with_epoch,
 )
@@ -98,8 +98,8 @@ def _refusal(classic: ClassicGroup, why: str) -> GroupIdNotFound:
 
 
 def _consumer_member(
-    context: GroupContext, classic: ClassicGroup, member: ClassicMember
-) -> ConsumerMember:
+    context: GroupContext, classic: ClassicGroup, member: ClassicGroupMember
+) -> ConsumerGroupMember:
     """In the state Stable, with what it was assigned last."""
     assignment = classic.assignments.get(member.member_id, b"")
     partitions, has_user_data = read_assignment(assignment, context.image.topics)
@@ -111,7 +111,7 @@ def _consumer_member(
         )
     protocol = classic.protocol or member.terms.protocols[0][0]
     subscription = read_subscription(member.terms.metadata(protocol))
-    return ConsumerMember(
+    return ConsumerGroupMember(
         member_id=member.member_id,
         instance_id=member.group_instance_id,
         rack_id=subscription.rack_id,
@@ -127,7 +127,7 @@ def _consumer_member(
 
 
 def _creation_records(
-    context: GroupContext, classic: ClassicGroup, members: list[ConsumerMember]
+    context: GroupContext, classic: ClassicGroup, members: list[ConsumerGroupMember]
 ) -> list[CoordinatorRecord]:
     group_id, epoch = classic.group_id, classic.generation
     new_hash = topics_hash(topics_read_by(members, {}), context.image)
@@ -158,7 +158,7 @@ def release_waiting(context: GroupContext, classic: ClassicGroup) -> None:
 # From consumer to classic
 
 
-def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerMember]) -> bool:
+def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerGroupMember]) -> bool:
     """All members that are left speak the classic protocol, and there is one at least."""
     return (
         bool(staying)
@@ -171,9 +171,9 @@ def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerMember]) 
 def downgrade(
     context: GroupContext,
     group: ConsumerGroup,
-    staying: Mapping[str, ConsumerMember],
+    staying: Mapping[str, ConsumerGroupMember],
     *,
-    leaving: Collection[ConsumerMember] = (),
+    leaving: Collection[ConsumerGroupMember] = (),
     must_rebalance: bool = True,
 ) -> None:
     """Members keep what they are to own until they have joined again. `leaving` are still in the log."""
@@ -201,11 +201,11 @@ def downgrade(
     _LOGGER.info("group %s speaks the classic protocol from now on", group.group_id)
 
 
-def _classic_member(member: ConsumerMember) -> ClassicMember:
+def _classic_member(member: ConsumerGroupMember) -> ClassicGroupMember:
     assert member.classic is not None, (
         "only classic members are left in a group that becomes classic"
     )
-    return ClassicMember(
+    return ClassicGroupMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,
         client_id=member.client_id,
@@ -218,7 +218,7 @@ def _classic_member(member: ConsumerMember) -> ClassicMember:
     )
 
 
-def _metadata(member: ConsumerMember, protocol: str) -> bytes:
+def _metadata(member: ConsumerGroupMember, protocol: str) -> bytes:
     assert member.classic is not None, (
         "only classic members are left in a group that becomes classic"
     )

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer.member import (
-    ConsumerMember,
-    MemberState,
+    ConsumerGroupMember,
+    ConsumerGroupMemberState,
     PartitionEpochs,
 )
 from millstream.errors import FencedMemberEpoch
@@ -41,25 +41,25 @@ class Target:
 
 
 def reconcile(
-    member: ConsumerMember,
+    member: ConsumerGroupMember,
     target: Target,
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """The member's next state; itself when there is nothing to do yet.
 
     `reported`: what the member says it owns; None when it does not say. Raises FencedMemberEpoch.
     """
     match member.state:
-        case MemberState.STABLE:
+        case ConsumerGroupMemberState.STABLE:
             if member.member_epoch != target.epoch:
                 return _next(member, target, ownership, reported)
-        case MemberState.UNREVOKED_PARTITIONS:
+        case ConsumerGroupMemberState.UNREVOKED_PARTITIONS:
             if not _owns_any(reported, member.pending_revocation):
                 return _next(member, target, ownership, reported)
-        case MemberState.UNRELEASED_PARTITIONS:
+        case ConsumerGroupMemberState.UNRELEASED_PARTITIONS:
             return _next(member, target, ownership, reported)
-        case MemberState.UNKNOWN:
+        case ConsumerGroupMemberState.UNKNOWN:
             if reported is None or reported:
                 raise FencedMemberEpoch(
                     "The consumer group member is in a unknown state. "
@@ -70,11 +70,11 @@ def reconcile(
 
 
 def _next(
-    member: ConsumerMember,
+    member: ConsumerGroupMember,
     target: Target,
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     wanted = {t: ps for t, ps in target.partitions.items() if t in target.subscribed}
     kept, revoked = _split(member.assigned, wanted)
     if _owns_any(reported, revoked):
@@ -84,7 +84,9 @@ def _next(
         kept[topic_id] = {**kept.get(topic_id, {}), **dict.fromkeys(partitions, target.epoch)}
     return replace(
         member,
-        state=MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE,
+        state=ConsumerGroupMemberState.UNRELEASED_PARTITIONS
+        if has_unreleased
+        else ConsumerGroupMemberState.STABLE,
         member_epoch=target.epoch,
         previous_member_epoch=member.member_epoch,
         assigned=kept,
@@ -107,7 +109,7 @@ def _split(
 
 
 def _free(
-    member: ConsumerMember, kept: PartitionEpochs, target: Partitions, ownership: Ownership
+    member: ConsumerGroupMember, kept: PartitionEpochs, target: Partitions, ownership: Ownership
 ) -> tuple[dict[Uuid, list[int]], bool]:
     """What of the target can be given now, and whether some of it cannot.
 
@@ -126,8 +128,8 @@ def _free(
 
 
 def _unsubscribed(
-    member: ConsumerMember, target: Target, reported: Sequence[TopicPartitions] | None
-) -> ConsumerMember:
+    member: ConsumerGroupMember, target: Target, reported: Sequence[TopicPartitions] | None
+) -> ConsumerGroupMember:
     """Takes away the topics that it reads no more, without waiting for a new target."""
     kept = {t: epochs for t, epochs in member.assigned.items() if t in target.subscribed}
     gone = {t: epochs for t, epochs in member.assigned.items() if t not in target.subscribed}
@@ -142,12 +144,12 @@ def _unsubscribed(
 
 
 def _revoking(
-    member: ConsumerMember, kept: PartitionEpochs, revoked: PartitionEpochs
-) -> ConsumerMember:
+    member: ConsumerGroupMember, kept: PartitionEpochs, revoked: PartitionEpochs
+) -> ConsumerGroupMember:
     """It stays in its epoch until it has given up `revoked`."""
     return replace(
         member,
-        state=MemberState.UNREVOKED_PARTITIONS,
+        state=ConsumerGroupMemberState.UNREVOKED_PARTITIONS,
         previous_member_epoch=member.member_epoch,
         assigned=kept,
         pending_revocation=revoked,

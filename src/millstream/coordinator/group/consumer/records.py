@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer.member import (
     ClassicTerms,
-    ConsumerMember,
+    ConsumerGroupMember,
     PartitionEpochs,
 )
 from millstream.coordinator.record import CoordinatorRecord
@@ -32,7 +32,7 @@ from millstream.protocol.generated.group_records import (
 )
 
 
-def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
         rack_id=member.rack_id,
@@ -64,7 +64,7 @@ def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> Coordin
     return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), value)
 
 
-def current_assignment_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+def current_assignment_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,

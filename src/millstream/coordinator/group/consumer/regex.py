@@ -19,7 +19,7 @@ from millstream.coordinator.group.consumer.group import (
     ResolvedRegex,
     topics_read_by,
 )
-from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.member import ConsumerGroupMember
 from millstream.coordinator.group.consumer.records import (
     epoch_record,
     regex_record,
@@ -68,7 +68,10 @@ class RegexChange(Enum):
 
 
 def change_regex(
-    context: GroupContext, group: ConsumerGroup, member: ConsumerMember, updated: ConsumerMember
+    context: GroupContext,
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    updated: ConsumerGroupMember,
 ) -> RegexChange:
     """The member's change of expression, and a refresh when it is time. Raises InvalidRegularExpression."""
     old, new = member.topic_regex, updated.topic_regex
@@ -154,7 +157,7 @@ def _resolve(
 
 
 def forget_regexes(
-    context: GroupContext, group: ConsumerGroup, gone: Collection[ConsumerMember]
+    context: GroupContext, group: ConsumerGroup, gone: Collection[ConsumerGroupMember]
 ) -> Mapping[str, ResolvedRegex]:
     """Removes the expressions that only those had who are `gone`; gives the others."""
     leaving = Counter(member.topic_regex for member in gone if member.topic_regex)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
-from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.member import ConsumerGroupMember
 from millstream.coordinator.group.consumer.migration import downgrade, may_downgrade
 from millstream.coordinator.group.consumer.records import epoch_record, member_tombstones
 from millstream.coordinator.group.consumer.regex import forget_regexes
@@ -18,7 +18,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def remove_members(
-    context: GroupContext, group: ConsumerGroup, gone: Collection[ConsumerMember], reason: str
+    context: GroupContext, group: ConsumerGroup, gone: Collection[ConsumerGroupMember], reason: str
 ) -> None:
     """Frees what they owned at once. A group whose last speaker of the consumer protocol goes becomes a classic one."""
     if not gone:

@@ -17,8 +17,8 @@ from millstream.coordinator.group.consumer.group import (
 )
 from millstream.coordinator.group.consumer.member import (
     ClassicTerms,
-    ConsumerMember,
-    MemberState,
+    ConsumerGroupMember,
+    ConsumerGroupMemberState,
     PartitionEpochs,
 )
 from millstream.coordinator.group.groups import Groups
@@ -52,7 +52,7 @@ ConsumerGroupKey: TypeAlias = (
 )
 
 KEYS: Final = get_args(ConsumerGroupKey)
-_STATES: Final = {int(state): state for state in MemberState}
+_STATES: Final = {int(state): state for state in ConsumerGroupMemberState}
 
 
 def replay(groups: Groups, record: CoordinatorRecord) -> None:
@@ -115,11 +115,13 @@ def apply(group: ConsumerGroup, record: CoordinatorRecord) -> None:
             raise AssertionError("a record of another kind of group")
 
 
-def _member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
-    return group.members.get(member_id) or ConsumerMember(member_id)
+def _member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:
+    return group.members.get(member_id) or ConsumerGroupMember(member_id)
 
 
-def _subscribed(member: ConsumerMember, value: ConsumerGroupMemberMetadataValue) -> ConsumerMember:
+def _subscribed(
+    member: ConsumerGroupMember, value: ConsumerGroupMemberMetadataValue
+) -> ConsumerGroupMember:
     return replace(
         member,
         instance_id=value.instance_id,
@@ -142,13 +144,13 @@ def _classic(metadata: ClassicMemberMetadata | None) -> ClassicTerms | None:
 
 
 def _assigned(
-    member: ConsumerMember, value: ConsumerGroupCurrentMemberAssignmentValue
-) -> ConsumerMember:
+    member: ConsumerGroupMember, value: ConsumerGroupCurrentMemberAssignmentValue
+) -> ConsumerGroupMember:
     return replace(
         member,
         member_epoch=value.member_epoch,
         previous_member_epoch=value.previous_member_epoch,
-        state=_STATES.get(value.state, MemberState.UNKNOWN),
+        state=_STATES.get(value.state, ConsumerGroupMemberState.UNKNOWN),
         assigned=_owned(value.assigned_partitions, value.member_epoch),
         pending_revocation=_owned(value.partitions_pending_revocation, value.member_epoch),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import (
     STATIC_LEAVING_EPOCH,
-    ConsumerMember,
-    MemberState,
+    ConsumerGroupMember,
+    ConsumerGroupMemberState,
 )
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
@@ -17,7 +17,9 @@ def heartbeat_interval_ms(context: GroupContext, group: ConsumerGroup) -> int:
     return limits.of_group(context.image, group.group_id, "consumer.heartbeat.interval.ms")
 
 
-def restart_session(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def restart_session(
+    context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
+) -> None:
     """The member is known to be alive now. A classic member has said itself how long it may be silent."""
     limits = context.config.consumer.session_timeout_ms
     timeout_ms = (
@@ -28,56 +30,62 @@ def restart_session(context: GroupContext, group: ConsumerGroup, member: Consume
     context.start_timer(_timer(TimerKind.SESSION, group, member), timeout_ms)
 
 
-def await_revocation(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def await_revocation(
+    context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
+) -> None:
     """It has been told to revoke partitions. Each step that it takes on the way gives it the whole time again."""
     context.start_timer(_timer(TimerKind.REBALANCE, group, member), member.rebalance_timeout_ms)
 
 
 def stop_awaiting_revocation(
-    context: GroupContext, group: ConsumerGroup, member: ConsumerMember
+    context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
     context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
     _resume_unwritten(context, group, member)
 
 
-def await_join(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def await_join(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
     """A classic member has been told to rejoin; being told again gives it no more time."""
     timer = _timer(TimerKind.JOIN, group, member)
     context.start_timer(timer, member.rebalance_timeout_ms, unless_running=True)
 
 
-def await_sync(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def await_sync(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
     """A classic member has joined: now it is to fetch its assignment."""
     context.cancel_timer(_timer(TimerKind.JOIN, group, member))
     context.start_timer(_timer(TimerKind.SYNC, group, member), member.rebalance_timeout_ms)
 
 
-def stop_awaiting_sync(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def stop_awaiting_sync(
+    context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
+) -> None:
     context.cancel_timer(_timer(TimerKind.SYNC, group, member))
 
 
-def stop_all(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def stop_all(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
     for kind in (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC):
         context.cancel_timer(_timer(kind, group, member))
     _resume_unwritten(context, group, member)
 
 
-def resume(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def resume(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
     """The member has a whole session to show itself, and the time to revoke begins anew."""
     restart_session(context, group, member)
     if has_to_revoke(member) and not member.is_classic:
         await_revocation(context, group, member)
 
 
-def has_to_revoke(member: ConsumerMember) -> bool:
+def has_to_revoke(member: ConsumerGroupMember) -> bool:
     """A static member that has left for a while owes nothing."""
     return (
-        member.state is MemberState.UNREVOKED_PARTITIONS
+        member.state is ConsumerGroupMemberState.UNREVOKED_PARTITIONS
         and member.member_epoch != STATIC_LEAVING_EPOCH
     )
 
 
-def _resume_unwritten(context: GroupContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+def _resume_unwritten(
+    context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
+) -> None:
     """The timers of a member that stays as it was because its records could not be written run on."""
     member_id = member.member_id
 
@@ -88,5 +96,5 @@ def _resume_unwritten(context: GroupContext, group: ConsumerGroup, member: Consu
     context.on_append_failure(put_back)
 
 
-def _timer(kind: TimerKind, group: ConsumerGroup, member: ConsumerMember) -> GroupTimer:
+def _timer(kind: TimerKind, group: ConsumerGroup, member: ConsumerGroupMember) -> GroupTimer:
     return GroupTimer(kind, group.group_id, member.member_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.coordinator.group.consumer.group import ConsumerGroup
-from millstream.coordinator.group.consumer.member import JOINING_EPOCH, ConsumerMember
+from millstream.coordinator.group.consumer.member import JOINING_EPOCH, ConsumerGroupMember
 from millstream.coordinator.group.consumer.records import (
     current_assignment_record,
     member_record,
@@ -16,7 +16,7 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.errors import FencedInstanceId
 
 
-def check_is_not_fenced(holder: ConsumerMember, member_id: str) -> None:
+def check_is_not_fenced(holder: ConsumerGroupMember, member_id: str) -> None:
     """Raises FencedInstanceId when another than `member_id` holds the place."""
     if holder.member_id != member_id:
         raise FencedInstanceId(
@@ -26,8 +26,8 @@ def check_is_not_fenced(holder: ConsumerMember, member_id: str) -> None:
 
 
 def replace_static_member(
-    context: GroupContext, group: ConsumerGroup, holder: ConsumerMember, member_id: str
-) -> ConsumerMember:
+    context: GroupContext, group: ConsumerGroup, holder: ConsumerGroupMember, member_id: str
+) -> ConsumerGroupMember:
     """The process behind the place was restarted: the new one has what the old one had, and begins in no epoch.
 
     The timers of the old member find no member when they fire.

@@ -19,7 +19,7 @@ from millstream.coordinator.group.consumer.group import (
     ResolvedRegex,
     topics_read_by,
 )
-from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.member import ConsumerGroupMember
 from millstream.coordinator.group.consumer.records import target_epoch_record, target_record
 from millstream.coordinator.group.context import GroupContext
 from millstream.metadata.image import TopicsImage
@@ -42,7 +42,7 @@ def is_due(context: GroupContext, group: ConsumerGroup) -> bool:
 def assign(
     context: GroupContext,
     group: ConsumerGroup,
-    members: Mapping[str, ConsumerMember],
+    members: Mapping[str, ConsumerGroupMember],
     epoch: int,
 ) -> Mapping[str, Partitions]:
     """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
@@ -72,14 +72,14 @@ def assign(
 
 
 def _assignor(
-    context: GroupContext, group: ConsumerGroup, members: Mapping[str, ConsumerMember]
+    context: GroupContext, group: ConsumerGroup, members: Mapping[str, ConsumerGroupMember]
 ) -> PartitionAssignor:
     name = group.assignor_wanted_by(members.values()) or context.config.consumer.assignors[0]
     return ASSIGNORS[name]
 
 
 def subscribed_ids(
-    member: ConsumerMember, regexes: Mapping[str, ResolvedRegex], topics: TopicsImage
+    member: ConsumerGroupMember, regexes: Mapping[str, ResolvedRegex], topics: TopicsImage
 ) -> frozenset[Uuid]:
     """Those of its topics that exist. A regular expression that is not resolved yet matches nothing."""
     names = topics_read_by([member], regexes)

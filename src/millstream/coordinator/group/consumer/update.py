@@ -17,7 +17,10 @@ from millstream.coordinator.group.consumer.group import (
     ConsumerSoftState,
     topics_read_by,
 )
-from millstream.coordinator.group.consumer.member import ConsumerMember, MemberState
+from millstream.coordinator.group.consumer.member import (
+    ConsumerGroupMember,
+    ConsumerGroupMemberState,
+)
 from millstream.coordinator.group.consumer.reconciliation import Target, reconcile
 from millstream.coordinator.group.consumer.records import (
     current_assignment_record,
@@ -57,10 +60,10 @@ class SubscriptionChange:
 def update_member(
     context: GroupContext,
     group: ConsumerGroup,
-    member: ConsumerMember,
-    wanted: ConsumerMember,
+    member: ConsumerGroupMember,
+    wanted: ConsumerGroupMember,
     owned: Sequence[TopicPartitions] | None,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """The member as it will be. Raises what the request is refused with.
 
     `member`: as it is. `wanted`: with what it asks for. `owned`: what it says it owns; None when it does not say.
@@ -76,7 +79,10 @@ def update_member(
 
 
 def change_subscription(
-    context: GroupContext, group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember
+    context: GroupContext,
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    wanted: ConsumerGroupMember,
 ) -> SubscriptionChange:
     if wanted != member:
         context.result.records.append(member_record(group.group_id, wanted))
@@ -85,7 +91,7 @@ def change_subscription(
 
 
 def update_epoch(
-    context: GroupContext, group: ConsumerGroup, wanted: ConsumerMember, *, must_change: bool
+    context: GroupContext, group: ConsumerGroup, wanted: ConsumerGroupMember, *, must_change: bool
 ) -> int:
     """The group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
     if not must_change and group.soft.checked_version == context.topics_version:
@@ -106,12 +112,12 @@ def update_epoch(
 def reconcile_member(
     context: GroupContext,
     group: ConsumerGroup,
-    member: ConsumerMember,
+    member: ConsumerGroupMember,
     target: tuple[int, Partitions],
     owned: Sequence[TopicPartitions] | None,
     *,
     changed: bool,
-) -> ConsumerMember:
+) -> ConsumerGroupMember:
     """The member as it is after its next step to `target`: an epoch, and its part of the assignment of that epoch."""
     epoch, partitions = target
     if not changed and member.is_reconciled_to(epoch):
@@ -121,7 +127,7 @@ def reconcile_member(
     if updated == member:
         return member
     context.result.records.append(current_assignment_record(group.group_id, updated))
-    if updated.state is MemberState.UNREVOKED_PARTITIONS and not updated.is_classic:
+    if updated.state is ConsumerGroupMemberState.UNREVOKED_PARTITIONS and not updated.is_classic:
         await_revocation(context, group, updated)
     else:
         stop_awaiting_revocation(context, group, updated)

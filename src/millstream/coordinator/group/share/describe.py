@@ -6,7 +6,7 @@ from millstream.coordinator.assignors import simple_share_assignor as share_simp
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.heartbeat import existing_group
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound
 from millstream.protocol.generated.share_group_describe import (
@@ -44,7 +44,7 @@ def _described(context: GroupContext, group_id: str) -> DescribedGroup:
     )
 
 
-def _member(context: GroupContext, member: ShareMember) -> Member:
+def _member(context: GroupContext, member: ShareGroupMember) -> Member:
     return Member(
         member_id=member.member_id,
         rack_id=member.rack_id,

@@ -13,7 +13,7 @@ from typing import Final
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.group import BaseTimestamp, Committer, GroupKind
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.records import group_tombstones
 from millstream.coordinator.group.share.state_partitions import StatePartitions, union_of_all
 from millstream.coordinator.record import CoordinatorRecord
@@ -41,7 +41,7 @@ class ShareGroup:
         self.metadata_hash = 0
         self.assignment_epoch = 0
         self.assignment_timestamp_ms = 0
-        self.members: dict[str, ShareMember] = {}
+        self.members: dict[str, ShareGroupMember] = {}
         self.targets: dict[str, Partitions] = {}
         """By member id."""
         self.state_partitions = StatePartitions()
@@ -99,22 +99,22 @@ class ShareGroup:
 
     # Questions
 
-    def member(self, member_id: str) -> ShareMember:
+    def member(self, member_id: str) -> ShareGroupMember:
         """Raises UnknownMemberId."""
         member = self.members.get(member_id)
         if member is None:
             raise UnknownMemberId(f"Member {member_id} is not a member of group {self.group_id}.")
         return member
 
-    def members_with(self, member: ShareMember) -> dict[str, ShareMember]:
+    def members_with(self, member: ShareGroupMember) -> dict[str, ShareGroupMember]:
         return {**self.members, member.member_id: member}
 
-    def members_without(self, member: ShareMember) -> dict[str, ShareMember]:
+    def members_without(self, member: ShareGroupMember) -> dict[str, ShareGroupMember]:
         return {m: other for m, other in self.members.items() if m != member.member_id}
 
     def assigned_to_members(self) -> Partitions:
         return union_of_all(self.targets.values())
 
 
-def topics_read_by(members: Mapping[str, ShareMember]) -> frozenset[str]:
+def topics_read_by(members: Mapping[str, ShareGroupMember]) -> frozenset[str]:
     return frozenset[str]().union(*(member.topic_names for member in members.values()))

@@ -16,7 +16,7 @@ from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share import target_assignment
 from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
 from millstream.coordinator.group.share.initialization import Initialization, begin_initialization
-from millstream.coordinator.group.share.member import JOINING_EPOCH, LEAVING_EPOCH, ShareMember
+from millstream.coordinator.group.share.member import JOINING_EPOCH, LEAVING_EPOCH, ShareGroupMember
 from millstream.coordinator.group.share.reconciliation import reconcile
 from millstream.coordinator.group.share.records import (
     current_assignment_record,
@@ -123,7 +123,7 @@ def _check_has_room(context: GroupContext, group: ShareGroup, member_id: str) ->
         )
 
 
-def _member(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember:
+def _member(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareGroupMember:
     """As it is now; a new one before it has asked for anything."""
     member = group.members.get(request.member_id)
     if member is None:
@@ -131,12 +131,12 @@ def _member(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMemb
             raise UnknownMemberId(
                 f"Member {request.member_id} is not a member of group {group.group_id}."
             )
-        return ShareMember(request.member_id)
+        return ShareGroupMember(request.member_id)
     _check_epoch(member, request.member_epoch)
     return member
 
 
-def _check_epoch(member: ShareMember, epoch: int) -> None:
+def _check_epoch(member: ShareGroupMember, epoch: int) -> None:
     """A member whose last answer was lost still names its previous epoch. One that has lost everything joins again."""
     if epoch not in (JOINING_EPOCH, member.member_epoch, member.previous_member_epoch):
         order = "larger" if epoch > member.member_epoch else "smaller"
@@ -150,8 +150,8 @@ def _check_epoch(member: ShareMember, epoch: int) -> None:
 
 
 def _as_asked(
-    member: ShareMember, request: ShareGroupHeartbeatRequest, caller: Caller
-) -> ShareMember:
+    member: ShareGroupMember, request: ShareGroupHeartbeatRequest, caller: Caller
+) -> ShareGroupMember:
     names = request.subscribed_topic_names
     return replace(
         member,
@@ -165,7 +165,7 @@ def _as_asked(
 def _group_epoch(
     context: GroupContext,
     group: ShareGroup,
-    members: Mapping[str, ShareMember],
+    members: Mapping[str, ShareGroupMember],
     subscription_changed: bool,
 ) -> int:
     """A new one when what the group reads has changed since the last assignment was made for it."""
@@ -183,7 +183,7 @@ def _group_epoch(
 
 
 def _is_assignment_pending(
-    context: GroupContext, group: ShareGroup, members: Mapping[str, ShareMember]
+    context: GroupContext, group: ShareGroup, members: Mapping[str, ShareGroupMember]
 ) -> bool:
     """Partitions have been initialised since that no member has been given."""
     topics = context.image.topics
@@ -196,10 +196,10 @@ def _is_assignment_pending(
 def _reconciled(
     context: GroupContext,
     group: ShareGroup,
-    member: ShareMember,
-    members: Mapping[str, ShareMember],
+    member: ShareGroupMember,
+    members: Mapping[str, ShareGroupMember],
     epoch: int,
-) -> ShareMember:
+) -> ShareGroupMember:
     target_epoch = group.assignment_epoch
     target = group.targets.get(member.member_id, {})
     if epoch > target_epoch and target_assignment.is_due(context, group):

@@ -12,7 +12,7 @@ LEAVING_EPOCH: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class ShareMember:
+class ShareGroupMember:
     member_id: str
     rack_id: str | None = None
     client_id: str = ""

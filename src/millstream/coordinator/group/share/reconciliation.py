@@ -9,14 +9,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.state_partitions import of_topics
 from millstream.model import Uuid
 
 
 def reconcile(
-    member: ShareMember, epoch: int, target: Partitions, subscribed: AbstractSet[Uuid]
-) -> ShareMember:
+    member: ShareGroupMember, epoch: int, target: Partitions, subscribed: AbstractSet[Uuid]
+) -> ShareGroupMember:
     """The member as it is told to be: the target of `epoch`, without topics that it does not read any more."""
     reconciled = replace(member, assigned=of_topics(target, subscribed))
     if epoch == member.member_epoch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.state_partitions import StatePartitions
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.metadata.image import TopicImage
@@ -30,7 +30,7 @@ from millstream.protocol.generated.group_records import (
 )
 
 
-def member_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
+def member_record(group_id: str, member: ShareGroupMember) -> CoordinatorRecord:
     value = ShareGroupMemberMetadataValue(
         rack_id=member.rack_id,
         client_id=member.client_id,
@@ -57,7 +57,7 @@ def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> Coordin
     return CoordinatorRecord(ShareGroupTargetAssignmentMetadataKey(group_id), value)
 
 
-def current_assignment_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
+def current_assignment_record(group_id: str, member: ShareGroupMember) -> CoordinatorRecord:
     value = ShareGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,

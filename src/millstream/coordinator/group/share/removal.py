@@ -6,7 +6,7 @@ import logging
 
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup, topics_read_by
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.records import epoch_record, member_tombstones
 from millstream.coordinator.group.share.sessions import stop_all
 from millstream.coordinator.group.topic_hash import topics_hash
@@ -15,7 +15,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def remove_member(
-    context: GroupContext, group: ShareGroup, member: ShareMember, reason: str
+    context: GroupContext, group: ShareGroup, member: ShareGroupMember, reason: str
 ) -> None:
     """Others are given its partitions with their next heartbeats."""
     _LOGGER.info("group %s: %s: %s", group.group_id, member.member_id, reason)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, get_args
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.share.group import ShareGroup
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.state_partitions import StatePartitions
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.group_records import (
@@ -110,11 +110,11 @@ def _replay_partitions(group: ShareGroup, record: CoordinatorRecord) -> None:
             raise AssertionError("a record of another kind of group")
 
 
-def _member(group: ShareGroup, member_id: str) -> ShareMember:
-    return group.members.get(member_id) or ShareMember(member_id)
+def _member(group: ShareGroup, member_id: str) -> ShareGroupMember:
+    return group.members.get(member_id) or ShareGroupMember(member_id)
 
 
-def _subscribed(member: ShareMember, value: ShareGroupMemberMetadataValue) -> ShareMember:
+def _subscribed(member: ShareGroupMember, value: ShareGroupMemberMetadataValue) -> ShareGroupMember:
     return replace(
         member,
         rack_id=value.rack_id,
@@ -124,7 +124,9 @@ def _subscribed(member: ShareMember, value: ShareGroupMemberMetadataValue) -> Sh
     )
 
 
-def _assigned(member: ShareMember, value: ShareGroupCurrentMemberAssignmentValue) -> ShareMember:
+def _assigned(
+    member: ShareGroupMember, value: ShareGroupCurrentMemberAssignmentValue
+) -> ShareGroupMember:
     return replace(
         member,
         member_epoch=value.member_epoch,
@@ -133,7 +135,7 @@ def _assigned(member: ShareMember, value: ShareGroupCurrentMemberAssignmentValue
     )
 
 
-def _unassigned(member: ShareMember) -> ShareMember:
+def _unassigned(member: ShareGroupMember) -> ShareGroupMember:
     return replace(member, member_epoch=-1, previous_member_epoch=-1, assigned={})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 
@@ -13,23 +13,23 @@ def heartbeat_interval_ms(context: GroupContext, group: ShareGroup) -> int:
     return limits.of_group(context.image, group.group_id, "share.heartbeat.interval.ms")
 
 
-def restart_session(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+def restart_session(context: GroupContext, group: ShareGroup, member: ShareGroupMember) -> None:
     """The member is known to be alive now."""
     limits = context.config.share.session_timeout_ms
     timeout_ms = limits.of_group(context.image, group.group_id, "share.session.timeout.ms")
     context.start_timer(_timer(group, member), timeout_ms)
 
 
-def stop_all(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+def stop_all(context: GroupContext, group: ShareGroup, member: ShareGroupMember) -> None:
     """The timers run on if the records of the operation, which remove the member, cannot be written."""
     context.cancel_timer(_timer(group, member))
     context.on_append_failure(lambda later: resume(later, group, member))
 
 
-def resume(context: GroupContext, group: ShareGroup, member: ShareMember) -> None:
+def resume(context: GroupContext, group: ShareGroup, member: ShareGroupMember) -> None:
     """The member has a whole session to show itself."""
     restart_session(context, group, member)
 
 
-def _timer(group: ShareGroup, member: ShareMember) -> GroupTimer:
+def _timer(group: ShareGroup, member: ShareGroupMember) -> GroupTimer:
     return GroupTimer(TimerKind.SESSION, group.group_id, member.member_id)

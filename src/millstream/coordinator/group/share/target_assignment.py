@@ -12,7 +12,7 @@ from millstream.coordinator.assignors.partition_assignor import (
 )
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup
-from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.share.member import ShareGroupMember
 from millstream.coordinator.group.share.records import (
     target_epoch_record,
     target_record,
@@ -31,7 +31,7 @@ def is_due(context: GroupContext, group: ShareGroup) -> bool:
 
 
 def assign(
-    context: GroupContext, group: ShareGroup, members: Mapping[str, ShareMember], epoch: int
+    context: GroupContext, group: ShareGroup, members: Mapping[str, ShareGroupMember], epoch: int
 ) -> Mapping[str, Partitions]:
     """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
     topics = context.image.topics
@@ -56,6 +56,6 @@ def assign(
     return targets
 
 
-def subscribed_ids(member: ShareMember, topics: TopicsImage) -> frozenset[Uuid]:
+def subscribed_ids(member: ShareGroupMember, topics: TopicsImage) -> frozenset[Uuid]:
     """Those of its topics that exist."""
     return frozenset(topics.by_name[name].topic_id for name in member.topic_names if name in topics)

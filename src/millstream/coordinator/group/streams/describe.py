@@ -13,7 +13,7 @@ from millstream.coordinator.group.streams.configured_topology import (
     InternalTopic,
 )
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.streams.member import StreamsGroupMember
 from millstream.coordinator.group.streams.records import by_subtopology
 from millstream.coordinator.group.streams.topology import StreamsTopology
 from millstream.coordinator.result import CoordinatorResult
@@ -61,7 +61,7 @@ def _not_found(group_id: str, message: str) -> wire.DescribedGroup:
 # Members
 
 
-def _member(member: StreamsMember, target: Tasks) -> wire.Member:
+def _member(member: StreamsGroupMember, target: Tasks) -> wire.Member:
     metadata, assigned = member.metadata, member.current.assigned
     endpoint = metadata.user_endpoint
     return wire.Member(

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from millstream.coordinator.assignors.task import TaskId
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
-from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.streams.member import StreamsGroupMember
 from millstream.coordinator.group.streams.records import by_subtopology
 from millstream.metadata.image import TopicsImage
 from millstream.protocol.generated import streams_group_heartbeat as wire
 
 
 def partitions_by_endpoint(
-    members: Iterable[StreamsMember], topology: ConfiguredTopology
+    members: Iterable[StreamsGroupMember], topology: ConfiguredTopology
 ) -> list[wire.EndpointToPartitions]:
     """One entry for each member that serves queries."""
     return [

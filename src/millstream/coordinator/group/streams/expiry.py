@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams import sessions
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import MemberState
+from millstream.coordinator.group.streams.member import StreamsGroupMemberState
 from millstream.coordinator.group.streams.removal import remove_member
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
@@ -24,7 +24,7 @@ def expire(context: GroupContext, group: StreamsGroup, timer: GroupTimer) -> Non
     match timer.kind:
         case TimerKind.SESSION:
             remove_member(context, group, member, "session expired")
-        case TimerKind.REBALANCE if member.current.state is MemberState.UNREVOKED_TASKS:
+        case TimerKind.REBALANCE if member.current.state is StreamsGroupMemberState.UNREVOKED_TASKS:
             remove_member(context, group, member, "did not give its tasks back in time")
         case _:
             pass

@@ -19,7 +19,7 @@ from millstream.coordinator.group.group import (
 )
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
-from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.streams.member import StreamsGroupMember
 from millstream.coordinator.group.streams.task_owners import TaskOwners
 from millstream.coordinator.group.streams.topology import StreamsTopology
 from millstream.coordinator.record import CoordinatorRecord
@@ -57,7 +57,7 @@ class StreamsGroup:
         self.validated_topology_epoch = NOT_VALIDATED
         self.last_assignment_configs: dict[str, str] = {}
         self.topology: StreamsTopology | None = None
-        self.members: dict[str, StreamsMember] = {}
+        self.members: dict[str, StreamsGroupMember] = {}
         self.target_assignment: dict[str, Tasks] = {}
         self.owners: Final = TaskOwners()
         # Soft state
@@ -145,7 +145,7 @@ class StreamsGroup:
             return GroupState.STABLE
         return GroupState.RECONCILING
 
-    def member(self, member_id: str) -> StreamsMember:
+    def member(self, member_id: str) -> StreamsGroupMember:
         """Raises UnknownMemberId."""
         member = self.members.get(member_id)
         if member is None:
@@ -155,7 +155,7 @@ class StreamsGroup:
     def target_of(self, member_id: str) -> Tasks:
         return self.target_assignment.get(member_id, Tasks())
 
-    def _check_held_since(self, member: StreamsMember, committer: Committer) -> None:
+    def _check_held_since(self, member: StreamsGroupMember, committer: Committer) -> None:
         """A commit may be older than the answer to the last heartbeat, for tasks that the member held before it already."""
         current = member.current
         held = {**current.pending_revocation.active, **current.assigned.active}
@@ -193,7 +193,7 @@ class StreamsGroup:
 
     # What replay does
 
-    def put_member(self, member: StreamsMember) -> None:
+    def put_member(self, member: StreamsGroupMember) -> None:
         self._let_go(member.member_id)
         self.members[member.member_id] = member
         self.owners.add(member)

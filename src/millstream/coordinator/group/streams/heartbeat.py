@@ -19,7 +19,11 @@ from millstream.coordinator.group.streams.configured_topology import (
 )
 from millstream.coordinator.group.streams.endpoints import partitions_by_endpoint
 from millstream.coordinator.group.streams.group import NOT_VALIDATED, StreamsGroup
-from millstream.coordinator.group.streams.member import JOIN_EPOCH, MemberState, StreamsMember
+from millstream.coordinator.group.streams.member import (
+    JOIN_EPOCH,
+    StreamsGroupMember,
+    StreamsGroupMemberState,
+)
 from millstream.coordinator.group.streams.membership import (
     Heartbeat,
     joined_group,
@@ -119,7 +123,9 @@ def _topology(heartbeat: Heartbeat, group: StreamsGroup) -> StreamsTopology:
     return group.topology
 
 
-def _maybe_tell_stale(heartbeat: Heartbeat, group: StreamsGroup, member: StreamsMember) -> None:
+def _maybe_tell_stale(
+    heartbeat: Heartbeat, group: StreamsGroup, member: StreamsGroupMember
+) -> None:
     epoch = member.metadata.topology_epoch
     if group.topology is not None and epoch < group.topology.epoch:
         heartbeat.tell(
@@ -186,7 +192,7 @@ def _target(
     heartbeat: Heartbeat,
     group: StreamsGroup,
     epoch: int,
-    member: StreamsMember,
+    member: StreamsGroupMember,
     configured: ConfiguredTopology,
 ) -> Target:
     """The member's part of the newest assignment: a new one when the group epoch is ahead and enough time has passed."""
@@ -207,15 +213,15 @@ def _target(
 
 
 def _reconciled(
-    heartbeat: Heartbeat, group: StreamsGroup, member: StreamsMember, target: Target
-) -> StreamsMember:
+    heartbeat: Heartbeat, group: StreamsGroup, member: StreamsGroupMember, target: Target
+) -> StreamsGroupMember:
     current = reconcile(member, target, group.owners, heartbeat.owned)
     if current == member.current:
         return member
     heartbeat.context.result.records.append(
         records.current_assignment_record(group.group_id, member.member_id, current)
     )
-    if current.state is MemberState.UNREVOKED_TASKS:
+    if current.state is StreamsGroupMemberState.UNREVOKED_TASKS:
         await_revocation(heartbeat.context, group, member)
     else:
         stop_awaiting_revocation(heartbeat.context, group, member)
@@ -226,7 +232,10 @@ def _reconciled(
 
 
 def _response(
-    heartbeat: Heartbeat, group: StreamsGroup, before: StreamsMember, member: StreamsMember
+    heartbeat: Heartbeat,
+    group: StreamsGroup,
+    before: StreamsGroupMember,
+    member: StreamsGroupMember,
 ) -> StreamsGroupHeartbeatResponse:
     """Tasks are told when they changed, to a member that joins, and again to a member that holds others: an answer was lost.
 
@@ -250,7 +259,7 @@ def _response(
 def _tell_endpoints(
     heartbeat: Heartbeat,
     group: StreamsGroup,
-    member: StreamsMember,
+    member: StreamsGroupMember,
     response: StreamsGroupHeartbeatResponse,
     configured: ConfiguredTopology,
 ) -> None:

@@ -14,7 +14,7 @@ JOIN_EPOCH: Final = 0
 _NO_EPOCH: Final = -1
 
 
-class MemberState(IntEnum):
+class StreamsGroupMemberState(IntEnum):
     """The progress of a member towards its target assignment. The numbers are those of record 22."""
 
     STABLE = 1
@@ -27,7 +27,7 @@ class MemberState(IntEnum):
     """Written by a newer broker."""
 
     @classmethod
-    def of(cls, number: int) -> MemberState:
+    def of(cls, number: int) -> StreamsGroupMemberState:
         return cls(number) if number in tuple(cls) else cls.UNKNOWN
 
 
@@ -93,13 +93,13 @@ class CurrentAssignment:
 
     epoch: int = 0
     previous_epoch: int = 0
-    state: MemberState = MemberState.STABLE
+    state: StreamsGroupMemberState = StreamsGroupMemberState.STABLE
     assigned: AssignedTasks = field(default_factory=AssignedTasks)
     pending_revocation: AssignedTasks = field(default_factory=AssignedTasks)
     """Tasks the member was told to give back and has not yet."""
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        return self.state is MemberState.STABLE and self.epoch == assignment_epoch
+        return self.state is StreamsGroupMemberState.STABLE and self.epoch == assignment_epoch
 
 
 NOTHING_ASSIGNED: Final = CurrentAssignment(epoch=_NO_EPOCH, previous_epoch=_NO_EPOCH)
@@ -107,7 +107,7 @@ NOTHING_ASSIGNED: Final = CurrentAssignment(epoch=_NO_EPOCH, previous_epoch=_NO_
 
 
 @dataclass(frozen=True, slots=True)
-class StreamsMember:
+class StreamsGroupMember:
     member_id: str
     metadata: MemberMetadata = field(default_factory=MemberMetadata)
     current: CurrentAssignment = field(default_factory=CurrentAssignment)
@@ -116,8 +116,8 @@ class StreamsMember:
     def epoch(self) -> int:
         return self.current.epoch
 
-    def with_metadata(self, metadata: MemberMetadata) -> StreamsMember:
+    def with_metadata(self, metadata: MemberMetadata) -> StreamsGroupMember:
         return replace(self, metadata=metadata)
 
-    def with_current(self, current: CurrentAssignment) -> StreamsMember:
+    def with_current(self, current: CurrentAssignment) -> StreamsGroupMember:
         return replace(self, current=current)

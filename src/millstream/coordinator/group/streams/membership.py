@@ -13,7 +13,7 @@ from millstream.coordinator.group.streams.member import (
     JOIN_EPOCH,
     Endpoint,
     MemberMetadata,
-    StreamsMember,
+    StreamsGroupMember,
 )
 from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import FencedMemberEpoch, GroupIdNotFound, GroupMaxSizeReached
@@ -68,16 +68,16 @@ def joined_group(heartbeat: Heartbeat) -> StreamsGroup:
     raise GroupIdNotFound(f"Group {group_id} is not a streams group.")
 
 
-def known_member(heartbeat: Heartbeat, group: StreamsGroup) -> StreamsMember:
+def known_member(heartbeat: Heartbeat, group: StreamsGroup) -> StreamsGroupMember:
     member_id = heartbeat.request.member_id
     if heartbeat.is_join:
-        return group.members.get(member_id) or StreamsMember(member_id)
+        return group.members.get(member_id) or StreamsGroupMember(member_id)
     member = group.member(member_id)
     _check_epoch(heartbeat, member)
     return member
 
 
-def _check_epoch(heartbeat: Heartbeat, member: StreamsMember) -> None:
+def _check_epoch(heartbeat: Heartbeat, member: StreamsGroupMember) -> None:
     """A member that missed the answer to its last heartbeat may be one epoch behind, if it holds nothing it should not."""
     received, known, owned = heartbeat.request.member_epoch, member.epoch, heartbeat.owned
     is_behind_by_one_answer = (

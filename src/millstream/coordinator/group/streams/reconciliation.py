@@ -12,8 +12,8 @@ from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.streams.member import (
     AssignedTasks,
     CurrentAssignment,
-    MemberState,
-    StreamsMember,
+    StreamsGroupMember,
+    StreamsGroupMemberState,
 )
 from millstream.coordinator.group.streams.task_owners import TaskOwners
 from millstream.errors import FencedMemberEpoch
@@ -28,7 +28,7 @@ class Target:
 
 
 def reconcile(
-    member: StreamsMember, target: Target, owners: TaskOwners, owned: Tasks | None
+    member: StreamsGroupMember, target: Target, owners: TaskOwners, owned: Tasks | None
 ) -> CurrentAssignment:
     """The member's next step; the same assignment when there is none to take.
 
@@ -36,17 +36,17 @@ def reconcile(
     """
     current = member.current
     match current.state:
-        case MemberState.STABLE:
+        case StreamsGroupMemberState.STABLE:
             if current.epoch == target.epoch:
                 return current
             return _next_step(member, current.epoch, target, owners, owned)
-        case MemberState.UNREVOKED_TASKS:
+        case StreamsGroupMemberState.UNREVOKED_TASKS:
             if owned is None or current.pending_revocation.intersects(owned):
                 return current
             return _next_step(member, current.epoch + 1, target, owners, owned)
-        case MemberState.UNRELEASED_TASKS:
+        case StreamsGroupMemberState.UNRELEASED_TASKS:
             return _next_step(member, current.epoch, target, owners, owned)
-        case MemberState.UNKNOWN:
+        case StreamsGroupMemberState.UNKNOWN:
             if owned is None or owned.all:
                 raise FencedMemberEpoch(
                     "The streams group member is in a unknown state. "
@@ -66,7 +66,7 @@ class _Difference:
 
 
 def _next_step(
-    member: StreamsMember, epoch: int, target: Target, owners: TaskOwners, owned: Tasks | None
+    member: StreamsGroupMember, epoch: int, target: Target, owners: TaskOwners, owned: Tasks | None
 ) -> CurrentAssignment:
     difference = _difference(member, target.tasks, owners)
     previous_epoch, to_revoke = member.current.epoch, difference.to_revoke
@@ -74,19 +74,21 @@ def _next_step(
         return CurrentAssignment(
             epoch=epoch,
             previous_epoch=previous_epoch,
-            state=MemberState.UNREVOKED_TASKS,
+            state=StreamsGroupMemberState.UNREVOKED_TASKS,
             assigned=difference.kept,
             pending_revocation=to_revoke,
         )
     return CurrentAssignment(
         epoch=target.epoch,
         previous_epoch=previous_epoch,
-        state=MemberState.UNRELEASED_TASKS if difference.waits else MemberState.STABLE,
+        state=StreamsGroupMemberState.UNRELEASED_TASKS
+        if difference.waits
+        else StreamsGroupMemberState.STABLE,
         assigned=_merged(difference.kept, difference.free, target.epoch),
     )
 
 
-def _difference(member: StreamsMember, target: Tasks, owners: TaskOwners) -> _Difference:
+def _difference(member: StreamsGroupMember, target: Tasks, owners: TaskOwners) -> _Difference:
     assigned, process_id = member.current.assigned, member.metadata.process_id
 
     def is_free_as_active(task: TaskId) -> bool:

@@ -15,7 +15,7 @@ from millstream.coordinator.group.streams.member import (
     CurrentAssignment,
     Endpoint,
     MemberMetadata,
-    MemberState,
+    StreamsGroupMemberState,
 )
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated import group_records as wire
@@ -143,7 +143,7 @@ def current_assignment_of(value: StreamsGroupCurrentMemberAssignmentValue) -> Cu
     return CurrentAssignment(
         epoch=epoch,
         previous_epoch=value.previous_member_epoch,
-        state=MemberState.of(value.state),
+        state=StreamsGroupMemberState.of(value.state),
         assigned=AssignedTasks(
             _epochs_of(value.active_tasks, epoch),
             _task_ids(value.standby_tasks),

@@ -7,7 +7,7 @@ import logging
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.streams.member import StreamsGroupMember
 from millstream.coordinator.group.streams.sessions import stop_all
 from millstream.errors import GroupIdNotFound
 from millstream.protocol.generated.streams_group_heartbeat import (
@@ -37,7 +37,7 @@ def leave(
 
 
 def remove_member(
-    context: GroupContext, group: StreamsGroup, member: StreamsMember, reason: str
+    context: GroupContext, group: StreamsGroup, member: StreamsGroupMember, reason: str
 ) -> None:
     """Its tasks are free at once: should it still work on them, transactions and epochs keep its writes out."""
     _LOGGER.info("group %s: %s: %s", group.group_id, member.member_id, reason)

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, get_args
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import NOTHING_ASSIGNED, StreamsMember
+from millstream.coordinator.group.streams.member import NOTHING_ASSIGNED, StreamsGroupMember
 from millstream.coordinator.group.streams.topology import StreamsTopology
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.group_records import (
@@ -137,6 +137,6 @@ def _replay_current(
         existing.put_member(member.with_current(NOTHING_ASSIGNED))
 
 
-def _member(group: StreamsGroup, member_id: str) -> StreamsMember:
+def _member(group: StreamsGroup, member_id: str) -> StreamsGroupMember:
     """The two records of a member come in either order."""
-    return group.members.get(member_id) or StreamsMember(member_id, current=NOTHING_ASSIGNED)
+    return group.members.get(member_id) or StreamsGroupMember(member_id, current=NOTHING_ASSIGNED)

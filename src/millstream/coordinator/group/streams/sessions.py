@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import MemberState, StreamsMember
+from millstream.coordinator.group.streams.member import StreamsGroupMember, StreamsGroupMemberState
 from millstream.coordinator.group.timers import GroupTimer, TimerKind
 
 
@@ -13,21 +13,23 @@ def heartbeat_interval_ms(context: GroupContext, group: StreamsGroup) -> int:
     return limits.of_group(context.image, group.group_id, "streams.heartbeat.interval.ms")
 
 
-def restart_session(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+def restart_session(context: GroupContext, group: StreamsGroup, member: StreamsGroupMember) -> None:
     """The member is known to be alive now."""
     limits = context.config.streams.session_timeout_ms
     timeout_ms = limits.of_group(context.image, group.group_id, "streams.session.timeout.ms")
     context.start_timer(_timer(TimerKind.SESSION, group, member), timeout_ms)
 
 
-def await_revocation(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+def await_revocation(
+    context: GroupContext, group: StreamsGroup, member: StreamsGroupMember
+) -> None:
     """It has been told to give tasks back, and has until then to say that it did."""
     timer = _timer(TimerKind.REBALANCE, group, member)
     context.start_timer(timer, member.metadata.rebalance_timeout_ms)
 
 
 def stop_awaiting_revocation(
-    context: GroupContext, group: StreamsGroup, member: StreamsMember
+    context: GroupContext, group: StreamsGroup, member: StreamsGroupMember
 ) -> None:
     context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
     _resume_unwritten(context, group, member)
@@ -45,20 +47,22 @@ def await_more_members(context: GroupContext, group: StreamsGroup, delay_ms: int
     context.on_append_failure(put_back)
 
 
-def stop_all(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+def stop_all(context: GroupContext, group: StreamsGroup, member: StreamsGroupMember) -> None:
     for kind in (TimerKind.SESSION, TimerKind.REBALANCE):
         context.cancel_timer(_timer(kind, group, member))
     _resume_unwritten(context, group, member)
 
 
-def resume(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+def resume(context: GroupContext, group: StreamsGroup, member: StreamsGroupMember) -> None:
     """The member has a whole session to show itself, and the time to give tasks back begins anew."""
     restart_session(context, group, member)
-    if member.current.state is MemberState.UNREVOKED_TASKS:
+    if member.current.state is StreamsGroupMemberState.UNREVOKED_TASKS:
         await_revocation(context, group, member)
 
 
-def _resume_unwritten(context: GroupContext, group: StreamsGroup, member: StreamsMember) -> None:
+def _resume_unwritten(
+    context: GroupContext, group: StreamsGroup, member: StreamsGroupMember
+) -> None:
     """The timers of a member that stays as it was because its records could not be written run on."""
     member_id = member.member_id
 
@@ -69,5 +73,5 @@ def _resume_unwritten(context: GroupContext, group: StreamsGroup, member: Stream
     context.on_append_failure(put_back)
 
 
-def _timer(kind: TimerKind, group: StreamsGroup, member: StreamsMember) -> GroupTimer:
+def _timer(kind: TimerKind, group: StreamsGroup, member: StreamsGroupMember) -> GroupTimer:
     return GroupTimer(kind, group.group_id, member.member_id)

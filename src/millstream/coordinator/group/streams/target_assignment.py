@@ -12,7 +12,7 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams import records
 from millstream.coordinator.group.streams.configured_topology import ConfiguredTopology
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.streams.member import StreamsMember
+from millstream.coordinator.group.streams.member import StreamsGroupMember
 from millstream.coordinator.group.timers import GroupTimer
 
 NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
@@ -44,7 +44,7 @@ class Plan:
     """The input of an assignment for the group epoch `epoch`."""
 
     epoch: int
-    members: Mapping[str, StreamsMember]
+    members: Mapping[str, StreamsGroupMember]
     topology: ConfiguredTopology
     num_standby_replicas: int
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from millstream.coordinator.assignors.task import TaskId
-from millstream.coordinator.group.streams.member import AssignedTasks, StreamsMember
+from millstream.coordinator.group.streams.member import AssignedTasks, StreamsGroupMember
 
 
 class TaskOwners:
@@ -25,7 +25,7 @@ class TaskOwners:
         """Whether the process holds the task as a standby or warm-up."""
         return task in self._copies and self._copies[task][process_id] > 0
 
-    def add(self, member: StreamsMember) -> None:
+    def add(self, member: StreamsGroupMember) -> None:
         process_id = member.metadata.process_id
         for held in _held(member):
             for task in held.active:
@@ -33,7 +33,7 @@ class TaskOwners:
             for task in _copies(held):
                 self._copies[task][process_id] += 1
 
-    def remove(self, member: StreamsMember) -> None:
+    def remove(self, member: StreamsGroupMember) -> None:
         """A task that has got another active owner since stays with that one."""
         process_id = member.metadata.process_id
         for held in _held(member):
@@ -52,7 +52,7 @@ class TaskOwners:
             del self._copies[task]
 
 
-def _held(member: StreamsMember) -> tuple[AssignedTasks, AssignedTasks]:
+def _held(member: StreamsGroupMember) -> tuple[AssignedTasks, AssignedTasks]:
     return member.current.assigned, member.current.pending_revocation
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.coordinator.group.consumer.member import MemberState
+from millstream.coordinator.group.consumer.member import ConsumerGroupMemberState
 from millstream.errors import UnknownMemberId
 from tests.support.coordinators.consumer_group import REBALANCE_TIMEOUT_MS, SimConsumerGroup
 
 
-def state_of(consumers: SimConsumerGroup, member_id: str) -> MemberState:
+def state_of(consumers: SimConsumerGroup, member_id: str) -> ConsumerGroupMemberState:
     return consumers.state.members[member_id].state
 
 
@@ -22,11 +22,11 @@ def test_a_partition_is_given_when_its_owner_has_said_that_it_gave_it_up(
     assert told.assignment is not None
     kept = told.assignment.topic_partitions[0].partitions
     assert (told.member_epoch, len(kept)) == (2, 2)
-    assert state_of(consumers, "a") is MemberState.UNREVOKED_PARTITIONS
+    assert state_of(consumers, "a") is ConsumerGroupMemberState.UNREVOKED_PARTITIONS
 
     consumers.hears(second)
     assert (second.epoch, second.owned) == (3, {})
-    assert state_of(consumers, "b") is MemberState.UNRELEASED_PARTITIONS
+    assert state_of(consumers, "b") is ConsumerGroupMemberState.UNRELEASED_PARTITIONS
     assert consumers.described().group_state == "Reconciling"
 
     first.owned = {"t": kept}
@@ -77,7 +77,7 @@ def test_topics_that_a_member_no_longer_reads_are_taken_at_once(
     member = consumers.joins("a", "t", "u")
     consumers.changes(member, ["u"])
     assert member.owned == {"u": [0, 1]}
-    assert state_of(consumers, "a") is MemberState.UNREVOKED_PARTITIONS
+    assert state_of(consumers, "a") is ConsumerGroupMemberState.UNREVOKED_PARTITIONS
     consumers.settles(member)
     assert (member.owned, member.epoch) == ({"u": [0, 1]}, 3)
 
