@@ -34,8 +34,8 @@ from millstream.coordinator.share_partition.acknowledgement import Acknowledgeme
 from millstream.coordinator.share_partition.acquisition import (
     AcquireRequest,
     Fetched,
-    Limits,
-    Range,
+    InclusiveRange,
+    SharePartitionLimits,
 )
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import KafkaError, NetworkException
@@ -56,7 +56,9 @@ CLUSTER = ClusterMetadata(
     topics={"t": TopicMetadata("t", PARTITION.topic_id, partitions={0: PartitionMetadata(0, 1)})},
 )
 LOCK_MS = 1_000
-LIMITS = Limits(record_locks_max=50, delivery_count_max=1_000, lock_duration_ms=LOCK_MS)
+LIMITS = SharePartitionLimits(
+    record_locks_max=50, delivery_count_max=1_000, lock_duration_ms=LOCK_MS
+)
 NEW = ShareState(
     snapshot_epoch=0, state_epoch=1, leader_epoch=0, start_offset=0,
     delivery_complete_count=0, created_ms=0, written_ms=0,
@@ -70,7 +72,7 @@ class SimBroker:
 
     def __init__(self) -> None:
         self.now_ms = 0
-        self.log: list[tuple[Range, bytes]] = []
+        self.log: list[tuple[InclusiveRange, bytes]] = []
         self.stored = NEW
         self.deliveries: dict[int, int] = {}
         """The last delivery count of each record since the last crash."""
@@ -85,7 +87,7 @@ class SimBroker:
         first = self.end
         rows = [Record(first + row, 7, None, b"%d" % (first + row)) for row in range(count)]
         batch = bytes(build_batch(rows, BatchOptions(base_offset=first)))
-        self.log.append((Range(first, first + count - 1), batch))
+        self.log.append((InclusiveRange(first, first + count - 1), batch))
 
     @property
     def end(self) -> int:

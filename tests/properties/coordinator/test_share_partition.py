@@ -13,8 +13,8 @@ from millstream.coordinator.share_partition.acknowledgement import Acknowledgeme
 from millstream.coordinator.share_partition.acquisition import (
     AcquireRequest,
     Fetched,
-    Limits,
-    Range,
+    InclusiveRange,
+    SharePartitionLimits,
 )
 from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
@@ -22,7 +22,7 @@ from millstream.errors import InvalidRecordState, InvalidRequest
 from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
 MEMBERS = ["ann", "bob"]
-LIMITS = Limits(record_locks_max=40, delivery_count_max=3, lock_duration_ms=100)
+LIMITS = SharePartitionLimits(record_locks_max=40, delivery_count_max=3, lock_duration_ms=100)
 NEW = ShareState(
     snapshot_epoch=0,
     state_epoch=1,
@@ -60,8 +60,8 @@ class SharePartitionMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now_ms = 1_000
-        self.log: list[Range] = []
-        self.aborted: set[Range] = set()
+        self.log: list[InclusiveRange] = []
+        self.aborted: set[InclusiveRange] = set()
         self.log_start = 0
         self.stored = NEW
         self.partition = SharePartition(NEW, 0, leader_epoch=0)
@@ -74,7 +74,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
     @rule(size=st.integers(1, 12), is_aborted=st.sampled_from([False, False, False, True]))
     def produce(self, size: int, is_aborted: bool) -> None:
         first = self.log[-1].last + 1 if self.log else 0
-        self.log.append(Range(first, first + size - 1))
+        self.log.append(InclusiveRange(first, first + size - 1))
         if is_aborted:
             self.aborted.add(self.log[-1])
 
@@ -278,7 +278,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
     def _store(self, batches: list[StateBatch]) -> None:
         self.stored = self.stored.changed(self.partition.state_change(batches))
 
-    def _forget_aborted(self, aborted: list[Range]) -> None:
+    def _forget_aborted(self, aborted: list[InclusiveRange]) -> None:
         """Those that were taken are finished at once; the partition tells how many it had room for."""
         in_flight = {
             at: span for span in self.partition.spans() for at in range(span.first, span.last + 1)

@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.errors import (
     ConcurrentTransactions,
     InvalidProducerEpoch,
@@ -87,7 +87,7 @@ class TransactionMachine(RuleBasedStateMachine):
         self.clients = [Client(name) for name in (*IDS, IDS[0])]
         self.runs: list[Run] = []
         self.late: list[LateEnd] = []
-        self.marked: defaultdict[TopicPartition, list[Transaction]] = defaultdict(list)
+        self.marked: defaultdict[TopicPartition, list[TransactionMetadata]] = defaultdict(list)
         self.epochs: dict[int, int] = {}
         self.values = self.rare = 0
 
@@ -231,7 +231,7 @@ class TransactionMachine(RuleBasedStateMachine):
             if all(decided in self.marked[each] for each in decided.partitions):
                 self.coordinator.write_markers(prepared)
 
-    def mark(self, where: TopicPartition, decided: Transaction) -> None:
+    def mark(self, where: TopicPartition, decided: TransactionMetadata) -> None:
         marker = TransactionMarker(
             decided.producer_id,
             decided.producer_epoch,

@@ -16,7 +16,7 @@ from millstream.coordinator.runtime import CoordinatorRuntime
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.requests import MarkersWritten, PreparedTransaction
 from millstream.coordinator.transaction.shard import TransactionShard
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.errors import CoordinatorLoadInProgress, KafkaError
 from millstream.model import Offset, ProducerId
@@ -140,7 +140,7 @@ class SimTransactions:
         answer = self.ask(request, version=version)
         return answer.producer_id, answer.producer_epoch
 
-    def write_markers(self, *chosen: PreparedTransaction) -> list[Transaction]:
+    def write_markers(self, *chosen: PreparedTransaction) -> list[TransactionMetadata]:
         """What is decided gets its markers, all of it unless some are chosen; gives what that was."""
         written = list(chosen or self.prepared)
         for prepared in written:
@@ -148,7 +148,7 @@ class SimTransactions:
             self.ask(MarkersWritten(prepared.transaction), version=0)
         return [prepared.transaction for prepared in written]
 
-    def state(self, transactional_id: str = "x") -> Transaction:
+    def state(self, transactional_id: str = "x") -> TransactionMetadata:
         return self.shard.transactions.get(transactional_id)
 
     def ask(

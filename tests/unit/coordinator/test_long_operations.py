@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.requests import TopicsDeleted
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.share.requests import InitializeState, ReadState, WriteState
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
@@ -45,7 +45,7 @@ def takes_long(group: SimConsumerGroup) -> tuple[bool, bool]:
     """A heartbeat of a member, and the end of its session."""
     shard = group.coordinator.shard
     heartbeat = ConsumerGroupHeartbeatRequest(group_id=group.group_id, member_id="m")
-    session = GroupTimer(TimerKind.SESSION, group.group_id, "m")
+    session = GroupTimer(GroupTimerKind.SESSION, group.group_id, "m")
     return shard.takes_long(heartbeat), shard.takes_long(session)
 
 
@@ -94,7 +94,7 @@ def test_a_topology_of_very_many_names_takes_long() -> None:
             subtopology(sources=["in"], changelogs=changelogs),
         )
         group.join("a")
-        timer = GroupTimer(TimerKind.INITIAL_REBALANCE, GROUP)
+        timer = GroupTimer(GroupTimerKind.INITIAL_REBALANCE, GROUP)
         assert group.coordinator.shard.takes_long(timer) is expected
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.node.services import Metadata
-from millstream.coordinator.share_partition.acquisition import Limits
+from millstream.coordinator.share_partition.acquisition import SharePartitionLimits
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.group_config import group_config
@@ -18,7 +18,7 @@ _KNOWN_MAX: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShareGroupValues:
-    limits: Limits
+    limits: SharePartitionLimits
     auto_offset_reset: str
     """earliest, latest or by_duration:..., where the group begins in a partition it has not read."""
     is_read_committed: bool
@@ -48,7 +48,7 @@ class ShareGroupSettings:
 
 def _values(values: Mapping[str, ConfigValue]) -> ShareGroupValues:
     return ShareGroupValues(
-        Limits(
+        SharePartitionLimits(
             record_locks_max=_number(values, "share.partition.max.record.locks"),
             delivery_count_max=_number(values, "share.delivery.count.limit"),
             lock_duration_ms=_number(values, "share.record.lock.duration.ms"),

@@ -22,7 +22,7 @@ from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.node.services import Partitions, Tasks
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.share.config import ShareCoordinatorConfig
-from millstream.coordinator.share.requests import TopicsDeleted
+from millstream.coordinator.share.requests import TopicIdsDeleted
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError
@@ -120,6 +120,6 @@ def _tell_of_topics(
 ) -> None:
     """Tells a shard without waiting. A shard that is loading keeps state of the topic, which no request can ask for."""
     try:
-        partition.submit(TopicsDeleted(topic_ids), NODE_ITSELF)
+        partition.submit(TopicIdsDeleted(topic_ids), NODE_ITSELF)
     except KafkaError as error:
         _LOGGER.debug("%s: %s", partition.partition.topic_partition, error)

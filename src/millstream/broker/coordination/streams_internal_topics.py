@@ -16,7 +16,7 @@ from typing import Final
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import ControllerClient, Tasks
 from millstream.controller.controller import Controller
-from millstream.coordinator.group.streams.configured_topology import InternalTopic
+from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from millstream.quoting import some_of
@@ -53,7 +53,7 @@ class StreamsInternalTopics:
         self._in_flight: set[str] = set()
         self._failures: OrderedDict[str, _Failure] = OrderedDict()
 
-    def create(self, topics: Mapping[str, InternalTopic], retry_after_ms: int) -> None:
+    def create(self, topics: Mapping[str, ConfiguredInternalTopic], retry_after_ms: int) -> None:
         """Starts to create the topics, by name, that are not being created and did not just fail. There may be tens of thousands."""
         names = topics.keys() - self._in_flight - self.failures(topics.keys()).keys()
         if names:
@@ -72,7 +72,10 @@ class StreamsInternalTopics:
         }
 
     async def _create(
-        self, topics: Mapping[str, InternalTopic], names: AbstractSet[str], retry_after_ms: int
+        self,
+        topics: Mapping[str, ConfiguredInternalTopic],
+        names: AbstractSet[str],
+        retry_after_ms: int,
     ) -> None:
         wanted = [
             topic.creatable()

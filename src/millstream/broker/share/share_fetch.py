@@ -19,7 +19,7 @@ from millstream.coordinator.share_partition.acquisition import (
     AcquiredRecords,
     AcquireRequest,
     Fetched,
-    Range,
+    InclusiveRange,
 )
 from millstream.errors import KafkaError, OffsetOutOfRange
 from millstream.log.file_range import FileRange
@@ -172,7 +172,7 @@ class ShareFetch:
         batches = list(_batches(read.records))
         fetched = Fetched(
             position.offset,
-            [Range(header.base_offset, header.last_offset) for _, header in batches],
+            [InclusiveRange(header.base_offset, header.last_offset) for _, header in batches],
             _aborted(read),
         )
         ranges = loaded.state.acquire(self._acquire_request(room), fetched, now_ms)
@@ -214,7 +214,7 @@ def _batches(records: FileRange | bytes) -> Iterator[_Batch]:
         start += header.size_bytes
 
 
-def _aborted(read: FetchRead) -> list[Range]:
+def _aborted(read: FetchRead) -> list[InclusiveRange]:
     """The batches of aborted transactions. Only where there are any is anything read besides headers."""
     if not read.aborted_transactions:
         return []
@@ -223,7 +223,7 @@ def _aborted(read: FetchRead) -> list[Range]:
     )
     data = read.records.read() if isinstance(read.records, FileRange) else read.records
     return [
-        Range(header.base_offset, header.last_offset)
+        InclusiveRange(header.base_offset, header.last_offset)
         for header, batch in iterate_batches(memoryview(data))
         if not is_committed(header, batch)
     ]

@@ -24,7 +24,7 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.coordinator.share.state_batch import NO_START_OFFSET, StateBatch
 from millstream.coordinator.share_partition.acknowledgement import AcknowledgementBatch
-from millstream.coordinator.share_partition.acquisition import Limits
+from millstream.coordinator.share_partition.acquisition import SharePartitionLimits
 from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import KafkaError, NotLeaderOrFollower, UnknownTopicOrPartition
@@ -193,7 +193,7 @@ class SharePartitions:
                 self.forget(loaded.key)
             raise told from error
 
-    def _limits(self, key: SharePartitionKey) -> Limits:
+    def _limits(self, key: SharePartitionKey) -> SharePartitionLimits:
         return self._settings.of(key.group_id).limits
 
     # --- locks

@@ -19,7 +19,7 @@ from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.coordinator.group.share.operations import HANDLERS as SHARE
 from millstream.coordinator.group.streams import target_assignment as streams_assignment
 from millstream.coordinator.group.streams.operations import HANDLERS as STREAMS
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest
 from millstream.protocol.generated.list_groups import ListGroupsRequest
@@ -58,11 +58,13 @@ OPERATIONS: Final[Operations[GroupContext]] = MappingProxyType(
     }
 )
 
-TIMERS: Final[Mapping[TimerKind, Callable[[GroupContext, GroupTimer], None]]] = MappingProxyType(
-    {
-        TimerKind.OFFSET_EXPIRY: expiry.expire_offsets,
-        TimerKind.INITIAL_REBALANCE: streams_assignment.end_initial_delay,
-    }
+TIMERS: Final[Mapping[GroupTimerKind, Callable[[GroupContext, GroupTimer], None]]] = (
+    MappingProxyType(
+        {
+            GroupTimerKind.OFFSET_EXPIRY: expiry.expire_offsets,
+            GroupTimerKind.INITIAL_REBALANCE: streams_assignment.end_initial_delay,
+        }
+    )
 )
 """Timers that mean something whatever has become of their group. What others mean, the group's own kind says."""
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class TimerKind(Enum):
+class GroupTimerKind(Enum):
     """Each kind of group knows what its own timers mean; one that fires for a group of another kind means nothing."""
 
     SESSION = "session"
@@ -27,6 +27,6 @@ class TimerKind(Enum):
 
 
 class GroupTimer(NamedTuple):
-    kind: TimerKind
+    kind: GroupTimerKind
     group_id: str = ""
     member_id: str = ""

@@ -16,6 +16,6 @@ OPERATIONS: Final[Operations[ShareContext]] = MappingProxyType(
         requests.ReadStateSummary: persistence.read_state_summary,
         requests.WriteState: persistence.write_state,
         requests.DeleteState: persistence.delete_state,
-        requests.TopicsDeleted: persistence.forget_topics,
+        requests.TopicIdsDeleted: persistence.forget_topics,
     }
 )

@@ -13,7 +13,7 @@ from millstream.coordinator.share.requests import (
     InitializeState,
     ReadState,
     ReadStateSummary,
-    TopicsDeleted,
+    TopicIdsDeleted,
     WriteState,
 )
 from millstream.coordinator.share.state import (
@@ -112,7 +112,7 @@ def read_state_summary(context: ShareContext, request: ReadStateSummary) -> Coor
     return context.reply(context.states.find(request.key) or UNINITIALIZED)
 
 
-def forget_topics(context: ShareContext, request: TopicsDeleted) -> CoordinatorResult:
+def forget_topics(context: ShareContext, request: TopicIdsDeleted) -> CoordinatorResult:
     context.result.records += [
         tombstone_record(key)
         for key, _ in context.states.items()

@@ -53,7 +53,7 @@ class DeleteState:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicsDeleted:
+class TopicIdsDeleted:
     """The topics of these ids are gone. Answered with None."""
 
     topic_ids: Collection[Uuid]

@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from millstream.coordinator.share.state_batch import RecordState, StateBatch
-from millstream.coordinator.share_partition.acquisition import Limits, Range
+from millstream.coordinator.share_partition.acquisition import InclusiveRange, SharePartitionLimits
 from millstream.coordinator.share_partition.in_flight import (
-    Delivery,
     InFlightRecords,
+    InFlightState,
     Span,
     Transition,
 )
@@ -87,7 +87,7 @@ def _check_known(in_flight: InFlightRecords, batch: AcknowledgementBatch) -> Non
 def acknowledge(
     in_flight: InFlightRecords,
     batches: Iterable[AcknowledgementBatch],
-    limits: Limits,
+    limits: SharePartitionLimits,
     now_ms: int,
 ) -> Transition:
     """They have been checked. Renewals count at once: no lock is stored."""
@@ -103,18 +103,20 @@ def acknowledge(
     return transition
 
 
-def _runs(batch: AcknowledgementBatch) -> Iterator[tuple[int, Range]]:
+def _runs(batch: AcknowledgementBatch) -> Iterator[tuple[int, InclusiveRange]]:
     if len(batch.types) == 1:
-        yield batch.types[0], Range(batch.first_offset, batch.last_offset)
+        yield batch.types[0], InclusiveRange(batch.first_offset, batch.last_offset)
         return
     first = batch.first_offset
     for kind, run in groupby(batch.types):
         last = first + sum(1 for _ in run) - 1
-        yield kind, Range(first, last)
+        yield kind, InclusiveRange(first, last)
         first = last + 1
 
 
-def release_member(in_flight: InFlightRecords, member_id: str, limits: Limits) -> Transition:
+def release_member(
+    in_flight: InFlightRecords, member_id: str, limits: SharePartitionLimits
+) -> Transition:
     """The member is gone: what it has not acknowledged may be had by others."""
     transition = Transition()
     for span in in_flight:
@@ -123,7 +125,9 @@ def release_member(in_flight: InFlightRecords, member_id: str, limits: Limits) -
     return transition
 
 
-def release_expired(in_flight: InFlightRecords, limits: Limits, now_ms: int) -> list[StateBatch]:
+def release_expired(
+    in_flight: InFlightRecords, limits: SharePartitionLimits, now_ms: int
+) -> list[StateBatch]:
     """Locks that have run out. True whether it can be stored or not: no member holds the records any more."""
     released = []
     for span in in_flight:
@@ -139,7 +143,7 @@ def _begin(
     in_flight: InFlightRecords,
     span: Span,
     state: RecordState,
-    limits: Limits,
+    limits: SharePartitionLimits,
     transition: Transition,
 ) -> None:
     span.transition, span.before = transition, span.delivery
@@ -147,7 +151,7 @@ def _begin(
     transition.state_batches.append(span.state_batch())
 
 
-def _after(span: Span, state: RecordState, limits: Limits) -> Delivery:
+def _after(span: Span, state: RecordState, limits: SharePartitionLimits) -> InFlightState:
     if state is RecordState.AVAILABLE and span.delivery_count >= limits.delivery_count_max:
         state = RecordState.ARCHIVED
-    return Delivery(state, span.delivery_count)
+    return InFlightState(state, span.delivery_count)

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from millstream.coordinator.share.state_batch import RecordState
 from millstream.coordinator.share_partition.in_flight import (
-    Delivery,
     InFlightRecords,
+    InFlightState,
     Span,
     Together,
 )
@@ -24,7 +24,7 @@ _SMALLEST_LIMIT_THAT_ISOLATES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SharePartitionLimits:
     """As the group is configured at the moment."""
 
     record_locks_max: int
@@ -47,10 +47,10 @@ class AcquireRequest:
     batch_size: int
     """Records that are acknowledged together, aimed at; ranges end where record batches do."""
     is_record_limit: bool
-    limits: Limits
+    limits: SharePartitionLimits
 
 
-class Range(NamedTuple):
+class InclusiveRange(NamedTuple):
     """Offsets from `first` to `last`, both included."""
 
     first: int
@@ -63,9 +63,9 @@ class Fetched:
 
     fetch_offset: int
     """Asked for; the first batch may begin before it, or after it where records are gone."""
-    batches: Sequence[Range]
+    batches: Sequence[InclusiveRange]
     """The record batches, in order."""
-    aborted: Sequence[Range] = ()
+    aborted: Sequence[InclusiveRange] = ()
     """Those of aborted transactions, for groups that read committed records only."""
 
 
@@ -84,9 +84,9 @@ def acquire(
     last, room = _room(in_flight, request, fetched)
     if room <= 0:
         return []
-    _archive_missing(in_flight, Range(fetched.fetch_offset, fetched.batches[0].first - 1))
+    _archive_missing(in_flight, InclusiveRange(fetched.fetch_offset, fetched.batches[0].first - 1))
     acquisition = _Acquisition(in_flight, request, fetched.batches, room, now_ms)
-    acquisition.take_known(Range(fetched.batches[0].first, last))
+    acquisition.take_known(InclusiveRange(fetched.batches[0].first, last))
     acquisition.take_new(last)
     if not fetched.aborted:
         return acquisition.acquired
@@ -104,30 +104,30 @@ def _room(in_flight: InFlightRecords, request: AcquireRequest, fetched: Fetched)
     return last, room
 
 
-def _archive_missing(in_flight: InFlightRecords, missing: Range) -> None:
+def _archive_missing(in_flight: InFlightRecords, missing: InclusiveRange) -> None:
     """The log has no records there any more (compaction): they would be waited for in vain."""
     archived = False
     for span in in_flight.between(*missing) if missing.first <= missing.last else ():
         if span.is_available:
             for part in in_flight.cut(max(span.first, missing.first), min(span.last, missing.last)):
-                in_flight.change(part, Delivery(RecordState.ARCHIVED, part.delivery_count))
+                in_flight.change(part, InFlightState(RecordState.ARCHIVED, part.delivery_count))
                 archived = True
     if archived:
         in_flight.tidy()
 
 
-def _archive_aborted(in_flight: InFlightRecords, aborted: Sequence[Range]) -> None:
+def _archive_aborted(in_flight: InFlightRecords, aborted: Sequence[InclusiveRange]) -> None:
     """No member is to see them, so none will acknowledge them."""
     for batch in aborted:
         for span in in_flight.cut(*batch):
             if span.is_acquired:
                 span.lock_deadline_ms = None
-                in_flight.change(span, Delivery(RecordState.ARCHIVED, span.delivery_count))
+                in_flight.change(span, InFlightState(RecordState.ARCHIVED, span.delivery_count))
     in_flight.tidy()
 
 
 def _without(
-    acquired: Iterable[AcquiredRecords], holes: Sequence[Range]
+    acquired: Iterable[AcquiredRecords], holes: Sequence[InclusiveRange]
 ) -> Iterator[AcquiredRecords]:
     for records in acquired:
         first = records.first_offset
@@ -148,7 +148,7 @@ class _Acquisition:
         self,
         in_flight: InFlightRecords,
         request: AcquireRequest,
-        batches: Sequence[Range],
+        batches: Sequence[InclusiveRange],
         records_max: int,
         now_ms: int,
     ) -> None:
@@ -167,7 +167,7 @@ class _Acquisition:
 
     # --- records that were seen before
 
-    def take_known(self, offsets: Range) -> None:
+    def take_known(self, offsets: InclusiveRange) -> None:
         """What is available of it. A range that was first acquired together is taken whole, limit or not."""
         spans = self._in_flight.between(*offsets)
         for together, group in groupby(spans, lambda span: span.together):
@@ -175,11 +175,13 @@ class _Acquisition:
             if self._is_full:
                 return
             for span in available if together is None else ():
-                self._take_gap(Range(max(span.first, offsets.first), min(span.last, offsets.last)))
+                self._take_gap(
+                    InclusiveRange(max(span.first, offsets.first), min(span.last, offsets.last))
+                )
             if together is not None and available:
                 self._take_again(together, available, offsets)
 
-    def _take_gap(self, gap: Range) -> None:
+    def _take_gap(self, gap: InclusiveRange) -> None:
         """Records that the stored state does not mention: as good as new."""
         if not self._is_full:
             for part in self._parts(gap):
@@ -187,21 +189,23 @@ class _Acquisition:
                     span.together = Together(*part)
                     self._lock(span)
 
-    def _take_again(self, together: Together, available: Sequence[Span], offsets: Range) -> None:
+    def _take_again(
+        self, together: Together, available: Sequence[Span], offsets: InclusiveRange
+    ) -> None:
         cautious = self._is_cautious(available)
         if cautious and self._count:
             self._is_over = True  # they go out in a fetch of their own
             return
         taken_before = self._count
         for span in available:
-            part = Range(max(span.first, offsets.first), min(span.last, offsets.last))
+            part = InclusiveRange(max(span.first, offsets.first), min(span.last, offsets.last))
             if not self._take_part(part, span.delivery_count, taken_before, together):
                 self._is_over = cautious
                 return
         self._is_over = cautious
 
     def _take_part(
-        self, part: Range, delivery_count: int, taken_before: int, together: Together
+        self, part: InclusiveRange, delivery_count: int, taken_before: int, together: Together
     ) -> bool:
         """False when no more of this group may be taken."""
         limit = self._last_to_take(part, delivery_count, taken_before, together)
@@ -213,7 +217,7 @@ class _Acquisition:
         return limit == part.last and not is_last_delivery
 
     def _last_to_take(
-        self, part: Range, delivery_count: int, taken_before: int, together: Together
+        self, part: InclusiveRange, delivery_count: int, taken_before: int, together: Together
     ) -> int:
         room = len(range(part.first, part.last + 1))
         if self._isolates and delivery_count + 1 == self._delivery_count_max:
@@ -239,7 +243,9 @@ class _Acquisition:
         return self._delivery_count_max >= _SMALLEST_LIMIT_THAT_ISOLATES
 
     def _lock(self, span: Span) -> None:
-        delivery = Delivery(RecordState.ACQUIRED, span.delivery_count + 1, self._request.member_id)
+        delivery = InFlightState(
+            RecordState.ACQUIRED, span.delivery_count + 1, self._request.member_id
+        )
         self._in_flight.change(span, delivery)
         span.lock_deadline_ms = self._deadline_ms
         self._note(span)
@@ -250,18 +256,18 @@ class _Acquisition:
         first = max(self._batches[0].first, self._in_flight.next_offset)
         if self._is_full or first > last:
             return
-        delivery = Delivery(RecordState.ACQUIRED, 1, self._request.member_id)
-        for part in self._parts(Range(first, last)):
+        delivery = InFlightState(RecordState.ACQUIRED, 1, self._request.member_id)
+        for part in self._parts(InclusiveRange(first, last)):
             end = self._end_of_batch(part.last)
             together = Together(part.first, end)
             span = Span(*part, delivery, together, self._deadline_ms)
             self._in_flight.append(span)
             self._note(span)
             if part.last < end:  # a strict limit cuts a record batch: the next fetch goes on in it
-                rest = Delivery(RecordState.AVAILABLE, 0)
+                rest = InFlightState(RecordState.AVAILABLE, 0)
                 self._in_flight.append(Span(part.last + 1, end, rest, together))
 
-    def _parts(self, offsets: Range) -> list[Range]:
+    def _parts(self, offsets: InclusiveRange) -> list[InclusiveRange]:
         """As much of it as there is room for, in ranges that end where record batches do."""
         first, last = offsets
         room = self._room - self._count
@@ -269,15 +275,15 @@ class _Acquisition:
             wanted = first + room - 1
             end = wanted if self._request.is_record_limit else self._end_of_batch(wanted)
             last = min(last, end)
-        parts: list[Range] = []
+        parts: list[InclusiveRange] = []
         if not self._request.is_record_limit:
             for batch in self._batches:
                 if batch.first > last:
                     break
                 if batch.first - first >= self._request.batch_size:
-                    parts.append(Range(first, batch.first - 1))
+                    parts.append(InclusiveRange(first, batch.first - 1))
                     first = batch.first
-        return [*parts, Range(first, last)]
+        return [*parts, InclusiveRange(first, last)]
 
     def _end_of_batch(self, offset: int) -> int:
         """The last offset of the record batch that holds `offset`."""

@@ -16,7 +16,7 @@ from millstream.coordinator.share.state_batch import RECORD_TRANSITIONS, RecordS
 NO_MEMBER: Final = ""
 
 
-class Delivery(NamedTuple):
+class InFlightState(NamedTuple):
     state: RecordState
     delivery_count: int
     """How often the records were handed out, this time included."""
@@ -48,13 +48,13 @@ class Span:
 
     first: int
     last: int
-    delivery: Delivery
+    delivery: InFlightState
     together: Together | None = None
     """None for records of a gap in the stored state: no member is known to have seen them."""
     lock_deadline_ms: int | None = None
     """When acquired records become available again, on the monotonic clock."""
     transition: Transition | None = None
-    before: Delivery | None = None
+    before: InFlightState | None = None
     """What the records go back to if the transition fails."""
 
     def __len__(self) -> int:
@@ -155,14 +155,14 @@ class InFlightRecords:
         self._count(span, 1)
         self._may_be_available |= span.is_available
 
-    def change(self, span: Span, delivery: Delivery) -> None:
+    def change(self, span: Span, delivery: InFlightState) -> None:
         before = span.delivery.state
         assert delivery.state in RECORD_TRANSITIONS[before], (
             f"{before.name} to {delivery.state.name}"
         )
         self._put(span, delivery)
 
-    def _put(self, span: Span, delivery: Delivery) -> None:
+    def _put(self, span: Span, delivery: InFlightState) -> None:
         self._count(span, -1)
         span.delivery = delivery
         self._count(span, 1)

@@ -23,11 +23,11 @@ from millstream.coordinator.share_partition.acquisition import (
     AcquiredRecords,
     AcquireRequest,
     Fetched,
-    Limits,
+    SharePartitionLimits,
 )
 from millstream.coordinator.share_partition.in_flight import (
-    Delivery,
     InFlightRecords,
+    InFlightState,
     Span,
     Together,
     Transition,
@@ -54,7 +54,7 @@ class SharePartition:
         """The first record that may be acquired."""
         return self._in_flight.first_available()
 
-    def can_acquire(self, limits: Limits) -> bool:
+    def can_acquire(self, limits: SharePartitionLimits) -> bool:
         """Whether a read is worth its while: something came back, or not all locks are taken."""
         return (
             self.next_fetch_offset != self._in_flight.next_offset
@@ -88,14 +88,14 @@ class SharePartition:
         self,
         member_id: str,
         batches: Sequence[AcknowledgementBatch],
-        limits: Limits,
+        limits: SharePartitionLimits,
         now_ms: int,
     ) -> Transition:
         """To be stored, then settled. Raises InvalidRecordState, InvalidRequest; nothing has changed then."""
         acknowledgement.check_may_acknowledge(self._in_flight, member_id, batches)
         return acknowledgement.acknowledge(self._in_flight, batches, limits, now_ms)
 
-    def release_member(self, member_id: str, limits: Limits) -> Transition:
+    def release_member(self, member_id: str, limits: SharePartitionLimits) -> Transition:
         """The member has closed its session. To be stored, then settled."""
         return acknowledgement.release_member(self._in_flight, member_id, limits)
 
@@ -106,7 +106,7 @@ class SharePartition:
             self._find_earliest_deadline()
         self._in_flight.tidy()
 
-    def release_expired(self, limits: Limits, now_ms: int) -> list[StateBatch]:
+    def release_expired(self, limits: SharePartitionLimits, now_ms: int) -> list[StateBatch]:
         """Locks that have run out by now; to be stored, whatever comes of it."""
         if self._earliest_deadline_ms is None or self._earliest_deadline_ms > now_ms:
             return []
@@ -147,8 +147,8 @@ def _restored(batches: Sequence[StateBatch], start_offset: int) -> InFlightRecor
         assert batch.first_offset >= start_offset, "finished records are not stored"
         first, last = in_flight.next_offset, batch.first_offset - 1
         if first <= last:
-            in_flight.append(Span(first, last, Delivery(RecordState.AVAILABLE, 0)))
-        delivery = Delivery(RecordState(batch.delivery_state), batch.delivery_count)
+            in_flight.append(Span(first, last, InFlightState(RecordState.AVAILABLE, 0)))
+        delivery = InFlightState(RecordState(batch.delivery_state), batch.delivery_count)
         together = Together(batch.first_offset, batch.last_offset)
         in_flight.append(Span(batch.first_offset, batch.last_offset, delivery, together))
     in_flight.tidy()

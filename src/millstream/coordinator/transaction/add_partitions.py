@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import of_add_partitions
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.errors import (
@@ -71,13 +71,13 @@ def _verify(
 
 def _transaction_of(
     transactions: Transactions, request: AddPartitionsToTxnTransaction
-) -> Transaction:
+) -> TransactionMetadata:
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
     return transactions.get(request.transactional_id)
 
 
-def _check_producer(known: Transaction, request: AddPartitionsToTxnTransaction) -> None:
+def _check_producer(known: TransactionMetadata, request: AddPartitionsToTxnTransaction) -> None:
     if request.producer_id != known.producer_id:
         raise InvalidProducerIdMapping(
             f"transactional id {known.transactional_id} belongs to producer {known.producer_id}, not {request.producer_id}"
@@ -88,7 +88,7 @@ def _check_producer(known: Transaction, request: AddPartitionsToTxnTransaction) 
         )
 
 
-def _check_not_prepared(known: Transaction) -> None:
+def _check_not_prepared(known: TransactionMetadata) -> None:
     if known.is_prepared:
         raise ConcurrentTransactions(
             f"the previous transaction of {known.transactional_id} is still being completed"

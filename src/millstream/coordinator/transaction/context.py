@@ -9,8 +9,8 @@ from millstream.coordinator.context import OperationContext
 from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.coordinator.transaction.records import transaction_record
 from millstream.coordinator.transaction.requests import PreparedTransaction
-from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.timers import TransactionTimer, TransactionTimerKind
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.coordinator.transaction.transactions import Transactions
 from millstream.model import ProducerId
@@ -28,7 +28,7 @@ class TransactionContext(OperationContext):
     """The finalized transaction.version."""
     take_producer_id: TakeProducerId
 
-    def write(self, transaction: Transaction) -> None:
+    def write(self, transaction: TransactionMetadata) -> None:
         """The next record of a transactional id, and what follows from it."""
         self.result.records.append(transaction_record(transaction, self.level))
         if transaction.is_prepared:
@@ -36,14 +36,14 @@ class TransactionContext(OperationContext):
             self.on_append_failure(lambda later: later.time_out_later(transaction.transactional_id))
             self.announce(transaction)
 
-    def announce(self, prepared: Transaction) -> None:
+    def announce(self, prepared: TransactionMetadata) -> None:
         assert prepared.is_prepared, "only what is decided gets markers"
         self.result.notices.append(PreparedTransaction(prepared))
 
-    def start_timeout(self, transaction: Transaction) -> None:
+    def start_timeout(self, transaction: TransactionMetadata) -> None:
         self._start_timeout(transaction, self._remaining_ms(transaction))
 
-    def restart_timeout(self, transaction: Transaction) -> None:
+    def restart_timeout(self, transaction: TransactionMetadata) -> None:
         """It could not be ended just now: not again at once."""
         pause_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         self._start_timeout(transaction, max(self._remaining_ms(transaction), pause_ms))
@@ -62,15 +62,15 @@ class TransactionContext(OperationContext):
             lambda later: later.transactions.remember_last_epoch(transactional_id, before)
         )
 
-    def _remaining_ms(self, transaction: Transaction) -> int:
+    def _remaining_ms(self, transaction: TransactionMetadata) -> int:
         """From when it began; a wall clock that jumps back does not stretch it beyond its time-out."""
         assert transaction.state is TransactionState.ONGOING, "only an open transaction times out"
         elapsed_ms = self.now.wall_ms - transaction.start_timestamp_ms
         return min(max(transaction.timeout_ms - elapsed_ms, 0), transaction.timeout_ms)
 
-    def _start_timeout(self, transaction: Transaction, delay_ms: int) -> None:
+    def _start_timeout(self, transaction: TransactionMetadata, delay_ms: int) -> None:
         self.start_timer(_timeout_of(transaction), delay_ms)
 
 
-def _timeout_of(transaction: Transaction) -> TransactionTimer:
-    return TransactionTimer(TimerKind.TIMEOUT, transaction.transactional_id)
+def _timeout_of(transaction: TransactionMetadata) -> TransactionTimer:
+    return TransactionTimer(TransactionTimerKind.TIMEOUT, transaction.transactional_id)

@@ -8,7 +8,7 @@ from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.requests import DescribeTransaction
 from millstream.coordinator.transaction.state import TRANSITIONS
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.errors import InvalidRequest, TransactionalIdNotFound
 from millstream.protocol.generated.describe_transactions import TopicData
 from millstream.protocol.generated.describe_transactions import (
@@ -64,5 +64,5 @@ def list_transactions(
     )
 
 
-def _has_run_for(known: Transaction, duration_ms: int, now_ms: int) -> bool:
+def _has_run_for(known: TransactionMetadata, duration_ms: int, now_ms: int) -> bool:
     return duration_ms < 0 or now_ms - known.start_timestamp_ms > duration_ms

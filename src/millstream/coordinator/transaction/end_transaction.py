@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from millstream.coordinator.result import CoordinatorResult
 from millstream.coordinator.transaction.context import TransactionContext
-from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, Transaction
+from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion, of_end_txn
 from millstream.errors import (
     ConcurrentTransactions,
@@ -41,7 +41,7 @@ def end_transaction(context: TransactionContext, request: EndTxnRequest) -> Coor
     return context.reply(_response(prepared.completed(context.now.wall_ms), client_version))
 
 
-def abort_for_good(context: TransactionContext, known: Transaction) -> None:
+def abort_for_good(context: TransactionContext, known: TransactionMetadata) -> None:
     """The coordinator ends an open transaction itself: it timed out, or another producer takes its id. Its producer is fenced."""
     if not context.level.raises_epoch:
         known = known.fenced()
@@ -51,10 +51,10 @@ def abort_for_good(context: TransactionContext, known: Transaction) -> None:
 
 def _prepare(
     context: TransactionContext,
-    known: Transaction,
+    known: TransactionMetadata,
     state: TransactionState,
     version: TransactionVersion,
-) -> Transaction:
+) -> TransactionMetadata:
     next_producer_id = NO_PRODUCER_ID
     if version.raises_epoch:
         if known.is_epoch_exhausted:
@@ -70,7 +70,7 @@ def _prepare(
     return prepared
 
 
-def _check_keeping(known: Transaction, request: EndTxnRequest) -> bool:
+def _check_keeping(known: TransactionMetadata, request: EndTxnRequest) -> bool:
     """Up to version 4. True when the transaction has ended as asked already."""
     _check_producer_id(known, request)
     if request.producer_epoch != known.producer_epoch:
@@ -83,7 +83,7 @@ def _check_keeping(known: Transaction, request: EndTxnRequest) -> bool:
     raise _wrong_state(known, request)
 
 
-def _check_raising(known: Transaction, request: EndTxnRequest) -> bool:
+def _check_raising(known: TransactionMetadata, request: EndTxnRequest) -> bool:
     """From version 5 on. True for a retry of the end that raised the epoch.
 
     What is being completed is told first: a producer that has seen its commit answered may abort at once, at the new epoch.
@@ -109,7 +109,7 @@ def _check_raising(known: Transaction, request: EndTxnRequest) -> bool:
     return False  # an abort of nothing: it only raises the epoch
 
 
-def _check_retry(known: Transaction, request: EndTxnRequest) -> bool:
+def _check_retry(known: TransactionMetadata, request: EndTxnRequest) -> bool:
     if known.is_commit == request.committed:
         return True
     if request.committed:
@@ -118,34 +118,34 @@ def _check_retry(known: Transaction, request: EndTxnRequest) -> bool:
     raise _wrong_state(known, request)
 
 
-def _check_producer_id(known: Transaction, request: EndTxnRequest) -> None:
+def _check_producer_id(known: TransactionMetadata, request: EndTxnRequest) -> None:
     if request.producer_id != known.producer_id:
         raise InvalidProducerIdMapping(
             f"transactional id {known.transactional_id} belongs to producer {known.producer_id}, not {request.producer_id}"
         )
 
 
-def _check_not_prepared(known: Transaction) -> None:
+def _check_not_prepared(known: TransactionMetadata) -> None:
     if known.is_prepared:
         raise ConcurrentTransactions(
             f"the transaction of {known.transactional_id} is being completed"
         )
 
 
-def _fenced(known: Transaction, request: EndTxnRequest) -> ProducerFenced:
+def _fenced(known: TransactionMetadata, request: EndTxnRequest) -> ProducerFenced:
     return ProducerFenced(
         f"{known.transactional_id} is at epoch {known.producer_epoch}, the request says {request.producer_epoch}"
     )
 
 
-def _wrong_state(known: Transaction, request: EndTxnRequest) -> InvalidTxnState:
+def _wrong_state(known: TransactionMetadata, request: EndTxnRequest) -> InvalidTxnState:
     asked = "committed" if request.committed else "aborted"
     return InvalidTxnState(
         f"{known.transactional_id} is in state {known.state}: there is nothing to be {asked}"
     )
 
 
-def _response(known: Transaction, client_version: TransactionVersion) -> EndTxnResponse:
+def _response(known: TransactionMetadata, client_version: TransactionVersion) -> EndTxnResponse:
     if not client_version.raises_epoch:
         return EndTxnResponse()
     return EndTxnResponse(producer_id=known.producer_id, producer_epoch=known.producer_epoch)

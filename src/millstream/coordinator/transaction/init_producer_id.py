@@ -11,7 +11,7 @@ from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.transaction import (
     NO_EPOCH,
-    Transaction,
+    TransactionMetadata,
     is_epoch_exhausted,
 )
 from millstream.errors import (
@@ -66,15 +66,15 @@ def init_producer_id(
     )
 
 
-def _unknown_so_far(context: TransactionContext, transactional_id: str) -> Transaction:
-    return Transaction(transactional_id, context.take_producer_id(), NO_EPOCH, timeout_ms=0)
+def _unknown_so_far(context: TransactionContext, transactional_id: str) -> TransactionMetadata:
+    return TransactionMetadata(transactional_id, context.take_producer_id(), NO_EPOCH, timeout_ms=0)
 
 
 def _names_itself(request: InitProducerIdRequest) -> bool:
     return request.producer_id != NO_PRODUCER_ID
 
 
-def _check_is_newest(known: Transaction, request: InitProducerIdRequest) -> None:
+def _check_is_newest(known: TransactionMetadata, request: InitProducerIdRequest) -> None:
     """A producer may still use the id before the last rotation, if it had used up that one's epochs."""
     if not _names_itself(request) or known.producer_epoch == NO_EPOCH:
         return
@@ -88,8 +88,8 @@ def _check_is_newest(known: Transaction, request: InitProducerIdRequest) -> None
 
 
 def _let_in(
-    context: TransactionContext, known: Transaction, request: InitProducerIdRequest
-) -> Transaction:
+    context: TransactionContext, known: TransactionMetadata, request: InitProducerIdRequest
+) -> TransactionMetadata:
     """The id under its next epoch; under the present one when the request is a retry."""
     producer_id, epoch = known.producer_id, known.producer_epoch
     last_epoch = context.transactions.last_epoch(known.transactional_id)

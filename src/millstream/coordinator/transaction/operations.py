@@ -16,7 +16,7 @@ from millstream.coordinator.transaction import (
 )
 from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.requests import DescribeTransaction, MarkersWritten
-from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
+from millstream.coordinator.transaction.timers import TransactionTimer, TransactionTimerKind
 from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnTransaction
 from millstream.protocol.generated.end_txn import EndTxnRequest
 from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
@@ -33,6 +33,11 @@ OPERATIONS: Final[Operations[TransactionContext]] = MappingProxyType(
     }
 )
 
-TIMERS: Final[Mapping[TimerKind, Callable[[TransactionContext, TransactionTimer], None]]] = (
-    MappingProxyType({TimerKind.TIMEOUT: upkeep.abort_timed_out, TimerKind.EXPIRY: upkeep.expire})
+TIMERS: Final[
+    Mapping[TransactionTimerKind, Callable[[TransactionContext, TransactionTimer], None]]
+] = MappingProxyType(
+    {
+        TransactionTimerKind.TIMEOUT: upkeep.abort_timed_out,
+        TransactionTimerKind.EXPIRY: upkeep.expire,
+    }
 )

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.transaction.state import STATE_BY_STATUS, STATUS_BY_STATE
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
@@ -17,7 +17,9 @@ from millstream.protocol.generated.transaction_records import (
 )
 
 
-def transaction_record(transaction: Transaction, level: TransactionVersion) -> CoordinatorRecord:
+def transaction_record(
+    transaction: TransactionMetadata, level: TransactionVersion
+) -> CoordinatorRecord:
     """`level`: the finalized transaction.version, which decides the version of the value."""
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
@@ -41,8 +43,10 @@ def transaction_tombstone(transactional_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(TransactionLogKey(transactional_id), None)
 
 
-def transaction_from_value(transactional_id: str, value: TransactionLogValue) -> Transaction:
-    return Transaction(
+def transaction_from_value(
+    transactional_id: str, value: TransactionLogValue
+) -> TransactionMetadata:
+    return TransactionMetadata(
         transactional_id=transactional_id,
         producer_id=ProducerId(value.producer_id),
         producer_epoch=value.producer_epoch,
@@ -61,7 +65,7 @@ def transaction_from_value(transactional_id: str, value: TransactionLogValue) ->
     )
 
 
-def _partitions(transaction: Transaction) -> list[PartitionsSchema] | None:
+def _partitions(transaction: TransactionMetadata) -> list[PartitionsSchema] | None:
     if transaction.state is TransactionState.EMPTY:
         return None
     return [

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedTransaction:
     """Notice to the edge: this is decided and in the log, so write its markers and then tell the shard so."""
 
-    transaction: Transaction
+    transaction: TransactionMetadata
 
 
 @dataclass(frozen=True, slots=True)
 class MarkersWritten:
     """Every partition of a prepared transaction has its marker, for good. Answered with None."""
 
-    transaction: Transaction
+    transaction: TransactionMetadata
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class TimerKind(Enum):
+class TransactionTimerKind(Enum):
     TIMEOUT = "timeout"
     """A transaction has been open for as long as its producer allowed."""
     EXPIRY = "expiry"
@@ -14,5 +14,5 @@ class TimerKind(Enum):
 
 
 class TransactionTimer(NamedTuple):
-    kind: TimerKind
+    kind: TransactionTimerKind
     transactional_id: str = ""

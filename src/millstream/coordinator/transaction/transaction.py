@@ -1,6 +1,6 @@
 """One transactional id as its last record says it, and the transitions to the next. Pure values: nothing is stored here.
 
-A transition gives a new `Transaction`; the shard writes it as a record, and its replay is what makes it true.
+A transition gives a new `TransactionMetadata`; the shard writes it as a record, and its replay is what makes it true.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def is_epoch_exhausted(epoch: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class TransactionMetadata:
     """Times in milliseconds since 1970. `state_version` of the record's writer is not kept: only what it says."""
 
     transactional_id: str
@@ -64,7 +64,7 @@ class Transaction:
 
     def reinitialized(
         self, producer_id: ProducerId, producer_epoch: int, timeout_ms: int, now_ms: int
-    ) -> Transaction:
+    ) -> TransactionMetadata:
         """InitProducerId: no transaction, under this id and epoch."""
         return self._moved(
             TransactionState.EMPTY,
@@ -78,7 +78,7 @@ class Transaction:
 
     def with_partitions(
         self, added: AbstractSet[TopicPartition], client_version: TransactionVersion, now_ms: int
-    ) -> Transaction:
+    ) -> TransactionMetadata:
         """The transaction begins with its first partition."""
         begins = self.state is not TransactionState.ONGOING
         return self._moved(
@@ -95,7 +95,7 @@ class Transaction:
         client_version: TransactionVersion,
         next_producer_id: ProducerId,
         now_ms: int,
-    ) -> Transaction:
+    ) -> TransactionMetadata:
         """Decided. At transaction version 2 the epoch rises with it; markers carry the raised one."""
         epoch = self.producer_epoch
         if client_version.raises_epoch:
@@ -110,7 +110,7 @@ class Transaction:
             client_version=client_version,
         )
 
-    def completed(self, now_ms: int) -> Transaction:
+    def completed(self, now_ms: int) -> TransactionMetadata:
         """Every marker is written. Where the epochs are used up, the next producer id takes over from epoch 0."""
         rotates = self.client_version.raises_epoch and self.next_producer_id != NO_PRODUCER_ID
         committed = self.state is TransactionState.PREPARE_COMMIT
@@ -123,7 +123,7 @@ class Transaction:
             partitions=frozenset(),
         )
 
-    def fenced(self) -> Transaction:
+    def fenced(self) -> TransactionMetadata:
         """With an epoch that no producer uses: what aborts it then is told from what its producer still sends."""
         return replace(self, producer_epoch=min(self.producer_epoch + 1, EPOCH_MAX))
 
@@ -132,7 +132,7 @@ class Transaction:
         state: TransactionState,
         now_ms: int,
         **changes: Any,  # Any: fields of this class, checked by `replace`
-    ) -> Transaction:
+    ) -> TransactionMetadata:
         assert state in TRANSITIONS[self.state], (
             f"{self.transactional_id} cannot go from {self.state} to {state}"
         )

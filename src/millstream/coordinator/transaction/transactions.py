@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millstream.coordinator.transaction.transaction import NO_EPOCH, Transaction
+from millstream.coordinator.transaction.transaction import NO_EPOCH, TransactionMetadata
 from millstream.errors import InvalidProducerIdMapping
 
 
 class Transactions:
     def __init__(self) -> None:
-        self._by_id: dict[str, Transaction] = {}
+        self._by_id: dict[str, TransactionMetadata] = {}
         self._last_epochs: dict[str, int] = {}
 
-    def __iter__(self) -> Iterator[Transaction]:
+    def __iter__(self) -> Iterator[TransactionMetadata]:
         return iter(self._by_id.values())
 
-    def find(self, transactional_id: str) -> Transaction | None:
+    def find(self, transactional_id: str) -> TransactionMetadata | None:
         return self._by_id.get(transactional_id)
 
-    def get(self, transactional_id: str) -> Transaction:
+    def get(self, transactional_id: str) -> TransactionMetadata:
         """Raises InvalidProducerIdMapping."""
         found = self._by_id.get(transactional_id)
         if found is None:
@@ -28,7 +28,7 @@ class Transactions:
             )
         return found
 
-    def put(self, transaction: Transaction) -> None:
+    def put(self, transaction: TransactionMetadata) -> None:
         self._by_id[transaction.transactional_id] = transaction
 
     def remove(self, transactional_id: str) -> None:

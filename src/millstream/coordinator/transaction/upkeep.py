@@ -9,8 +9,8 @@ from millstream.coordinator.transaction.context import TransactionContext
 from millstream.coordinator.transaction.end_transaction import abort_for_good
 from millstream.coordinator.transaction.records import transaction_tombstone
 from millstream.coordinator.transaction.requests import MarkersWritten
-from millstream.coordinator.transaction.timers import TimerKind, TransactionTimer
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.timers import TransactionTimer, TransactionTimerKind
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.protocol.enums import TransactionState
 
@@ -49,7 +49,7 @@ def complete(context: TransactionContext, request: MarkersWritten) -> Coordinato
     return context.reply(None)
 
 
-def _is_same(known: Transaction, prepared: Transaction) -> bool:
+def _is_same(known: TransactionMetadata, prepared: TransactionMetadata) -> bool:
     """By what every version of the record keeps."""
     return (
         known.state is prepared.state
@@ -61,7 +61,7 @@ def _is_same(known: Transaction, prepared: Transaction) -> bool:
 
 def start_expiry(context: TransactionContext) -> None:
     delay_ms = context.config.transaction_remove_expired_transaction_cleanup_interval_ms
-    context.start_timer(TransactionTimer(TimerKind.EXPIRY), delay_ms)
+    context.start_timer(TransactionTimer(TransactionTimerKind.EXPIRY), delay_ms)
 
 
 def expire(context: TransactionContext, timer: TransactionTimer) -> None:

@@ -10,7 +10,7 @@ from millstream.broker.coordination.streams_internal_topics import (
     StreamsInternalTopics,
 )
 from millstream.broker.node.long_work import LongWork
-from millstream.coordinator.group.streams.configured_topology import InternalTopic
+from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import InvalidConfig, NotController, TopicAlreadyExists
 from millstream.protocol.generated.create_topics import (
     CreatableTopicResult,
@@ -58,7 +58,7 @@ class World:
         )
 
     def create(self, *names: str) -> None:
-        topics = {name: InternalTopic(name, 1, 0, {}) for name in names}
+        topics = {name: ConfiguredInternalTopic(name, 1, 0, {}) for name in names}
         self.topics.create(topics, RETRY_AFTER_MS)
 
     def run(self) -> None:

@@ -13,7 +13,7 @@ from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.handlers import streams_group_describe, streams_group_heartbeat
 from millstream.broker.requests.handler_services import bound
-from millstream.coordinator.group.streams.configured_topology import InternalTopic
+from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.errors import KafkaError, NotCoordinator, UnsupportedVersion
 from millstream.metadata.image import MetadataImage
@@ -56,7 +56,7 @@ class World:
             raise self.answer
         return self.answer
 
-    def create(self, topics: dict[str, InternalTopic], retry_after_ms: int) -> None:
+    def create(self, topics: dict[str, ConfiguredInternalTopic], retry_after_ms: int) -> None:
         self.created.append((list(topics), retry_after_ms))
 
     def failures(self, names: Any) -> dict[str, str]:
@@ -83,7 +83,9 @@ class World:
 def beat(*missing: str) -> StreamsHeartbeat:
     status = [Status(3, f"Internal topics are missing: {', '.join(missing)}")] if missing else []
     response = StreamsGroupHeartbeatResponse(heartbeat_interval_ms=INTERVAL_MS, status=status)
-    return StreamsHeartbeat(response, {name: InternalTopic(name, 1, 0, {}) for name in missing})
+    return StreamsHeartbeat(
+        response, {name: ConfiguredInternalTopic(name, 1, 0, {}) for name in missing}
+    )
 
 
 def test_missing_topics_are_created_and_not_tried_again_for_two_heartbeats() -> None:

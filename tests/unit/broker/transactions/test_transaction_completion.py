@@ -13,7 +13,7 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.transactions import completion as transaction_completion
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.coordinator.transaction.requests import PreparedTransaction
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -34,7 +34,7 @@ COMMITTED = TransactionMarker(1000, 4, 7, True, 2)
 
 def prepared(*partitions: TopicPartition) -> PreparedTransaction:
     return PreparedTransaction(
-        Transaction(
+        TransactionMetadata(
             "x",
             ProducerId(1000),
             4,

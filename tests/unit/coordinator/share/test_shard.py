@@ -10,7 +10,7 @@ from millstream.coordinator.share.requests import (
     InitializeState,
     ReadState,
     ReadStateSummary,
-    TopicsDeleted,
+    TopicIdsDeleted,
     WriteState,
 )
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
@@ -164,7 +164,7 @@ def test_deleted_state_is_gone_and_deleting_again_writes_nothing(world: SimShare
 def test_state_of_deleted_topics_goes(world: SimShareState) -> None:
     initialize(world)
     initialize(world, key=OTHER)
-    world.ask(TopicsDeleted({ORDERS}))
+    world.ask(TopicIdsDeleted({ORDERS}))
     assert kinds(world) == ["snapshot"] * 2 + ["tombstone"] * 2
 
 

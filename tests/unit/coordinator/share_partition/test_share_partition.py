@@ -17,15 +17,15 @@ from millstream.coordinator.share_partition.acquisition import (
     AcquiredRecords,
     AcquireRequest,
     Fetched,
-    Limits,
-    Range,
+    InclusiveRange,
+    SharePartitionLimits,
 )
 from millstream.coordinator.share_partition.in_flight import Transition
 from millstream.coordinator.share_partition.share_partition import SharePartition
 from millstream.errors import InvalidRecordState, InvalidRequest
 from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
 
-LIMITS = Limits(record_locks_max=200, delivery_count_max=5, lock_duration_ms=30_000)
+LIMITS = SharePartitionLimits(record_locks_max=200, delivery_count_max=5, lock_duration_ms=30_000)
 NEW = ShareState(
     snapshot_epoch=0,
     state_epoch=1,
@@ -43,9 +43,9 @@ class World:
     """A share partition on a log of record batches."""
 
     def __init__(
-        self, *log: tuple[int, int], limits: Limits = LIMITS, state: ShareState = NEW
+        self, *log: tuple[int, int], limits: SharePartitionLimits = LIMITS, state: ShareState = NEW
     ) -> None:
-        self.log = [Range(*batch) for batch in log]
+        self.log = [InclusiveRange(*batch) for batch in log]
         self.limits = limits
         self.stored = state
         self.partition = SharePartition(state, max(0, state.start_offset), leader_epoch=0)
@@ -62,7 +62,7 @@ class World:
     ) -> list[AcquiredRecords]:
         offset = self.partition.next_fetch_offset
         read = [batch for batch in self.log if batch.last >= offset]
-        fetched = Fetched(offset, read, [Range(*batch) for batch in aborted])
+        fetched = Fetched(offset, read, [InclusiveRange(*batch) for batch in aborted])
         request = AcquireRequest(member, most, batch_size, is_record_limit, self.limits)
         return self.partition.acquire(request, fetched, self.now_ms)
 
@@ -387,7 +387,7 @@ def test_a_log_that_begins_after_all_that_is_known() -> None:
     world = World((0, 9))
     world.acquire()
     world.partition.move_log_start(50)
-    world.log = [Range(50, 59)]
+    world.log = [InclusiveRange(50, 59)]
     assert world.acquire("bob") == [(50, 59, 1)]
 
 

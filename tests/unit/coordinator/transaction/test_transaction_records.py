@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.coordinator.transaction.records import transaction_from_value, transaction_record
-from millstream.coordinator.transaction.transaction import Transaction
+from millstream.coordinator.transaction.transaction import TransactionMetadata
 from millstream.coordinator.transaction.transaction_version import TransactionVersion
 from millstream.model import ProducerId, TopicPartition
 from millstream.protocol.enums import TransactionState
@@ -13,7 +13,7 @@ from millstream.protocol.generated.transaction_records import TransactionLogValu
 from millstream.protocol.record_frames import encode_record_key, encode_record_value
 from tests.support.coordinators.transactions import SimTransactions
 
-ONGOING = Transaction(
+ONGOING = TransactionMetadata(
     "x",
     ProducerId(1000),
     3,
@@ -27,7 +27,7 @@ ONGOING = Transaction(
 )
 
 
-def encoded(transaction: Transaction, level: int) -> tuple[str, str]:
+def encoded(transaction: TransactionMetadata, level: int) -> tuple[str, str]:
     record = transaction_record(transaction, TransactionVersion(level))
     assert record.value is not None
     value = encode_record_value(record.value, record.value_version)

@@ -7,7 +7,7 @@ from millstream.coordinator.group.classic.group import ClassicGroup
 from millstream.coordinator.group.classic.removal import remove_member
 from millstream.coordinator.group.classic.sessions import restart_session
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def resume(context: GroupContext, group: ClassicGroup) -> None:
@@ -21,13 +21,13 @@ def resume(context: GroupContext, group: ClassicGroup) -> None:
 def expire(context: GroupContext, group: ClassicGroup, timer: GroupTimer) -> None:
     """One of the timers of a classic group has fired."""
     match timer.kind:
-        case TimerKind.SESSION:
+        case GroupTimerKind.SESSION:
             _expire_session(context, group, timer.member_id)
-        case TimerKind.JOIN:
+        case GroupTimerKind.JOIN:
             rebalance.expire_join(context, group)
-        case TimerKind.SYNC:
+        case GroupTimerKind.SYNC:
             rebalance.expire_sync(context, group)
-        case TimerKind.DOWNGRADE:
+        case GroupTimerKind.DOWNGRADE:
             rebalance.prepare_rebalance(context, group, "it was a consumer group until now")
         case _:
             pass

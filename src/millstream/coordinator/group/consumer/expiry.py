@@ -7,7 +7,7 @@ from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.member import ConsumerGroupMember
 from millstream.coordinator.group.consumer.removal import remove_members
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def resume(context: GroupContext, group: ConsumerGroup) -> None:
@@ -18,21 +18,21 @@ def resume(context: GroupContext, group: ConsumerGroup) -> None:
 
 def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> None:
     """One of the timers of the group has fired."""
-    if timer.kind is TimerKind.REGEX:
+    if timer.kind is GroupTimerKind.REGEX:
         regex.refresh(context, group)
         return
     member = group.members.get(timer.member_id)
     if member is None:
         return
     match timer.kind:
-        case TimerKind.SESSION:
+        case GroupTimerKind.SESSION:
             remove_members(context, group, [member], "session expired")
-        case TimerKind.REBALANCE if sessions.has_to_revoke(member):
+        case GroupTimerKind.REBALANCE if sessions.has_to_revoke(member):
             remove_members(context, group, [member], "did not revoke its partitions in time")
-        case TimerKind.JOIN:
+        case GroupTimerKind.JOIN:
             _await_again(context, timer, member)
             remove_members(context, group, [member], "did not rejoin in time")
-        case TimerKind.SYNC:
+        case GroupTimerKind.SYNC:
             _await_again(context, timer, member)
             remove_members(context, group, [member], "did not sync in time")
         case _:

@@ -32,7 +32,7 @@ from millstream.coordinator.group.consumer.member import (
 from millstream.coordinator.group.consumer.replay import apply
 from millstream.coordinator.group.consumer.sessions import restart_session
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, ProtocolError, RebalanceInProgress
@@ -196,7 +196,7 @@ def downgrade(
     for member in staying.values():
         restart_session(context, group, member)
     if must_rebalance:
-        timer = GroupTimer(TimerKind.DOWNGRADE, group.group_id)
+        timer = GroupTimer(GroupTimerKind.DOWNGRADE, group.group_id)
         context.start_timer(timer, 0)
     _LOGGER.info("group %s speaks the classic protocol from now on", group.group_id)
 

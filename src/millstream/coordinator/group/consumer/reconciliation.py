@@ -29,7 +29,7 @@ class Ownership(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetPartitions:
     """A member's part of the target assignment of `epoch`, and what of it the member may have."""
 
     epoch: int
@@ -42,7 +42,7 @@ class Target:
 
 def reconcile(
     member: ConsumerGroupMember,
-    target: Target,
+    target: TargetPartitions,
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
 ) -> ConsumerGroupMember:
@@ -71,7 +71,7 @@ def reconcile(
 
 def _next(
     member: ConsumerGroupMember,
-    target: Target,
+    target: TargetPartitions,
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
 ) -> ConsumerGroupMember:
@@ -128,7 +128,9 @@ def _free(
 
 
 def _unsubscribed(
-    member: ConsumerGroupMember, target: Target, reported: Sequence[TopicPartitions] | None
+    member: ConsumerGroupMember,
+    target: TargetPartitions,
+    reported: Sequence[TopicPartitions] | None,
 ) -> ConsumerGroupMember:
     """Takes away the topics that it reads no more, without waiting for a new target."""
     kept = {t: epochs for t, epochs in member.assigned.items() if t in target.subscribed}

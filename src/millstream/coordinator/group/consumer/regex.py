@@ -26,7 +26,7 @@ from millstream.coordinator.group.consumer.records import (
     regex_tombstone,
 )
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import InvalidRegularExpression
@@ -88,7 +88,7 @@ def change_regex(
         return change
     wanted = _wanted(group, old, new)
     if wanted and _is_refresh_due(context, group, wanted, at_once=is_new):
-        timer = GroupTimer(TimerKind.REGEX, group.group_id)
+        timer = GroupTimer(GroupTimerKind.REGEX, group.group_id)
         context.start_timer(timer, 0)
     return change
 

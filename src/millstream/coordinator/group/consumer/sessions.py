@@ -9,7 +9,7 @@ from millstream.coordinator.group.consumer.member import (
     ConsumerGroupMemberState,
 )
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def heartbeat_interval_ms(context: GroupContext, group: ConsumerGroup) -> int:
@@ -27,43 +27,50 @@ def restart_session(
         if member.classic is None
         else member.classic.session_timeout_ms
     )
-    context.start_timer(_timer(TimerKind.SESSION, group, member), timeout_ms)
+    context.start_timer(_timer(GroupTimerKind.SESSION, group, member), timeout_ms)
 
 
 def await_revocation(
     context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
     """It has been told to revoke partitions. Each step that it takes on the way gives it the whole time again."""
-    context.start_timer(_timer(TimerKind.REBALANCE, group, member), member.rebalance_timeout_ms)
+    context.start_timer(
+        _timer(GroupTimerKind.REBALANCE, group, member), member.rebalance_timeout_ms
+    )
 
 
 def stop_awaiting_revocation(
     context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
-    context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
+    context.cancel_timer(_timer(GroupTimerKind.REBALANCE, group, member))
     _resume_unwritten(context, group, member)
 
 
 def await_join(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
     """A classic member has been told to rejoin; being told again gives it no more time."""
-    timer = _timer(TimerKind.JOIN, group, member)
+    timer = _timer(GroupTimerKind.JOIN, group, member)
     context.start_timer(timer, member.rebalance_timeout_ms, unless_running=True)
 
 
 def await_sync(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
     """A classic member has joined: now it is to fetch its assignment."""
-    context.cancel_timer(_timer(TimerKind.JOIN, group, member))
-    context.start_timer(_timer(TimerKind.SYNC, group, member), member.rebalance_timeout_ms)
+    context.cancel_timer(_timer(GroupTimerKind.JOIN, group, member))
+    context.start_timer(_timer(GroupTimerKind.SYNC, group, member), member.rebalance_timeout_ms)
 
 
 def stop_awaiting_sync(
     context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
-    context.cancel_timer(_timer(TimerKind.SYNC, group, member))
+    context.cancel_timer(_timer(GroupTimerKind.SYNC, group, member))
 
 
 def stop_all(context: GroupContext, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-    for kind in (TimerKind.SESSION, TimerKind.REBALANCE, TimerKind.JOIN, TimerKind.SYNC):
+    for kind in (
+        GroupTimerKind.SESSION,
+        GroupTimerKind.REBALANCE,
+        GroupTimerKind.JOIN,
+        GroupTimerKind.SYNC,
+    ):
         context.cancel_timer(_timer(kind, group, member))
     _resume_unwritten(context, group, member)
 
@@ -96,5 +103,5 @@ def _resume_unwritten(
     context.on_append_failure(put_back)
 
 
-def _timer(kind: TimerKind, group: ConsumerGroup, member: ConsumerGroupMember) -> GroupTimer:
+def _timer(kind: GroupTimerKind, group: ConsumerGroup, member: ConsumerGroupMember) -> GroupTimer:
     return GroupTimer(kind, group.group_id, member.member_id)

@@ -21,7 +21,7 @@ from millstream.coordinator.group.consumer.member import (
     ConsumerGroupMember,
     ConsumerGroupMemberState,
 )
-from millstream.coordinator.group.consumer.reconciliation import Target, reconcile
+from millstream.coordinator.group.consumer.reconciliation import TargetPartitions, reconcile
 from millstream.coordinator.group.consumer.records import (
     current_assignment_record,
     epoch_record,
@@ -123,7 +123,9 @@ def reconcile_member(
     if not changed and member.is_reconciled_to(epoch):
         return member
     subscribed = target_assignment.subscribed_ids(member, group.regexes, context.image.topics)
-    updated = reconcile(member, Target(epoch, partitions, subscribed, changed), group, owned)
+    updated = reconcile(
+        member, TargetPartitions(epoch, partitions, subscribed, changed), group, owned
+    )
     if updated == member:
         return member
     context.result.records.append(current_assignment_record(group.group_id, updated))

@@ -15,7 +15,7 @@ from millstream.coordinator.group.offsets.records import (
     offset_commit_tombstone,
 )
 from millstream.coordinator.group.offsets.store import StoredOffset
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 TOMBSTONES_MAX: Final = 1_000
 _PAUSE_MS: Final = 100
@@ -24,7 +24,7 @@ _PAUSE_MS: Final = 100
 
 def start_timer(context: GroupContext) -> None:
     delay_ms = context.config.offsets_retention_check_interval_ms
-    context.start_timer(GroupTimer(TimerKind.OFFSET_EXPIRY), delay_ms)
+    context.start_timer(GroupTimer(GroupTimerKind.OFFSET_EXPIRY), delay_ms)
 
 
 def expire_offsets(context: GroupContext, timer: GroupTimer) -> None:

@@ -6,7 +6,7 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share import sessions
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.removal import remove_member
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def resume(context: GroupContext, group: ShareGroup) -> None:
@@ -18,5 +18,5 @@ def resume(context: GroupContext, group: ShareGroup) -> None:
 def expire(context: GroupContext, group: ShareGroup, timer: GroupTimer) -> None:
     """One of the timers of the group has fired."""
     member = group.members.get(timer.member_id)
-    if timer.kind is TimerKind.SESSION and member is not None:
+    if timer.kind is GroupTimerKind.SESSION and member is not None:
         remove_member(context, group, member, "session expired")

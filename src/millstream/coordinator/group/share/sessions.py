@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.member import ShareGroupMember
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def heartbeat_interval_ms(context: GroupContext, group: ShareGroup) -> int:
@@ -32,4 +32,4 @@ def resume(context: GroupContext, group: ShareGroup, member: ShareGroupMember) -
 
 
 def _timer(group: ShareGroup, member: ShareGroupMember) -> GroupTimer:
-    return GroupTimer(TimerKind.SESSION, group.group_id, member.member_id)
+    return GroupTimer(GroupTimerKind.SESSION, group.group_id, member.member_id)

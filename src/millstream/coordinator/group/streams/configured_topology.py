@@ -28,7 +28,7 @@ _BROKER_DEFAULT: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class InternalTopic:
+class ConfiguredInternalTopic:
     """A changelog or repartition topic as it has to be. Replication factor 0 means the broker's default."""
 
     name: str
@@ -50,8 +50,8 @@ class ConfiguredSubtopology:
     task_count: int
     source_topics: Sequence[str]
     repartition_sink_topics: Sequence[str]
-    repartition_source_topics: Sequence[InternalTopic]
-    state_changelog_topics: Sequence[InternalTopic]
+    repartition_source_topics: Sequence[ConfiguredInternalTopic]
+    state_changelog_topics: Sequence[ConfiguredInternalTopic]
 
     @property
     def is_stateful(self) -> bool:
@@ -66,7 +66,7 @@ class ConfiguredTopology:
     """What it was set against."""
     subtopologies: Mapping[str, ConfiguredSubtopology] = field(default_factory=dict)
     """By id, in order of ids; none when `problem` came before them."""
-    missing_topics: Mapping[str, InternalTopic] = field(default_factory=dict)
+    missing_topics: Mapping[str, ConfiguredInternalTopic] = field(default_factory=dict)
     """By name, in order of names."""
     problem: TopologyProblem | None = None
 
@@ -144,18 +144,18 @@ def _configured(subtopology: Subtopology, counts: PartitionCounts) -> Configured
 
 def _internal_topic(
     info: StreamsGroupTopologyValueTopicInfo, counts: PartitionCounts
-) -> InternalTopic:
+) -> ConfiguredInternalTopic:
     """A topic whose number the topology fixes gets it, whatever its neighbours have."""
     partitions = info.partitions or counts.decided(info.name)
     if partitions is None or partitions < 1:
         raise StreamsInvalidTopology(f"Number of partitions must be set for topic {info.name}")
     configs = {config.key: config.value for config in info.topic_configs}
-    return InternalTopic(info.name, partitions, info.replication_factor, configs)
+    return ConfiguredInternalTopic(info.name, partitions, info.replication_factor, configs)
 
 
 def _missing_topics(
     subtopologies: Iterable[ConfiguredSubtopology], topics: TopicsImage
-) -> dict[str, InternalTopic]:
+) -> dict[str, ConfiguredInternalTopic]:
     """Raises TopologyProblem for a topic that exists with another number of partitions."""
     wanted = {
         topic.name: topic

@@ -8,9 +8,9 @@ from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams.configured_topology import (
+    ConfiguredInternalTopic,
     ConfiguredSubtopology,
     ConfiguredTopology,
-    InternalTopic,
 )
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsGroupMember
@@ -115,7 +115,7 @@ def _configured_subtopology(name: str, subtopology: ConfiguredSubtopology) -> wi
     )
 
 
-def _internal_topics(topics: Sequence[InternalTopic]) -> list[wire.TopicInfo]:
+def _internal_topics(topics: Sequence[ConfiguredInternalTopic]) -> list[wire.TopicInfo]:
     return [
         wire.TopicInfo(
             name=topic.name,

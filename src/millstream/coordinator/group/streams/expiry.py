@@ -7,7 +7,7 @@ from millstream.coordinator.group.streams import sessions
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsGroupMemberState
 from millstream.coordinator.group.streams.removal import remove_member
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def resume(context: GroupContext, group: StreamsGroup) -> None:
@@ -22,9 +22,11 @@ def expire(context: GroupContext, group: StreamsGroup, timer: GroupTimer) -> Non
     if member is None:
         return
     match timer.kind:
-        case TimerKind.SESSION:
+        case GroupTimerKind.SESSION:
             remove_member(context, group, member, "session expired")
-        case TimerKind.REBALANCE if member.current.state is StreamsGroupMemberState.UNREVOKED_TASKS:
+        case GroupTimerKind.REBALANCE if (
+            member.current.state is StreamsGroupMemberState.UNREVOKED_TASKS
+        ):
             remove_member(context, group, member, "did not give its tasks back in time")
         case _:
             pass

@@ -13,8 +13,8 @@ from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams import records, target_assignment
 from millstream.coordinator.group.streams.configured_topology import (
+    ConfiguredInternalTopic,
     ConfiguredTopology,
-    InternalTopic,
     configure_topology,
 )
 from millstream.coordinator.group.streams.endpoints import partitions_by_endpoint
@@ -30,7 +30,7 @@ from millstream.coordinator.group.streams.membership import (
     known_member,
     updated_metadata,
 )
-from millstream.coordinator.group.streams.reconciliation import Target, reconcile
+from millstream.coordinator.group.streams.reconciliation import TargetTasks, reconcile
 from millstream.coordinator.group.streams.removal import leave
 from millstream.coordinator.group.streams.request_check import owned_tasks
 from millstream.coordinator.group.streams.sessions import (
@@ -57,7 +57,7 @@ class StreamsHeartbeat:
     """The answer, and the internal topics that have to be made before tasks can run."""
 
     response: StreamsGroupHeartbeatResponse
-    missing_topics: Mapping[str, InternalTopic] = field(default_factory=dict)
+    missing_topics: Mapping[str, ConfiguredInternalTopic] = field(default_factory=dict)
 
 
 def heartbeat(context: GroupContext, request: StreamsGroupHeartbeatRequest) -> CoordinatorResult:
@@ -90,7 +90,7 @@ def _stay(heartbeat: Heartbeat) -> StreamsHeartbeat:
             StatusCode.ASSIGNMENT_DELAYED,
             "Assignment delayed due to the configured initial rebalance delay.",
         )
-        target = Target(group.assignment_epoch, Tasks())
+        target = TargetTasks(group.assignment_epoch, Tasks())
     else:
         target = _target(heartbeat, group, epoch, updated, configured)
     updated = _reconciled(heartbeat, group, updated, target)
@@ -194,9 +194,9 @@ def _target(
     epoch: int,
     member: StreamsGroupMember,
     configured: ConfiguredTopology,
-) -> Target:
+) -> TargetTasks:
     """The member's part of the newest assignment: a new one when the group epoch is ahead and enough time has passed."""
-    last = Target(group.assignment_epoch, group.target_of(member.member_id))
+    last = TargetTasks(group.assignment_epoch, group.target_of(member.member_id))
     if group.assignment_epoch >= epoch:
         return last
     if not target_assignment.is_due(heartbeat.context, group):
@@ -209,11 +209,11 @@ def _target(
     standbys = target_assignment.num_standby_replicas(heartbeat.context, group)
     plan = target_assignment.Plan(epoch, members, configured, standbys)
     tasks = target_assignment.assign(heartbeat.context, group, plan)
-    return Target(epoch, tasks[member.member_id])
+    return TargetTasks(epoch, tasks[member.member_id])
 
 
 def _reconciled(
-    heartbeat: Heartbeat, group: StreamsGroup, member: StreamsGroupMember, target: Target
+    heartbeat: Heartbeat, group: StreamsGroup, member: StreamsGroupMember, target: TargetTasks
 ) -> StreamsGroupMember:
     current = reconcile(member, target, group.owners, heartbeat.owned)
     if current == member.current:

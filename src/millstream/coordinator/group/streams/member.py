@@ -32,7 +32,7 @@ class StreamsGroupMemberState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class UserEndpoint:
     """The address at which the interactive queries of a process are served."""
 
     host: str
@@ -49,7 +49,7 @@ class MemberMetadata:
     rebalance_timeout_ms: int = -1
     topology_epoch: int = -1
     process_id: str = ""
-    user_endpoint: Endpoint | None = None
+    user_endpoint: UserEndpoint | None = None
     client_tags: Mapping[str, str] = field(default_factory=dict)
 
 

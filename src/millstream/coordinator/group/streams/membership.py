@@ -11,9 +11,9 @@ from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import (
     JOIN_EPOCH,
-    Endpoint,
     MemberMetadata,
     StreamsGroupMember,
+    UserEndpoint,
 )
 from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import FencedMemberEpoch, GroupIdNotFound, GroupMaxSizeReached
@@ -109,6 +109,6 @@ def updated_metadata(known: MemberMetadata, heartbeat: Heartbeat) -> MemberMetad
         tags = {tag.key: tag.value for tag in request.client_tags}
         updated = replace(updated, client_tags=tags)
     if request.user_endpoint is not None:
-        endpoint = Endpoint(request.user_endpoint.host, request.user_endpoint.port)
+        endpoint = UserEndpoint(request.user_endpoint.host, request.user_endpoint.port)
         updated = replace(updated, user_endpoint=endpoint)
     return updated

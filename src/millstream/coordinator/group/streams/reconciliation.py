@@ -20,7 +20,7 @@ from millstream.errors import FencedMemberEpoch
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetTasks:
     """A member's part of the target assignment of `epoch`."""
 
     epoch: int
@@ -28,7 +28,7 @@ class Target:
 
 
 def reconcile(
-    member: StreamsGroupMember, target: Target, owners: TaskOwners, owned: Tasks | None
+    member: StreamsGroupMember, target: TargetTasks, owners: TaskOwners, owned: Tasks | None
 ) -> CurrentAssignment:
     """The member's next step; the same assignment when there is none to take.
 
@@ -66,7 +66,11 @@ class _Difference:
 
 
 def _next_step(
-    member: StreamsGroupMember, epoch: int, target: Target, owners: TaskOwners, owned: Tasks | None
+    member: StreamsGroupMember,
+    epoch: int,
+    target: TargetTasks,
+    owners: TaskOwners,
+    owned: Tasks | None,
 ) -> CurrentAssignment:
     difference = _difference(member, target.tasks, owners)
     previous_epoch, to_revoke = member.current.epoch, difference.to_revoke

@@ -13,9 +13,9 @@ from millstream.coordinator.assignors.task import TaskId, Tasks
 from millstream.coordinator.group.streams.member import (
     AssignedTasks,
     CurrentAssignment,
-    Endpoint,
     MemberMetadata,
     StreamsGroupMemberState,
+    UserEndpoint,
 )
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated import group_records as wire
@@ -104,7 +104,7 @@ def metadata_of(value: StreamsGroupMemberMetadataValue) -> MemberMetadata:
         rebalance_timeout_ms=value.rebalance_timeout_ms,
         topology_epoch=value.topology_epoch,
         process_id=value.process_id,
-        user_endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+        user_endpoint=None if endpoint is None else UserEndpoint(endpoint.host, endpoint.port),
         client_tags={tag.key: tag.value for tag in value.client_tags},
     )
 

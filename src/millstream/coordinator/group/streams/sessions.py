@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import StreamsGroupMember, StreamsGroupMemberState
-from millstream.coordinator.group.timers import GroupTimer, TimerKind
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 
 def heartbeat_interval_ms(context: GroupContext, group: StreamsGroup) -> int:
@@ -17,26 +17,26 @@ def restart_session(context: GroupContext, group: StreamsGroup, member: StreamsG
     """The member is known to be alive now."""
     limits = context.config.streams.session_timeout_ms
     timeout_ms = limits.of_group(context.image, group.group_id, "streams.session.timeout.ms")
-    context.start_timer(_timer(TimerKind.SESSION, group, member), timeout_ms)
+    context.start_timer(_timer(GroupTimerKind.SESSION, group, member), timeout_ms)
 
 
 def await_revocation(
     context: GroupContext, group: StreamsGroup, member: StreamsGroupMember
 ) -> None:
     """It has been told to give tasks back, and has until then to say that it did."""
-    timer = _timer(TimerKind.REBALANCE, group, member)
+    timer = _timer(GroupTimerKind.REBALANCE, group, member)
     context.start_timer(timer, member.metadata.rebalance_timeout_ms)
 
 
 def stop_awaiting_revocation(
     context: GroupContext, group: StreamsGroup, member: StreamsGroupMember
 ) -> None:
-    context.cancel_timer(_timer(TimerKind.REBALANCE, group, member))
+    context.cancel_timer(_timer(GroupTimerKind.REBALANCE, group, member))
     _resume_unwritten(context, group, member)
 
 
 def await_more_members(context: GroupContext, group: StreamsGroup, delay_ms: int) -> None:
-    timer = GroupTimer(TimerKind.INITIAL_REBALANCE, group.group_id)
+    timer = GroupTimer(GroupTimerKind.INITIAL_REBALANCE, group.group_id)
     context.groups.awaiting_members.add(group.group_id)
     context.start_timer(timer, delay_ms)
 
@@ -48,7 +48,7 @@ def await_more_members(context: GroupContext, group: StreamsGroup, delay_ms: int
 
 
 def stop_all(context: GroupContext, group: StreamsGroup, member: StreamsGroupMember) -> None:
-    for kind in (TimerKind.SESSION, TimerKind.REBALANCE):
+    for kind in (GroupTimerKind.SESSION, GroupTimerKind.REBALANCE):
         context.cancel_timer(_timer(kind, group, member))
     _resume_unwritten(context, group, member)
 
@@ -73,5 +73,5 @@ def _resume_unwritten(
     context.on_append_failure(put_back)
 
 
-def _timer(kind: TimerKind, group: StreamsGroup, member: StreamsGroupMember) -> GroupTimer:
+def _timer(kind: GroupTimerKind, group: StreamsGroup, member: StreamsGroupMember) -> GroupTimer:
     return GroupTimer(kind, group.group_id, member.member_id)
