@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from millstream.errors import ConfigError
-from millstream.net.network import Endpoint, SocketBuffers
+from millstream.net.network import ResolvedAddress, SocketBuffers
 
 _PIECE_BYTES = 64 * 1024
 _FOR_EVER_S = 365 * 86_400.0
@@ -102,13 +102,13 @@ class Host:
         self._network = network
         self._name = name
 
-    async def resolve(self, host: str, port: int) -> list[Endpoint]:
-        return [Endpoint(socket.AF_UNIX, (host, port))]
+    async def resolve(self, host: str, port: int) -> list[ResolvedAddress]:
+        return [ResolvedAddress(socket.AF_UNIX, (host, port))]
 
-    async def canonical_name(self, endpoint: Endpoint) -> str:
+    async def canonical_name(self, endpoint: ResolvedAddress) -> str:
         return str(endpoint.address[0])
 
-    async def connect(self, endpoint: Endpoint, buffers: SocketBuffers) -> socket.socket:
+    async def connect(self, endpoint: ResolvedAddress, buffers: SocketBuffers) -> socket.socket:
         del buffers
         return await self._network.connect(self._name, endpoint.address)
 

@@ -11,7 +11,7 @@ from millstream.controller.settings import (
     METADATA_VERSION,
     ControllerSettings,
 )
-from millstream.metadata.broker_registration import Endpoint, FeatureRange
+from millstream.metadata.broker_registration import Endpoint, SupportedVersionRange
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid
@@ -35,7 +35,7 @@ class ControllerStart:
     controller_id: BrokerId
     incarnation_id: Uuid
     endpoints: tuple[Endpoint, ...] = ()
-    features: Mapping[str, FeatureRange] = field(default_factory=dict)
+    features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)
 
 
 def plan_activation(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from millstream.metadata.broker_registration import FeatureRange
+from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode
 from millstream.model import BrokerId
 
@@ -51,7 +51,7 @@ class ControllerSettings:
     node_id: BrokerId
     bootstrap_features: Mapping[str, int] = field(default_factory=lambda: _ONLY_METADATA_VERSION)
     """Levels that the first controller of a new cluster finalizes."""
-    supported_features: Mapping[str, FeatureRange] = field(default_factory=dict)
+    supported_features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)
     """Levels this node can work at."""
     kraft_version: int = 1
     """Finalized by the quorum's own log, not by a feature record."""

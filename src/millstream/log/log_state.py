@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.log.leader_epochs import LeaderEpochs
-from millstream.log.producers.producer_state import ProducerState
+from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.producers.snapshots import ProducerSnapshots
 from millstream.log.segments.segments import Segments
 
@@ -13,7 +13,7 @@ from millstream.log.segments.segments import Segments
 @dataclass(slots=True)
 class LogState:
     segments: Segments
-    producers: ProducerState
+    producers: ProducerStates
     leader_epochs: LeaderEpochs
     snapshots: ProducerSnapshots
     log_start_offset: int

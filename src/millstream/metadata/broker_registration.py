@@ -26,7 +26,7 @@ class Endpoint(NamedTuple):
     security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
 
 
-class FeatureRange(NamedTuple):
+class SupportedVersionRange(NamedTuple):
     """Levels of a feature that a node can work at, both ends included."""
 
     lowest: int
@@ -41,7 +41,7 @@ class BrokerRegistration:
     broker_epoch: int
     incarnation_id: Uuid
     endpoints: tuple[Endpoint, ...] = ()
-    features: Mapping[str, FeatureRange] = field(default_factory=dict)
+    features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)
     rack: str | None = None
     fenced: bool = True
     """A fenced broker leads nothing and is in no ISR; it becomes unfenced once it has caught up."""
@@ -71,4 +71,4 @@ class ControllerRegistration:
     controller_id: BrokerId
     incarnation_id: Uuid
     endpoints: tuple[Endpoint, ...] = ()
-    features: Mapping[str, FeatureRange] = field(default_factory=dict)
+    features: Mapping[str, SupportedVersionRange] = field(default_factory=dict)

@@ -13,8 +13,8 @@ from millstream.metadata.broker_registration import (
     BrokerRegistration,
     ControllerRegistration,
     Endpoint,
-    FeatureRange,
     SecurityProtocol,
+    SupportedVersionRange,
 )
 from millstream.metadata.image import frozen_mapping
 from millstream.model import BrokerId, Uuid
@@ -77,7 +77,7 @@ class BrokersDelta:
                 for e in record.end_points
             ),
             features={
-                f.name: FeatureRange(f.min_supported_version, f.max_supported_version)
+                f.name: SupportedVersionRange(f.min_supported_version, f.max_supported_version)
                 for f in record.features
             },
         )
@@ -118,7 +118,7 @@ def broker_registration(record: RegisterBrokerRecord) -> BrokerRegistration:
             for e in record.end_points
         ),
         features={
-            f.name: FeatureRange(f.min_supported_version, f.max_supported_version)
+            f.name: SupportedVersionRange(f.min_supported_version, f.max_supported_version)
             for f in record.features
         },
         rack=record.rack,

@@ -29,7 +29,7 @@ _BY_DURATION: Final = "by_duration:"
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetReset:
+class OffsetResetValidator:
     """The place where a share group begins in a partition that it has not read before."""
 
     def problem(self, value: ConfigValue) -> str | None:
@@ -101,7 +101,7 @@ GROUP_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(
         _key(
             "share.auto.offset.reset",
             "latest",
-            OffsetReset(),
+            OffsetResetValidator(),
             "Where the group begins in a partition that it has not read before: at the `earliest` or the `latest` record, or "
             "`by_duration:` that long ago.",
             kind=ConfigType.STRING,

@@ -15,10 +15,10 @@ from millstream.metadata.broker_registration import BrokerRegistration, Controll
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.stored_security import (
     AccessControlEntry,
-    DelegationToken,
     QuotaEntity,
     ScramCredential,
     ScramUser,
+    TokenInformation,
 )
 from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, Offset, ProducerId, Uuid
 from millstream.protocol.enums import ConfigResourceType
@@ -112,7 +112,7 @@ class MetadataImage:
     next_producer_id: ProducerId = _FIRST_PRODUCER_ID
     acls: Mapping[Uuid, AccessControlEntry] = field(default_factory=frozen_mapping)
     scram: Mapping[ScramUser, ScramCredential] = field(default_factory=frozen_mapping)
-    delegation_tokens: Mapping[str, DelegationToken] = field(default_factory=frozen_mapping)
+    delegation_tokens: Mapping[str, TokenInformation] = field(default_factory=frozen_mapping)
     """By token id."""
     client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=frozen_mapping)
     """Limits by key, such as `producer_byte_rate`; entities without any are absent."""

@@ -1,6 +1,6 @@
 """The changes of access control rules, credentials, delegation tokens and client quotas between two images.
 
-Owns the replay of AccessControlEntry, UserScramCredential, DelegationToken and ClientQuota records and of those that remove them.
+Owns the replay of AccessControlEntry, UserScramCredential, TokenInformation and ClientQuota records and of those that remove them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from millstream.metadata.image import MetadataImage, frozen_mapping
 from millstream.metadata.mapping_delta import MappingDelta
 from millstream.metadata.stored_security import (
     AccessControlEntry,
-    DelegationToken,
     QuotaEntity,
     ScramCredential,
     ScramUser,
+    TokenInformation,
     quota_entity,
 )
 from millstream.model import Uuid
@@ -27,7 +27,7 @@ class SecurityDelta:
     def __init__(self, base: MetadataImage) -> None:
         self.acls: MappingDelta[Uuid, AccessControlEntry] = MappingDelta(base.acls)
         self.scram: MappingDelta[ScramUser, ScramCredential] = MappingDelta(base.scram)
-        self.tokens: MappingDelta[str, DelegationToken] = MappingDelta(base.delegation_tokens)
+        self.tokens: MappingDelta[str, TokenInformation] = MappingDelta(base.delegation_tokens)
         self.quotas: MappingDelta[QuotaEntity, Mapping[str, float]] = MappingDelta(
             base.client_quotas
         )
@@ -70,7 +70,7 @@ class SecurityDelta:
     def replay_token(self, record: records.DelegationTokenRecord) -> None:
         self.tokens.put(
             record.token_id,
-            DelegationToken(
+            TokenInformation(
                 token_id=record.token_id,
                 owner=record.owner,
                 requester=record.requester,

@@ -41,7 +41,7 @@ class ScramCredential:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelegationToken:
+class TokenInformation:
     """A token without its secret, which every broker computes from the token id and the cluster's secret key (KIP-48).
 
     Principals are written `User:alice`. Times are milliseconds since 1970.

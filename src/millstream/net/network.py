@@ -13,7 +13,7 @@ from millstream.net.listening_socket import open_listening_socket
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
 
-class Endpoint(NamedTuple):
+class ResolvedAddress(NamedTuple):
     """One address of a host, as sockets take it."""
 
     family: int
@@ -31,15 +31,15 @@ class SocketBuffers:
 class Network(Protocol):
     """The connections that a process opens and the sockets on which it is reached."""
 
-    async def resolve(self, host: str, port: int) -> list[Endpoint]:
+    async def resolve(self, host: str, port: int) -> list[ResolvedAddress]:
         """The addresses of a host, the first to be tried first. Raises OSError, or UnicodeError, where there is none."""
         ...
 
-    async def canonical_name(self, endpoint: Endpoint) -> str:
+    async def canonical_name(self, endpoint: ResolvedAddress) -> str:
         """The name that belongs to an address. Raises OSError where there is none."""
         ...
 
-    async def connect(self, endpoint: Endpoint, buffers: SocketBuffers) -> socket.socket:
+    async def connect(self, endpoint: ResolvedAddress, buffers: SocketBuffers) -> socket.socket:
         """A connected stream socket that does not block. Raises OSError."""
         ...
 
@@ -51,21 +51,22 @@ class Network(Protocol):
 class SystemNetwork:
     """The network of the operating system, by the running event loop."""
 
-    async def resolve(self, host: str, port: int) -> list[Endpoint]:
+    async def resolve(self, host: str, port: int) -> list[ResolvedAddress]:
         for family in (socket.AF_INET, socket.AF_INET6):
             with contextlib.suppress(OSError):  # not a literal address of that family
                 socket.inet_pton(family, host)
-                return [Endpoint(family, (host, port))]
+                return [ResolvedAddress(family, (host, port))]
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         return [
-            Endpoint(family, cast("SocketAddress", address)) for family, _, _, _, address in found
+            ResolvedAddress(family, cast("SocketAddress", address))
+            for family, _, _, _, address in found
         ]
 
-    async def canonical_name(self, endpoint: Endpoint) -> str:
+    async def canonical_name(self, endpoint: ResolvedAddress) -> str:
         name, _ = await asyncio.get_running_loop().getnameinfo(endpoint.address, socket.NI_NAMEREQD)
         return name
 
-    async def connect(self, endpoint: Endpoint, buffers: SocketBuffers) -> socket.socket:
+    async def connect(self, endpoint: ResolvedAddress, buffers: SocketBuffers) -> socket.socket:
         sock = socket.socket(endpoint.family, socket.SOCK_STREAM)
         try:
             sock.setblocking(False)

@@ -10,7 +10,7 @@ import pytest
 
 from millstream.broker.node.long_lived_objects import LongLivedObjects
 from millstream.log.partition_log import PartitionLog
-from millstream.net.server.connection import Connection
+from millstream.net.server.connection import ServerConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_topics import DeleteTopicsRequest
 from millstream.protocol.generated.metadata import MetadataRequest
@@ -51,7 +51,7 @@ def test_deleted_topics_and_closed_connections_are_freed_by_their_last_reference
             assert len(partitions) == TOPICS * 3
             del found
             client.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None))
-            connections = living(Connection)
+            connections = living(ServerConnection)
             request = DeleteTopicsRequest(
                 topic_names=[f"t{number}" for number in range(TOPICS)], timeout_ms=30_000
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from millstream.controller.bootstrap import ControllerStart
 from millstream.controller.controller import Controller
 from millstream.controller.settings import KAFKA_4_3_FEATURES
-from millstream.metadata.broker_registration import Endpoint, FeatureRange
+from millstream.metadata.broker_registration import Endpoint, SupportedVersionRange
 from millstream.model import Uuid
 from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
@@ -67,7 +67,7 @@ def test_a_controller_registers_once_per_incarnation(make_world: Callable) -> No
     world = make_world()
     start = ControllerStart(
         controller_id=1, incarnation_id=Uuid(b"i" * 16),
-        endpoints=(Endpoint("CONTROLLER", "h", 9093),), features={"kraft.version": FeatureRange(0, 1)},
+        endpoints=(Endpoint("CONTROLLER", "h", 9093),), features={"kraft.version": SupportedVersionRange(0, 1)},
     )  # fmt: skip
     world.submit(Controller.handle_controller_registration, start)
     world.submit(Controller.handle_controller_registration, start)

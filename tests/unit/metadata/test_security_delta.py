@@ -8,9 +8,9 @@ from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.stored_security import (
     AccessControlEntry,
-    DelegationToken,
     ScramCredential,
     ScramUser,
+    TokenInformation,
     quota_entity,
 )
 from millstream.model import LeaderEpoch, Offset, Uuid
@@ -78,7 +78,7 @@ def test_a_token_is_replaced_by_its_renewal_and_goes_with_its_removal() -> None:
     )  # fmt: skip
     image = replayed(first, renewed)
     assert image.delegation_tokens == {
-        "t": DelegationToken(
+        "t": TokenInformation(
             token_id="t", owner="User:a", requester="User:b", renewers=("User:c",), issue_timestamp_ms=1,
             max_timestamp_ms=9, expiration_timestamp_ms=8,
         )

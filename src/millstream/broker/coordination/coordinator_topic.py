@@ -16,7 +16,7 @@ from millstream.broker.coordination.coordinator_partition import (
     DecodeRecord,
     OnNotice,
 )
-from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.coordinator.placement import partition_for
 from millstream.coordinator.result import Caller
 from millstream.coordinator.runtime import Shard
@@ -53,7 +53,7 @@ class CoordinatorTopic(Generic[ShardT]):
         broker_id: BrokerId,
         *,
         partitions: Partitions,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         services: CoordinatorServices,
     ) -> None:
         self._kind = kind

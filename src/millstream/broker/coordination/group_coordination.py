@@ -20,7 +20,7 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorTopic,
 )
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.coordinator.group.config import GroupCoordinatorConfig
@@ -50,7 +50,7 @@ class GroupCoordination:
         random: Random,
         *,
         partitions: Partitions,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         services: CoordinatorServices,
         patterns: PatternMatcher,
     ) -> None:

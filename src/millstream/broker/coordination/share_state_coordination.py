@@ -19,7 +19,7 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorTopic,
 )
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
-from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.coordinator.result import NODE_ITSELF
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.requests import TopicIdsDeleted
@@ -44,7 +44,7 @@ class ShareStateCoordination:
         broker_id: BrokerId,
         *,
         partitions: Partitions,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         services: CoordinatorServices,
     ) -> None:
         self._image = MetadataImage()

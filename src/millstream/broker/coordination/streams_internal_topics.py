@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import ControllerClient, Tasks
+from millstream.broker.node.services import BackgroundTasks, ControllerClient
 from millstream.controller.controller import Controller
 from millstream.coordinator.group.streams.configured_topology import ConfiguredInternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
@@ -38,7 +38,7 @@ class StreamsInternalTopics:
     def __init__(
         self,
         controller: ControllerClient,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         clock: Clock,
         timeout_ms: int,
         *,

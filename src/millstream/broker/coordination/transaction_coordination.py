@@ -18,7 +18,7 @@ from millstream.broker.coordination.coordinator_topic import (
     CoordinatorTopic,
 )
 from millstream.broker.coordination.internal_topics import TRANSACTION_STATE
-from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.producer_ids import ProducerIds
 from millstream.coordinator.result import Caller
@@ -59,7 +59,7 @@ class TransactionCoordination:
         completion: TransactionCompletion,
         *,
         partitions: Partitions,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         services: CoordinatorServices,
     ) -> None:
         self._config = config

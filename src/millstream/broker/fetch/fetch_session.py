@@ -1,9 +1,9 @@
 """One fetch session: the partitions that a fetcher asked for, what it was told of them, and which of them are to be read.
 
 A partition that has nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
-a poll costs as much as what changed. Whether it is quiet is asked when its fetcher is told, in one step with following it: it may
-have made progress since it was read, or have had no place in the answer. What makes no progress and changes all the same (a directory that fails) is noticed by
-reading everything now and then.
+a poll costs as much as what changed. Whether it is quiet is asked when its fetcher is told, in one step with listening to it: it
+may have made progress since it was read, or have had no place in the answer. What makes no progress and changes all the same (a
+directory that fails) is noticed by reading everything now and then.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _SessionPartition:
     asked: FetchPartition
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
-    followed: TopicPartition | None = None
+    listened_to: TopicPartition | None = None
 
     def is_news(self, data: PartitionData) -> bool:
         return (
@@ -72,8 +72,8 @@ class FetchSession:
         self.stirring: dict[FetchKey, None] = {}
         self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
         self._keys: dict[TopicPartition, FetchKey] = {}
-        """Of the partitions that were quiet once: they are followed from then on."""
-        self._follower = purgatory.follower(self._stirred)
+        """Of the partitions that were quiet once: they are listened to from then on."""
+        self._listener = purgatory.listener(self._stirred)
 
     def ask(self, key: FetchKey, asked: FetchPartition) -> None:
         known = self.partitions.get(key)
@@ -86,9 +86,9 @@ class FetchSession:
     def forget(self, key: FetchKey) -> None:
         known = self.partitions.pop(key, None)
         self.stirring.pop(key, None)
-        if known is not None and known.followed is not None:
-            self._follower.leave(known.followed)
-            del self._keys[known.followed]
+        if known is not None and known.listened_to is not None:
+            self._listener.leave(known.listened_to)
+            del self._keys[known.listened_to]
 
     def told(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
         """Notes that the fetcher is answered `data` for `key`; the partition becomes quiet where `find_quiet` finds it so."""
@@ -99,21 +99,21 @@ class FetchSession:
             data.records
             or data.error_code
             or data.diverging_epoch.epoch != -1
-            or not self._is_followed(key, known, find_quiet(key, known.asked, data))
+            or not self._is_listened_to(key, known, find_quiet(key, known.asked, data))
         ):
             self.stirring[key] = None
 
-    def _is_followed(
+    def _is_listened_to(
         self, key: FetchKey, known: _SessionPartition, quiet: TopicPartition | None
     ) -> bool:
-        """Not what another key follows already: a topic that was made again has the partitions of the old one by name."""
+        """Not what another key listens to already: a topic that was made again has the partitions of the old one by name."""
         if quiet is None:
             return False
-        if known.followed is None and quiet not in self._keys:
-            known.followed = quiet
+        if known.listened_to is None and quiet not in self._keys:
+            known.listened_to = quiet
             self._keys[quiet] = key
-            self._follower.follow(quiet)
-        return known.followed == quiet
+            self._listener.listen_to(quiet)
+        return known.listened_to == quiet
 
     def maybe_read_all(self, now: Instant) -> None:
         if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
@@ -121,7 +121,7 @@ class FetchSession:
             self.stirring.update(dict.fromkeys(self.partitions))
 
     def close(self) -> None:
-        self._follower.close()
+        self._listener.close()
 
     def _stirred(self, partition: TopicPartition) -> None:
         key = self._keys[partition]

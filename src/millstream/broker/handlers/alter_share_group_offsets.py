@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import AlterOutcome
 from millstream.coordinator.share.state import SharePartitionKey
@@ -34,7 +34,7 @@ async def handle(
     request: AlterShareGroupOffsetsRequest,
     context: RequestContext,
     *,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> AlterShareGroupOffsetsResponse:
     share_groups.check_served()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_groups import (
@@ -30,7 +30,7 @@ async def handle(
     context: RequestContext,
     *,
     group_coordinator: GroupCoordination,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
 ) -> DeleteGroupsResponse:
     names = dict.fromkeys(request.groups_names)
     return DeleteGroupsResponse(
@@ -60,7 +60,7 @@ async def _delete(
     context: RequestContext,
     *,
     group_coordinator: GroupCoordination,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
 ) -> DeletableGroupResult:
     request = DeleteGroupsRequest(groups_names=[group_id])
     try:

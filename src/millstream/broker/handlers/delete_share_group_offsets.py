@@ -8,7 +8,7 @@ from __future__ import annotations
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.offsets import DeleteOutcome, Deletion
 from millstream.coordinator.group.share.requests import OffsetsDeleted
@@ -37,7 +37,7 @@ async def handle(
     context: RequestContext,
     *,
     metadata: Metadata,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> DeleteShareGroupOffsetsResponse:
     share_groups.check_served()
@@ -57,7 +57,7 @@ async def _delete(
     context: RequestContext,
     *,
     metadata: Metadata,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
 ) -> list[DeleteShareGroupOffsetsResponseTopic]:
     failed: dict[Uuid, KafkaError] = {}
     for key, error in (await share_group_state.delete(deletion)).items():

@@ -15,7 +15,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.token_requests import check_may_ask_for_tokens
 from millstream.errors import DelegationTokenAuthDisabled
-from millstream.metadata.stored_security import DelegationToken
+from millstream.metadata.stored_security import TokenInformation
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_delegation_token import (
     DescribedDelegationToken,
@@ -70,7 +70,7 @@ def handle(
     )
 
 
-def _described(token: DelegationToken, secret_key: str, version: int) -> DescribedDelegationToken:
+def _described(token: TokenInformation, secret_key: str, version: int) -> DescribedDelegationToken:
     owner_type, owner_name = principal_parts(token.owner)
     requester_type, requester_name = (
         principal_parts(token.requester) if version >= _KNOWS_REQUESTERS else ("", "")

@@ -14,7 +14,7 @@ from typing import Final
 from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.state import NO_COUNT, SharePartitionKey, ShareState
@@ -49,7 +49,7 @@ class Services:
     metadata: Metadata
     partitions: Partitions
     share_groups: ShareGroups
-    share_group_state: ShareGroupState
+    share_group_state: ShareGroupPersistence
 
 
 async def handle(

@@ -36,7 +36,7 @@ from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure import NoAnswer
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
-from millstream.broker.storage.durability import Durability, Written
+from millstream.broker.storage.durability import AppendedRecords, Durability
 from millstream.broker.transactions.transactional_produce import (
     NOTHING_TO_VERIFY,
     TransactionalProduce,
@@ -130,7 +130,7 @@ class Services:
     transaction_coordinator: TransactionCoordination
 
 
-_Unacknowledged = tuple[Written, PartitionProduceResponse]
+_Unacknowledged = tuple[AppendedRecords, PartitionProduceResponse]
 """Records that are not acknowledged yet, and their answer."""
 
 
@@ -421,7 +421,7 @@ def _append(
     if waits_for_disk and request.acks == _NO_ACKS:
         services.log_flusher.start_flush(partition.log)
     if waits_for_disk or request.acks == ACKS_ALL:
-        written = Written(partition, end_offset, waits_for_disk)
+        written = AppendedRecords(partition, end_offset, waits_for_disk)
         if not written.is_safe:
             produce.unacknowledged.append((written, response))
     return response

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.errors import InvalidGroupId, KafkaError
 from millstream.protocol.api import ApiKey
@@ -32,7 +32,7 @@ async def handle(
     request: ShareGroupDescribeRequest,
     context: RequestContext,
     *,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> ShareGroupDescribeResponse:
     share_groups.check_served()
@@ -59,7 +59,7 @@ def failed(
 
 
 async def _describe(
-    group_id: str, context: RequestContext, *, share_group_state: ShareGroupState
+    group_id: str, context: RequestContext, *, share_group_state: ShareGroupPersistence
 ) -> DescribedGroup:
     try:
         if not group_id:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
 from millstream.coordinator.group.share.request_check import check_heartbeat
@@ -35,7 +35,7 @@ async def handle(
     request: ShareGroupHeartbeatRequest,
     context: RequestContext,
     *,
-    share_group_state: ShareGroupState,
+    share_group_state: ShareGroupPersistence,
     share_groups: ShareGroups,
 ) -> ShareGroupHeartbeatResponse:
     share_groups.check_served()

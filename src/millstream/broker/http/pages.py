@@ -21,13 +21,13 @@ from millstream.broker.metrics.catalogue import families
 from millstream.broker.metrics.exposition import CONTENT_TYPE, render
 from millstream.broker.metrics.loop_lag import watch_loop_lag
 from millstream.broker.metrics.node_view import NodeView
-from millstream.broker.node.services import Tasks
+from millstream.broker.node.services import BackgroundTasks
 
 _LOGGER = logging.getLogger(__name__)
 _SAMPLES_BETWEEN_BREATHS: Final = 500
 
 
-def start_http(server: HttpServer, node: NodeView, tasks: Tasks) -> None:
+def start_http(server: HttpServer, node: NodeView, tasks: BackgroundTasks) -> None:
     """Starts the HTTP server. It runs from the first moment of the start to the last of the shutdown, so that probes see both."""
     tasks.start(server.serve(responder(node)), "http")
     tasks.start(watch_loop_lag(node.metrics), "event loop lag")

@@ -43,7 +43,7 @@ from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.broker.requests.token_requests import remove_expired_tokens
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.clean_shutdown import close_directories
@@ -337,7 +337,7 @@ class NodeParts:
             producer_ids=producer_ids,
             purgatory=self._purgatory,
             replica_moves=self._moves,
-            share_group_state=ShareGroupState(groups, share_groups, self._long_work),
+            share_group_state=ShareGroupPersistence(groups, share_groups, self._long_work),
             share_groups=share_groups,
             streams_internal_topics=StreamsInternalTopics(
                 self._controller,

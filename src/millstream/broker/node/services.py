@@ -71,7 +71,7 @@ class LogFlusher(Protocol):
         ...
 
 
-class Tasks(Protocol):
+class BackgroundTasks(Protocol):
     """The node's TaskGroup: what runs here ends with the node, and what fails here ends it."""
 
     def start(self, coroutine: Coroutine[None, None, None], name: str) -> None: ...

@@ -22,7 +22,7 @@ MATCHING_MS_MAX: Final = 10_000
 IDLE_S_MAX: Final = 60.0
 
 
-class Process(Protocol):
+class MatchingProcess(Protocol):
     """`PatternProcess`, as far as it is needed here."""
 
     @property
@@ -41,9 +41,9 @@ class PatternProcessDied(InvalidRegularExpression):
 class CostlyPatterns:
     """Matches costly expressions, on one event loop. `start` returns a process that is ready, or raises OSError."""
 
-    def __init__(self, start: Callable[[], Awaitable[Process]]) -> None:
+    def __init__(self, start: Callable[[], Awaitable[MatchingProcess]]) -> None:
         self._start = start
-        self._process: Process | None = None
+        self._process: MatchingProcess | None = None
         self._turns = PayerTurns()
         self._idle: asyncio.TimerHandle | None = None
 
@@ -85,7 +85,7 @@ class CostlyPatterns:
         if process is not None:
             process.end()
 
-    async def _running_process(self) -> Process:
+    async def _running_process(self) -> MatchingProcess:
         if self._idle is not None:
             self._idle.cancel()
         if self._process is not None and self._process.has_ended:
@@ -103,7 +103,7 @@ class CostlyPatterns:
         self._idle = asyncio.get_running_loop().call_later(IDLE_S_MAX, self.close)
 
 
-async def _matching(process: Process, pattern: str, texts: Sequence[str]) -> frozenset[str]:
+async def _matching(process: MatchingProcess, pattern: str, texts: Sequence[str]) -> frozenset[str]:
     refusal = await process.ask(compile_message(pattern))
     if refusal:
         raise InvalidRegularExpression(refusal.decode())

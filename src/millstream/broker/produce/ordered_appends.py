@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar, final
 
-from millstream.broker.node.services import Tasks
+from millstream.broker.node.services import BackgroundTasks
 
 ResultT = TypeVar("ResultT")
 
@@ -15,7 +15,7 @@ ResultT = TypeVar("ResultT")
 class OrderedAppends:
     """Runs the appends of each sender in the order they were sent. They go on when their connection closes."""
 
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: BackgroundTasks) -> None:
         self._tasks = tasks
         self._last: dict[Hashable, asyncio.Future[object]] = {}
 

@@ -33,7 +33,7 @@ from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.share.share_groups import ShareGroups
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
@@ -77,7 +77,7 @@ class HandlerServices:
     producer_ids: ProducerIds
     purgatory: Purgatory
     replica_moves: ReplicaMoves
-    share_group_state: ShareGroupState
+    share_group_state: ShareGroupPersistence
     share_groups: ShareGroups
     streams_internal_topics: StreamsInternalTopics
     transaction_coordinator: TransactionCoordination

@@ -1,7 +1,7 @@
 """The purgatory: requests wait in it for partitions to make progress, fetches for bytes, produces for their high watermark.
 
 One place for both, keyed by partition. An operation is registered before anybody can miss a wake-up, completed by `wake`
-when its condition holds, given up at its deadline, and there is a bound on how many there are. A follower is told of every
+when its condition holds, given up at its deadline, and there is a bound on how many there are. A listener is told of every
 progress, whether it waits or not. Knows nothing of requests.
 """
 
@@ -56,34 +56,34 @@ class DelayedOperation:
 
 
 @final
-class Follower:
-    """A follower is told of all progress of the partitions it follows, until it is closed."""
+class PartitionListener:
+    """A listener is told of all progress of the partitions it listens to, until it is closed."""
 
-    __slots__ = ("_followers", "_is_closed", "_keys", "on_progress")
+    __slots__ = ("_is_closed", "_keys", "_listeners", "on_progress")
 
     def __init__(
         self,
-        followers: dict[TopicPartition, dict[Follower, None]],
+        listeners: dict[TopicPartition, dict[PartitionListener, None]],
         on_progress: Callable[[TopicPartition], None],
     ) -> None:
-        self._followers = followers
+        self._listeners = listeners
         self._keys: set[TopicPartition] = set()
         self._is_closed = False
         self.on_progress = on_progress
 
-    def follow(self, key: TopicPartition) -> None:
-        """Follows a partition, unless this follower is closed."""
+    def listen_to(self, key: TopicPartition) -> None:
+        """Listens to a partition, unless this listener is closed."""
         if key not in self._keys and not self._is_closed:
             self._keys.add(key)
-            self._followers.setdefault(key, {})[self] = None
+            self._listeners.setdefault(key, {})[self] = None
 
     def leave(self, key: TopicPartition) -> None:
         if key in self._keys:
             self._keys.remove(key)
-            others = self._followers[key]
+            others = self._listeners[key]
             del others[self]
             if not others:
-                del self._followers[key]
+                del self._listeners[key]
 
     def close(self) -> None:
         self._is_closed = True
@@ -97,7 +97,7 @@ class Purgatory:
         self._clock = clock
         self._operations_max = operations_max
         self._watchers: dict[TopicPartition, dict[DelayedOperation, None]] = {}
-        self._followers: dict[TopicPartition, dict[Follower, None]] = {}
+        self._listeners: dict[TopicPartition, dict[PartitionListener, None]] = {}
         self._deadlines: list[tuple[int, int, DelayedOperation]] = []
         self._sequence = 0
         self._waiting = 0
@@ -139,9 +139,9 @@ class Purgatory:
                 operation.keys[key] = None
                 self._watchers.setdefault(key, {})[operation] = None
 
-    def follower(self, on_progress: Callable[[TopicPartition], None]) -> Follower:
-        """A new follower, without partitions yet. `on_progress` is cheap and does not raise."""
-        return Follower(self._followers, on_progress)
+    def listener(self, on_progress: Callable[[TopicPartition], None]) -> PartitionListener:
+        """A new listener, without partitions yet. `on_progress` is cheap and does not raise."""
+        return PartitionListener(self._listeners, on_progress)
 
     def satisfy(self, operation: DelayedOperation) -> None:
         """Satisfies `operation` for a reason other than the progress of its keys."""
@@ -149,10 +149,10 @@ class Purgatory:
 
     def wake(self, partition: TopicPartition) -> None:
         """Checks the waits for `partition`: its high watermark or start moved, its leader changed, or it was removed."""
-        followers = self._followers.get(partition)
-        if followers:
-            for follower in list(followers):
-                follower.on_progress(partition)
+        listeners = self._listeners.get(partition)
+        if listeners:
+            for listener in list(listeners):
+                listener.on_progress(partition)
         watchers = self._watchers.get(partition)
         if watchers:
             for operation in list(watchers):

@@ -12,7 +12,7 @@ from typing import Final, final
 from millstream.broker.config.share_group_settings import ShareGroupSettings
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
-from millstream.broker.node.services import Metadata, Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Metadata, Partitions
 from millstream.broker.share.persister import SharePersister
 from millstream.broker.share.sessions import (
     SessionKey,
@@ -44,7 +44,7 @@ class ShareGroups:
         ensure_topic: Callable[[], Awaitable[object]],
         *,
         partitions: Partitions,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         pool: DiskPool,
         services: CoordinatorServices,
     ) -> None:

@@ -17,7 +17,7 @@ from typing import Final, final
 
 from millstream.broker.config.share_group_settings import ShareGroupSettings
 from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.broker.share.persister import SharePersister, as_told_to_consumers
 from millstream.broker.share.start_offset import first_offset
 from millstream.broker.storage.disk_pool import DiskPool
@@ -60,7 +60,7 @@ class SharePartitions:
         settings: ShareGroupSettings,
         clock: Clock,
         *,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         pool: DiskPool,
         wake: Callable[[TopicPartition], None],
     ) -> None:

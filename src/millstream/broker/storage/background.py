@@ -13,7 +13,7 @@ from functools import partial
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.long_work import LongWork
-from millstream.broker.node.services import Tasks
+from millstream.broker.node.services import BackgroundTasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.broker.storage.log_flusher import GroupCommitFlusher
@@ -49,7 +49,7 @@ class BackgroundWork:
         self._long_work = long_work
         self._written_high_watermarks: dict[TopicPartition, int] = {}
 
-    def start(self, config: BrokerConfig, tasks: Tasks) -> None:
+    def start(self, config: BrokerConfig, tasks: BackgroundTasks) -> None:
         initial_ms = config.log_initial_task_delay_ms
         for name, first_ms, interval_ms, work in (
             ("high watermarks", 0, config.replica_high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks),

@@ -10,7 +10,7 @@ import logging
 from typing import NoReturn, final
 
 from millstream.broker.metadata_log.broker_session import BrokerSession
-from millstream.broker.node.services import Tasks
+from millstream.broker.node.services import BackgroundTasks
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.errors import KafkaStorageError
 from millstream.log.directory.log_directories import LogDirectories
@@ -26,7 +26,7 @@ class DirectoryFailures:
         directories: LogDirectories,
         partitions: HostedPartitions,
         session: BrokerSession,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
     ) -> None:
         self._directories = directories
         self._partitions = partitions

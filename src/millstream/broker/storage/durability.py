@@ -17,7 +17,7 @@ from millstream.replication.partition import ACKS_ALL, Partition
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AppendedRecords:
     """Records that are in the log of `partition`, up to `end_offset`."""
 
     partition: Partition
@@ -56,17 +56,17 @@ class Durability:
             case _:  # auto
                 return acks == ACKS_ALL and len(partition.isr) < 2
 
-    def written(self, partition: Partition, end_offset: int) -> Written:
+    def written(self, partition: Partition, end_offset: int) -> AppendedRecords:
         """Records of a coordinator, or of a producer that asks for acks=all."""
         must_sync = self.must_sync(partition, ACKS_ALL, end_offset)
-        return Written(partition, end_offset, must_sync)
+        return AppendedRecords(partition, end_offset, must_sync)
 
-    async def sync(self, written: Written) -> None:
+    async def sync(self, written: AppendedRecords) -> None:
         """Returns when the records are on the disk, if they must be. Raises KafkaStorageError."""
         if written.must_sync:
             await self._log_flusher.flush_to(written.partition.log, written.end_offset)
 
-    async def wait(self, written: Written, timeout_ms: int) -> None:
+    async def wait(self, written: AppendedRecords, timeout_ms: int) -> None:
         """Returns when the records are safe.
 
         `timeout_ms` is for the replicas, as in Kafka: what is written is not told to be lost because this disk is slow. Raises
@@ -75,7 +75,7 @@ class Durability:
         await self.sync(written)
         await self.replicate(written, timeout_ms)
 
-    async def replicate(self, written: Written, timeout_ms: int) -> bool:
+    async def replicate(self, written: AppendedRecords, timeout_ms: int) -> bool:
         """Returns when all in-sync replicas have the records, and whether they were waited for.
 
         Raises NotLeaderOrFollower, RequestTimedOut.

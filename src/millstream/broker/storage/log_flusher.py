@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node.services import Tasks
+from millstream.broker.node.services import BackgroundTasks
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError
 from millstream.log.partition_log import PartitionLog
@@ -19,7 +19,9 @@ from millstream.runtime import Clock
 class GroupCommitFlusher:
     """The flusher of logs; implements `node.LogFlusher`."""
 
-    def __init__(self, pool: DiskPool, tasks: Tasks, clock: Clock, metrics: NodeMetrics) -> None:
+    def __init__(
+        self, pool: DiskPool, tasks: BackgroundTasks, clock: Clock, metrics: NodeMetrics
+    ) -> None:
         self._pool = pool
         self._tasks = tasks
         self._clock = clock

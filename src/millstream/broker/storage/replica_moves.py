@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, final
 
-from millstream.broker.node.services import Partitions, Tasks
+from millstream.broker.node.services import BackgroundTasks, Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
 from millstream.errors import KafkaError
@@ -39,7 +39,7 @@ class ReplicaMoves:
         self,
         directories: LogDirectories,
         pool: DiskPool,
-        tasks: Tasks,
+        tasks: BackgroundTasks,
         clock: Clock,
         *,
         on_moved: Callable[[Partition, LogDirectory], None],

@@ -30,7 +30,7 @@ from millstream.clients.consumer.core.offset_reset import (
     EARLIEST_TIMESTAMP,
     LATEST,
     LATEST_TIMESTAMP,
-    OffsetReset,
+    AutoOffsetResetStrategy,
 )
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
@@ -568,7 +568,9 @@ class Consumer(Generic[Key, Value]):
         self._check()
         return [self._subscription.state(tp) for tp in arguments.topic_partitions(partitions)]
 
-    def _seek_to(self, partitions: tuple[AnyPartition, ...], reset: OffsetReset) -> None:
+    def _seek_to(
+        self, partitions: tuple[AnyPartition, ...], reset: AutoOffsetResetStrategy
+    ) -> None:
         states = self._states(partitions or tuple(self._subscription.partitions))
         self._collector.undelivered.give_back(state.topic_partition for state in states)
         for state in states:

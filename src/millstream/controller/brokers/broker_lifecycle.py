@@ -23,7 +23,7 @@ from millstream.errors import (
     StaleBrokerEpoch,
     UnsupportedVersion,
 )
-from millstream.metadata.broker_registration import BrokerRegistration, FeatureRange
+from millstream.metadata.broker_registration import BrokerRegistration, SupportedVersionRange
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.directory_ids import assigned_directory
 from millstream.metadata.image import MetadataImage
@@ -263,11 +263,11 @@ def _check_registration(request: BrokerRegistrationRequest, image: MetadataImage
     if len(set(request.log_dirs)) != len(request.log_dirs):
         raise InvalidRegistration("Two log directories of the broker have the same id")
     supported = {
-        f.name: FeatureRange(f.min_supported_version, f.max_supported_version)
+        f.name: SupportedVersionRange(f.min_supported_version, f.max_supported_version)
         for f in request.features
     }
     for name, level in image.features.items():
-        lowest, highest = supported.get(name, FeatureRange(0, 0))
+        lowest, highest = supported.get(name, SupportedVersionRange(0, 0))
         if not lowest <= level <= highest:
             raise UnsupportedVersion(
                 f"The cluster runs {name} at level {level}, the broker supports {lowest} to {highest}"

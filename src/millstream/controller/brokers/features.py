@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
 from millstream.errors import InvalidUpdateVersion
-from millstream.metadata.broker_registration import FeatureRange
+from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.enums import UpgradeType
 from millstream.protocol.generated.metadata_records import FeatureLevelRecord
@@ -82,7 +82,7 @@ def _unsupported(
     if not supported.lowest <= level <= supported.highest:
         return f"{node} only supports versions {supported.lowest}-{supported.highest}"
     for broker in image.brokers.values():
-        lowest, highest = broker.features.get(feature, FeatureRange(0, 0))
+        lowest, highest = broker.features.get(feature, SupportedVersionRange(0, 0))
         if not lowest <= level <= highest:
             return f"Broker {broker.broker_id} only supports versions {lowest}-{highest}"
     return None

@@ -16,7 +16,7 @@ from millstream.errors import (
     InvalidPrincipalType,
 )
 from millstream.metadata.image import MetadataImage
-from millstream.metadata.stored_security import DelegationToken
+from millstream.metadata.stored_security import TokenInformation
 from millstream.model import uuid_from_random, uuid_text
 from millstream.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -158,7 +158,7 @@ def _limit_period_ms(asked_ms: int, largest_ms: int) -> int:
 
 def _token_with(
     secret: bytes, image: MetadataImage, settings: DelegationTokenSettings
-) -> DelegationToken:
+) -> TokenInformation:
     secret_key = _secret_key(settings)
     for token in image.delegation_tokens.values():
         if hmac.compare_digest(token_hmac(secret_key, token.token_id), secret):
@@ -166,21 +166,21 @@ def _token_with(
     raise DelegationTokenNotFound
 
 
-def _is_expired(token: DelegationToken, now_ms: int) -> bool:
+def _is_expired(token: TokenInformation, now_ms: int) -> bool:
     return token.max_timestamp_ms < now_ms or token.expiration_timestamp_ms < now_ms
 
 
-def _check_alive(token: DelegationToken, now_ms: int) -> None:
+def _check_alive(token: TokenInformation, now_ms: int) -> None:
     if _is_expired(token, now_ms):
         raise DelegationTokenExpired
 
 
-def _check_owner(token: DelegationToken, principal: str) -> None:
+def _check_owner(token: TokenInformation, principal: str) -> None:
     if not is_owner_or_renewer(token, principal):
         raise DelegationTokenOwnerMismatch
 
 
-def _record(token: DelegationToken, expiration_timestamp_ms: int) -> DelegationTokenRecord:
+def _record(token: TokenInformation, expiration_timestamp_ms: int) -> DelegationTokenRecord:
     return DelegationTokenRecord(
         owner=token.owner,
         requester=token.requester,

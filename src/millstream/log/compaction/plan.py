@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from millstream.log.compaction.batch_filter import LastRecord
-from millstream.log.producers.producer_state import ProducerState
+from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.segments.segment import Segment
 from millstream.log.segments.segments import Segments
 from millstream.log.segments.transaction_index import TransactionIndex
@@ -87,7 +87,7 @@ class CompactionPlan:
 def plan_compaction(
     segments: Segments,
     config: LogConfig,
-    producers: ProducerState,
+    producers: ProducerStates,
     bounds: CompactionBounds,
     now_ms: int,
 ) -> CompactionPlan | None:

@@ -7,7 +7,7 @@ from millstream.log.directory.log_environment import LogEnvironment, SavedState
 from millstream.log.directory.recovery import Recovery, rebuild_epochs, recover_segments
 from millstream.log.leader_epochs import LeaderEpochs
 from millstream.log.log_state import LogState
-from millstream.log.producers.producer_state import ProducerState
+from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.producers.replay import deepen_producers, replay_producers
 from millstream.log.producers.snapshots import ProducerSnapshots
 from millstream.log.segments.files import LOG_SUFFIX, offset_of
@@ -23,7 +23,7 @@ def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> L
     segment = Segment(file_system, directory, 0, SegmentLimits.of(config), exists=False)
     return LogState(
         segments=Segments([segment]),
-        producers=ProducerState(),
+        producers=ProducerStates(),
         leader_epochs=LeaderEpochs(file_system, directory),
         snapshots=ProducerSnapshots(file_system, directory, ()),
         log_start_offset=0,
@@ -55,7 +55,7 @@ def load_log(
     log_start_offset = max(saved.log_start_offset, segments.first.base_offset)
     loaded = LogState(
         segments=segments,
-        producers=ProducerState(),
+        producers=ProducerStates(),
         leader_epochs=epochs,
         snapshots=ProducerSnapshots(file_system, directory, names),
         log_start_offset=log_start_offset,

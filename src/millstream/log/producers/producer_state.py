@@ -82,7 +82,7 @@ class ProducerEntry:
 
 
 @final
-class ProducerState:
+class ProducerStates:
     def __init__(self) -> None:
         self._entries: dict[int, ProducerEntry] = {}
         self._open_transactions: dict[int, int] = {}

@@ -8,7 +8,7 @@ from typing import Final
 from millstream.log.header_scan import read_batch
 from millstream.log.producers.producer_state import (
     CompletedTransaction,
-    ProducerState,
+    ProducerStates,
     TransactionEnd,
 )
 from millstream.log.segments.segment import Segment
@@ -46,7 +46,7 @@ def aborted_entry(completed: CompletedTransaction | None) -> AbortedTransaction 
 
 
 def replay_producers(
-    producers: ProducerState, segments: Segments, start_offset: int, rebuilt: Iterable[Segment]
+    producers: ProducerStates, segments: Segments, start_offset: int, rebuilt: Iterable[Segment]
 ) -> None:
     """Applies every batch from `start_offset` on. Segments in `rebuilt` get their transaction index anew."""
     rebuilt_bases = {segment.base_offset for segment in rebuilt}
@@ -65,7 +65,7 @@ def replay_producers(
                 segment.transaction_index.append(aborted)
 
 
-def deepen_producers(producers: ProducerState, segment: Segment) -> None:
+def deepen_producers(producers: ProducerStates, segment: Segment) -> None:
     """Remembers the last five batches of each producer again, from the end of the newest segment."""
     if len(producers):
         indexed = segment.offset_index.lookup_position(max(0, segment.size_bytes - _TAIL_BYTES))

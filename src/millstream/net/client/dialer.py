@@ -15,7 +15,7 @@ from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.credentials import Password, credentials_from
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.environment import Environment
-from millstream.net.network import Endpoint, Network, SocketBuffers
+from millstream.net.network import Network, ResolvedAddress, SocketBuffers
 
 if TYPE_CHECKING:
     import socket
@@ -72,7 +72,7 @@ class Dialer:
         assert failure is not None, "a name that resolves has addresses"
         raise failure
 
-    async def _endpoints(self, address: Address) -> list[Endpoint]:
+    async def _endpoints(self, address: Address) -> list[ResolvedAddress]:
         try:
             return await self._network.resolve(address.host, address.port)
         except (OSError, UnicodeError) as error:
@@ -80,7 +80,9 @@ class Dialer:
                 f"cannot connect to {address}: its name cannot be resolved ({error})"
             ) from error
 
-    async def _try(self, address: Address, endpoint: Endpoint, timeout_ms: int) -> Connection:
+    async def _try(
+        self, address: Address, endpoint: ResolvedAddress, timeout_ms: int
+    ) -> Connection:
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 sock = await self._network.connect(endpoint, self._buffers)

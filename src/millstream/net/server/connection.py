@@ -47,15 +47,15 @@ class ConnectionOwner(Protocol):
     request_memory: RequestMemory
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
-    def was_active(self, connection: Connection) -> None:
+    def was_active(self, connection: ServerConnection) -> None:
         """Tells the server that bytes arrived, or requests were started."""
         ...
 
-    def writes_stalled(self, connection: Connection) -> None:
+    def writes_stalled(self, connection: ServerConnection) -> None:
         """Tells the server that the socket takes no more bytes."""
         ...
 
-    def writes_moved(self, connection: Connection) -> None:
+    def writes_moved(self, connection: ServerConnection) -> None:
         """Tells the server that the socket took some bytes."""
         ...
 
@@ -67,7 +67,7 @@ class ConnectionOwner(Protocol):
         """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take. May close connections."""
         ...
 
-    def closed(self, connection: Connection) -> None: ...
+    def closed(self, connection: ServerConnection) -> None: ...
 
 
 class _Unanswered:
@@ -82,7 +82,7 @@ class _Unanswered:
         self.task: asyncio.Task[None] | None = None
 
 
-class Connection:
+class ServerConnection:
     """Owns the socket. All methods run on the loop that accepted it."""
 
     def __init__(

@@ -20,7 +20,7 @@ from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
 from millstream.net.network import Network, SystemNetwork
 from millstream.net.server.admission import Admission
 from millstream.net.server.client_connection import ClientConnection
-from millstream.net.server.connection import Connection
+from millstream.net.server.connection import ServerConnection
 from millstream.net.server.deadline_queue import DeadlineQueue
 from millstream.net.server.hang_ups import HangUps
 from millstream.net.server.limits import ConnectionLimits
@@ -56,7 +56,7 @@ class SocketServer:
         self._clock = clock
         self._network = SystemNetwork() if network is None else network
         self._listeners: list[tuple[str, socket.socket]] = []
-        self._connections: set[Connection] = set()
+        self._connections: set[ServerConnection] = set()
         self._admission = Admission(limits, clock.now().monotonic_ms)
         self._waiting_for_room: list[tuple[str, socket.socket]] = []
         """Listeners that accept again when a connection is closed."""
@@ -64,9 +64,9 @@ class SocketServer:
         self._tasks: asyncio.TaskGroup | None = None
         self._hang_ups: HangUps | None = None
         self._unsent_bytes = 0
-        self._idle: DeadlineQueue[Connection] = DeadlineQueue(limits.idle_ms)
-        self._half_received: DeadlineQueue[Connection] = DeadlineQueue(limits.frame_ms)
-        self._stalled: DeadlineQueue[Connection] = DeadlineQueue(limits.stalled_write_ms)
+        self._idle: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.idle_ms)
+        self._half_received: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.frame_ms)
+        self._stalled: DeadlineQueue[ServerConnection] = DeadlineQueue(limits.stalled_write_ms)
         self._new_deadline = asyncio.Event()
         self._became_idle = asyncio.Event()
 
@@ -205,7 +205,7 @@ class SocketServer:
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.send_buffer_bytes)
         peer = ClientConnection(next(self._connection_ids), host, port, listener_name)
         assert self._handler is not None, "a connection was accepted before serve() began"
-        connection = Connection(connected, peer, self._handler, self)
+        connection = ServerConnection(connected, peer, self._handler, self)
         self._connections.add(connection)
         self._admission.admit(host)
         assert self._hang_ups is not None, "a connection was accepted before serve() began"
@@ -218,7 +218,7 @@ class SocketServer:
         assert self._tasks is not None, "a connection was accepted before serve() began"
         return self._tasks.create_task(work)
 
-    def was_active(self, connection: Connection) -> None:
+    def was_active(self, connection: ServerConnection) -> None:
         now_ms = self._clock.now().monotonic_ms
         if not self._idle:
             self._new_deadline.set()
@@ -228,10 +228,10 @@ class SocketServer:
         else:
             self._half_received.discard(connection)
 
-    def writes_stalled(self, connection: Connection) -> None:
+    def writes_stalled(self, connection: ServerConnection) -> None:
         self._begin(self._stalled, connection, self._clock.now().monotonic_ms)
 
-    def writes_moved(self, connection: Connection) -> None:
+    def writes_moved(self, connection: ServerConnection) -> None:
         self._stalled.discard(connection)
 
     def became_idle(self) -> None:
@@ -245,7 +245,7 @@ class SocketServer:
                 return
             oldest.close("it takes no answers, and the memory for answers is full", logging.WARNING)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)
         self.turns.forget(connection)
         self.request_memory.forget(connection)
@@ -260,7 +260,9 @@ class SocketServer:
 
     # Deadlines
 
-    def _begin(self, queue: DeadlineQueue[Connection], connection: Connection, now_ms: int) -> None:
+    def _begin(
+        self, queue: DeadlineQueue[ServerConnection], connection: ServerConnection, now_ms: int
+    ) -> None:
         if not queue:
             self._new_deadline.set()
         queue.begin(connection, now_ms)

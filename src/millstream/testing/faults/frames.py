@@ -14,7 +14,7 @@ TopicNames = Mapping[object, str]
 """By topic id, for versions that carry no names."""
 
 
-class Endpoint(Protocol):
+class AdvertisedAddress(Protocol):
     """An address of a broker in an answer to a client."""
 
     host: str
@@ -36,10 +36,10 @@ _PARTITION_FIELDS: Final = ("partition_index", "index", "partition")
 _TOPIC_FIELDS: Final = ("name", "topic")
 
 
-def endpoints(key: ApiKey, response: Message) -> list[Endpoint]:
+def endpoints(key: ApiKey, response: Message) -> list[AdvertisedAddress]:
     """All addresses in an answer, to be changed in place."""
     answer: Any = response  # Any: the generated class of `key`; no type joins a key to its classes
-    found: list[Endpoint] = list(getattr(answer, _ENDPOINT_LISTS[key]))
+    found: list[AdvertisedAddress] = list(getattr(answer, _ENDPOINT_LISTS[key]))
     if key is ApiKey.FIND_COORDINATOR:
         found.append(answer)  # before version 4 there is one, in the answer itself
     return [endpoint for endpoint in found if endpoint.host]

@@ -271,4 +271,4 @@ async def test_a_session_that_ends_while_its_fetch_waits_follows_nothing_any_mor
     plane.clock.advance(500)
     plane.purgatory.expire()
     await waiting
-    assert plane.purgatory._followers == {}
+    assert plane.purgatory._listeners == {}

@@ -230,4 +230,4 @@ async def test_a_session_that_is_dropped_while_it_is_answered_follows_nothing(wi
         wide.ask(fetch, final, 12)
 
     await (await after_turns(wide.ask(fetch, again, 12), 7, dropped))
-    assert wide.purgatory._followers == {}
+    assert wide.purgatory._listeners == {}

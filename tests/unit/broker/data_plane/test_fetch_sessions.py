@@ -107,7 +107,7 @@ def test_everything_is_read_now_and_then(sessions):
 def test_a_session_that_is_gone_follows_nothing(plane, sessions):
     session_id = begin_session(sessions, 0)
     sessions.begin(request(session_id=session_id, epoch=-1), VERSION, NOW, quiet)
-    assert plane.purgatory._followers == {}
+    assert plane.purgatory._listeners == {}
 
 
 def test_an_incremental_fetch_tells_only_news(plane, sessions):

@@ -81,16 +81,16 @@ async def test_many_finished_waits_do_not_pile_up(plane):
     assert len(plane.purgatory._deadlines) <= 1_001
 
 
-async def test_a_follower_hears_of_progress_until_it_leaves(plane):
+async def test_a_listener_hears_of_progress_until_it_leaves(plane):
     heard: list[TopicPartition] = []
-    follower = plane.purgatory.follower(heard.append)
+    listener = plane.purgatory.listener(heard.append)
     one, two = TopicPartition("t", 0), TopicPartition("t", 1)
     for key in (one, one, two):
-        follower.follow(key)
+        listener.listen_to(key)
     plane.purgatory.wake(one)
-    follower.leave(one)
+    listener.leave(one)
     plane.purgatory.wake(one)
     plane.purgatory.wake(two)
-    follower.close()
+    listener.close()
     plane.purgatory.wake(two)
     assert heard == [one, two]

@@ -32,7 +32,7 @@ from millstream.broker.patterns.costly_patterns import PatternProcessDied
 from millstream.broker.requests.handler_services import bound
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
-from millstream.broker.share.group_state import ShareGroupState
+from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
@@ -236,7 +236,7 @@ class World:
         share_groups: Any = NoShareGroups()  # Any: as much of ShareGroups as is used
         services = handler_services(
             group_coordinator=self.coordination,
-            share_group_state=ShareGroupState(
+            share_group_state=ShareGroupPersistence(
                 self.coordination, share_groups, LongWork(lambda: 0.0)
             ),
             metadata=self,

@@ -9,7 +9,7 @@ from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.core.offset_reset import (
     EARLIEST,
     LATEST,
-    OffsetReset,
+    AutoOffsetResetStrategy,
     parse_offset_reset,
 )
 from millstream.errors import ConfigError
@@ -37,13 +37,13 @@ def test_names_mean_the_start_the_end_and_an_error() -> None:
 )
 def test_a_duration_means_that_long_ago(text: str, ago_ms: int) -> None:
     reset = parse_offset_reset(f"by_duration:{text}")
-    assert reset == OffsetReset(ago_ms=ago_ms)
+    assert reset == AutoOffsetResetStrategy(ago_ms=ago_ms)
     assert reset is not None
     assert reset.timestamp_at(10**12) == 10**12 - ago_ms
 
 
 def test_before_1970_there_is_nothing() -> None:
-    assert OffsetReset(ago_ms=100).timestamp_at(30) == 0
+    assert AutoOffsetResetStrategy(ago_ms=100).timestamp_at(30) == 0
 
 
 @pytest.mark.parametrize(

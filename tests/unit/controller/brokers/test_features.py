@@ -8,7 +8,7 @@ import pytest
 
 from millstream.controller.controller import Controller
 from millstream.errors import InvalidUpdateVersion
-from millstream.metadata.broker_registration import FeatureRange
+from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.protocol.generated.broker_registration import Feature
 from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
@@ -19,8 +19,8 @@ UPGRADE, SAFE_DOWNGRADE = 1, 2
 def world(make_world: Callable) -> object:
     """metadata.version 30 and group.version 1 are finalized; share.version is supported."""
     supported = {
-        "metadata.version": FeatureRange(30, 30), "group.version": FeatureRange(0, 1),
-        "share.version": FeatureRange(0, 1), "kraft.version": FeatureRange(0, 1),
+        "metadata.version": SupportedVersionRange(30, 30), "group.version": SupportedVersionRange(0, 1),
+        "share.version": SupportedVersionRange(0, 1), "kraft.version": SupportedVersionRange(0, 1),
     }  # fmt: skip
     made = make_world(
         supported_features=supported,

@@ -16,7 +16,7 @@ from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.consumer.core.errors import CorruptBatch
 from millstream.clients.consumer.core.fetch_session import FetchPosition, FetchSession, SessionPlan
 from millstream.clients.consumer.core.fetched import FetchedChunk, partition_error
-from millstream.clients.consumer.core.offset_reset import OffsetReset
+from millstream.clients.consumer.core.offset_reset import AutoOffsetResetStrategy
 from millstream.clients.consumer.core.partition_state import PartitionState, ReadReplica
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.errors import (
@@ -80,7 +80,7 @@ class FetchPolicy:
     max_bytes: int
     partition_max_bytes: int
     read_committed: bool
-    reset: OffsetReset | None
+    reset: AutoOffsetResetStrategy | None
     rack: str = ""
     read_replica_ms: int = 300_000
     """How long a follower is preferred before the leader is asked again: metadata_max_age_ms."""

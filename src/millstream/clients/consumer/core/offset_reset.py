@@ -18,7 +18,7 @@ _DURATION: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetReset:
+class AutoOffsetResetStrategy:
     """The start (-2), the end (-1), or the first record at most `ago_ms` old."""
 
     timestamp: int = LATEST_TIMESTAMP
@@ -29,17 +29,17 @@ class OffsetReset:
         return self.timestamp if self.ago_ms is None else max(0, wall_ms - self.ago_ms)
 
 
-EARLIEST: Final = OffsetReset(EARLIEST_TIMESTAMP)
-LATEST: Final = OffsetReset(LATEST_TIMESTAMP)
+EARLIEST: Final = AutoOffsetResetStrategy(EARLIEST_TIMESTAMP)
+LATEST: Final = AutoOffsetResetStrategy(LATEST_TIMESTAMP)
 
 
-def parse_offset_reset(text: str) -> OffsetReset | None:
+def parse_offset_reset(text: str) -> AutoOffsetResetStrategy | None:
     """earliest, latest, by_duration:<ISO 8601 of days and below, as PT1H30M>; None for none. Raises ValueError."""
     name = text.lower()
     if name in ("earliest", "latest", "none"):
         return {"earliest": EARLIEST, "latest": LATEST, "none": None}[name]
     if name.startswith(_BY_DURATION):
-        return OffsetReset(ago_ms=_milliseconds(text[len(_BY_DURATION) :]))
+        return AutoOffsetResetStrategy(ago_ms=_milliseconds(text[len(_BY_DURATION) :]))
     raise ValueError("it must be earliest, latest, none or by_duration:PT1H and the like")
 
 

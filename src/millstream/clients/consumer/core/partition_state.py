@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from millstream.clients.consumer.core.fetched import DecodedBatch, FetchedChunk
-from millstream.clients.consumer.core.offset_reset import OffsetReset
+from millstream.clients.consumer.core.offset_reset import AutoOffsetResetStrategy
 from millstream.errors import KafkaError
 from millstream.model import NO_LEADER_EPOCH, ZERO_UUID, TopicPartition, Uuid
 
@@ -37,7 +37,7 @@ class PartitionState:
     """The leader of this epoch has the log up to `fetch_offset` as we read it (KIP-320)."""
     topic_id: Uuid = ZERO_UUID
     """Of the topic that the positions belong to; zero until something was asked for."""
-    reset: OffsetReset | None = None
+    reset: AutoOffsetResetStrategy | None = None
     """Ask ListOffsets for a position."""
     committed_wanted: bool = False
     """Ask the group for a position before anything else."""
@@ -64,7 +64,7 @@ class PartitionState:
         self.position = self.fetch_offset = offset
         self.leader_epoch = self.fetch_epoch = leader_epoch
 
-    def seek_to_reset(self, reset: OffsetReset) -> None:
+    def seek_to_reset(self, reset: AutoOffsetResetStrategy) -> None:
         """To where the leader says that `reset` is."""
         self._start_over()
         self.reset = reset

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.consumer.core.errors import LogTruncation, NoOffsetForPartition
-from millstream.clients.consumer.core.offset_reset import OffsetReset
+from millstream.clients.consumer.core.offset_reset import AutoOffsetResetStrategy
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
@@ -54,7 +54,7 @@ class ResetQuery:
 
     node_id: int
     generations: Generations
-    resets: Mapping[TopicPartition, OffsetReset]
+    resets: Mapping[TopicPartition, AutoOffsetResetStrategy]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,9 @@ PositionQuery = CommittedQuery | ResetQuery | EpochQuery
 
 
 class Positions:
-    def __init__(self, subscription: SubscriptionState, reset: OffsetReset | None) -> None:
+    def __init__(
+        self, subscription: SubscriptionState, reset: AutoOffsetResetStrategy | None
+    ) -> None:
         """`reset` None: what has no position is an error."""
         self._subscription = subscription
         self._reset = reset
@@ -86,7 +88,7 @@ class Positions:
     def plan(self, cluster: ClusterMetadata) -> list[PositionQuery]:
         """Plans the questions that are not asked yet. `finish` each when its partitions may be asked about again."""
         committed: list[PartitionState] = []
-        resets: dict[int, dict[TopicPartition, OffsetReset]] = {}
+        resets: dict[int, dict[TopicPartition, AutoOffsetResetStrategy]] = {}
         questions: dict[int, dict[TopicPartition, EpochQuestion]] = {}
         for topic_partition, state in self._subscription.partitions.items():
             if state.is_asking or state.error is not None:

@@ -32,7 +32,7 @@ _ASKED_AT_ONCE: Final = 400
 AnswerT = TypeVar("AnswerT")
 
 
-class ShareGroupState:
+class ShareGroupPersistence:
     """Changes of a share group that concern both coordinators."""
 
     def __init__(
