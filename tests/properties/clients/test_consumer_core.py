@@ -13,10 +13,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from millstream.clients.consumer.core.fetch_planner import FetchIntent
+from millstream.clients.consumer.core.fetch_planner import PlannedFetch
 from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP
 from millstream.clients.consumer.core.positions import (
-    EpochEnd,
+    EpochEndOffset,
     EpochQuery,
     PositionQuery,
     ResetQuery,
@@ -76,14 +76,14 @@ class Log:
             if b.base_offset + n >= max(offset, self.start)
         }
 
-    def epoch_end(self, epoch: int) -> EpochEnd:
+    def epoch_end(self, epoch: int) -> EpochEndOffset:
         """The largest epoch up to `epoch` that has records, and where it ends."""
         known = [b for b in self.batches if b.epoch <= epoch]
         if not known:
-            return EpochEnd(-1, -1)
+            return EpochEndOffset(-1, -1)
         later = [b for b in self.batches if b.epoch > epoch]
         end = later[0].base_offset if later else self.end
-        return EpochEnd(known[-1].epoch, end)
+        return EpochEndOffset(known[-1].epoch, end)
 
 
 class ConsumerCore(RuleBasedStateMachine):
@@ -91,7 +91,7 @@ class ConsumerCore(RuleBasedStateMachine):
     def start(self, reset: str) -> None:
         self.world = World(reset=reset, partition_bytes=300)
         self.log = Log()
-        self.fetches: list[FetchIntent] = []
+        self.fetches: list[PlannedFetch] = []
         self.queries: list[PositionQuery] = []
         self.taken: dict[int, bytes] = {}
         """By offset, since the position was last set by anything but reading."""
@@ -146,9 +146,9 @@ class ConsumerCore(RuleBasedStateMachine):
     @precondition(lambda self: self.fetches)
     @rule(data=st.data())
     def answer_fetch(self, data: st.DataObject) -> None:
-        intent = data.draw(st.sampled_from(self.fetches))
-        self.fetches.remove(intent)
-        self.answer(intent)
+        planned = data.draw(st.sampled_from(self.fetches))
+        self.fetches.remove(planned)
+        self.answer(planned)
 
     @precondition(lambda self: self.fetches)
     @rule()
@@ -176,15 +176,15 @@ class ConsumerCore(RuleBasedStateMachine):
         positions.finish(query)
         self.note_reset()
 
-    def answer(self, intent: FetchIntent) -> None:
-        topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[self.fetched(intent)])
-        self.world.respond(intent, FetchResponse(session_id=0, responses=[topic]))
+    def answer(self, planned: PlannedFetch) -> None:
+        topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[self.fetched(planned)])
+        self.world.respond(planned, FetchResponse(session_id=0, responses=[topic]))
         self.note_reset()
 
-    def fetched(self, intent: FetchIntent) -> PartitionData:
-        position = intent.plan.fetch[PARTITION]
+    def fetched(self, planned: PlannedFetch) -> PartitionData:
+        position = planned.plan.fetch[PARTITION]
         answer = PartitionData(partition_index=0, high_watermark=self.log.end)
-        if intent.node_id != self.log.leader:
+        if planned.node_id != self.log.leader:
             answer.error_code = NOT_LEADER
             answer.current_leader = LeaderIdAndEpoch(self.log.leader, self.log.epoch)
         elif position.leader_epoch < self.log.epoch:

@@ -15,7 +15,7 @@ from millstream.clients.cluster.core.cluster_metadata import (
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.producer.core.produce_planner import ProducePlanner
-from millstream.clients.producer.core.produce_request import ProduceIntent
+from millstream.clients.producer.core.produce_request import PlannedProduce
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.errors import NetworkException
@@ -107,7 +107,7 @@ class Simulation:
         policy = SenderPolicy(-1, True, Codec.NONE, 5, 10_000, 3_000, 5, 10**6, Backoff(10, 50))
         self.sender = ProducePlanner(policy, self.accumulator, Steady())
         self.sender.set_producer_id(1, 0)
-        self.in_flight: list[ProduceIntent] = []
+        self.in_flight: list[PlannedProduce] = []
         self.late: list[bytes] = []
         """Batches that were taken for lost and still travel."""
         self.sent: list[tuple[ProducerBatch, int, bytes]] = []
@@ -133,15 +133,15 @@ class Simulation:
         """The oldest request reaches the broker, or does not; its answer reaches the sender, or does not."""
         if not self.in_flight:
             return
-        intent = self.in_flight.pop(0)
+        planned = self.in_flight.pop(0)
         if fault in ("request lost", "request late"):
             if fault == "request late":
-                self.late += [bytes(batch.encoded or b"") for batch in intent.batches.values()]
-            for lost in (intent, *self.in_flight):
+                self.late += [bytes(batch.encoded or b"") for batch in planned.batches.values()]
+            for lost in (planned, *self.in_flight):
                 self.sender.handle_failure(lost, NetworkException("lost"), self.now_ms)
             self.in_flight.clear()
             return
-        (batch,) = intent.batches.values()
+        (batch,) = planned.batches.values()
         assert batch.encoded is not None
         if fault in ("not leader", "refused"):
             code, offset = (6 if fault == "not leader" else 29), -1
@@ -151,11 +151,11 @@ class Simulation:
             if fault == "replicas" and code == 0:
                 code = 20
         if fault == "answer lost":
-            self.sender.handle_failure(intent, NetworkException("lost"), self.now_ms)
+            self.sender.handle_failure(planned, NetworkException("lost"), self.now_ms)
             return
         partition = PartitionProduceResponse(index=0, error_code=code, base_offset=offset)
         topic = TopicProduceResponse(name="t", partition_responses=[partition])
-        self.sender.handle_response(intent, ProduceResponse(responses=[topic]), self.now_ms)
+        self.sender.handle_response(planned, ProduceResponse(responses=[topic]), self.now_ms)
 
     def late_arrives(self) -> None:
         if self.late:

@@ -23,10 +23,10 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
-from millstream.clients.share.core.planned_requests import FetchIntent, ShareIntent
+from millstream.clients.share.core.in_flight_records import ShareInFlightRecords
+from millstream.clients.share.core.planned_requests import PlannedShareFetch, PlannedShareRequest
 from millstream.clients.share.core.requests import SharePolicy
 from millstream.clients.share.core.values import TopicIdPartition
 from millstream.coordinator.share.state import ShareState
@@ -198,9 +198,9 @@ class SimMember:
     """As ShareConsumer in explicit mode, without waiting."""
 
     name: str
-    in_hand: AcquiredRecords = field(default_factory=AcquiredRecords)
+    in_hand: ShareInFlightRecords = field(default_factory=ShareInFlightRecords)
     buffer: ShareBuffer = field(default_factory=ShareBuffer)
-    in_flight: list[ShareIntent] = field(default_factory=list)
+    in_flight: list[PlannedShareRequest] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         backoff = Backoff(10, 50)
@@ -268,23 +268,23 @@ class Simulation:
         member.send(self.broker.now_ms)
         if not member.in_flight:
             return
-        intent = member.in_flight.pop(0)
+        planned = member.in_flight.pop(0)
         if fault == "request lost":
-            self.fail(member, intent)
+            self.fail(member, planned)
             return
-        response = self.broker.handle(intent.request)
+        response = self.broker.handle(planned.request)
         self.check_nothing_finished(response)
         if fault == "answer lost":
-            self.fail(member, intent)
+            self.fail(member, planned)
         elif fault == "answer lost, connection with it":
             self.broker.lose_connection(member.name)
-            self.fail(member, intent)
-        elif isinstance(intent, FetchIntent):
+            self.fail(member, planned)
+        elif isinstance(planned, PlannedShareFetch):
             assert isinstance(response, share_fetch.ShareFetchResponse)
-            member.fetcher.handle_fetch(intent, response, self.broker.now_ms)
+            member.fetcher.handle_fetch(planned, response, self.broker.now_ms)
         else:
             assert isinstance(response, share_acknowledge.ShareAcknowledgeResponse)
-            member.fetcher.handle_acknowledge(intent, response, self.broker.now_ms)
+            member.fetcher.handle_acknowledge(planned, response, self.broker.now_ms)
         self.hear(member)
 
     def check_nothing_finished(self, response: ShareResponse) -> None:
@@ -295,8 +295,8 @@ class Simulation:
                     offsets = set(range(acquired.first_offset, acquired.last_offset + 1))
                     assert not offsets & self.confirmed, f"{offsets & self.confirmed} were finished"
 
-    def fail(self, member: SimMember, intent: ShareIntent) -> None:
-        member.fetcher.handle_failure(intent, NetworkException(), self.broker.now_ms)
+    def fail(self, member: SimMember, planned: PlannedShareRequest) -> None:
+        member.fetcher.handle_failure(planned, NetworkException(), self.broker.now_ms)
 
     def hear(self, member: SimMember) -> None:
         while (outcome := member.fetcher.outcomes.take()) is not None:

@@ -21,7 +21,7 @@ from millstream.clients.cluster.core.cluster_metadata import (
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.producer.core.produce_planner import ProducePlanner
-from millstream.clients.producer.core.produce_request import ProduceIntent
+from millstream.clients.producer.core.produce_request import PlannedProduce
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import (
@@ -171,7 +171,7 @@ class Simulation:
         self.sender = ProducePlanner(policy, self.accumulator, Steady(), self.transaction)
         self.transaction.restart()
         self.transaction.initialized((1, 0))
-        self.in_flight: list[ProduceIntent] = []
+        self.in_flight: list[PlannedProduce] = []
         self.late: list[Callable[[], object]] = []
         """Requests that were taken for lost and still travel."""
         self.count = 0
@@ -230,27 +230,27 @@ class Simulation:
         """The oldest Produce request reaches its broker, or does not; its answer comes back, or does not."""
         if not self.in_flight:
             return
-        intent = self.in_flight.pop(0)
-        ((target, batch),) = intent.batches.items()
+        planned = self.in_flight.pop(0)
+        ((target, batch),) = planned.batches.items()
         encoded = bytes(batch.encoded or b"")
         if fault == "refused":
-            self.answer(intent, 29)
+            self.answer(planned, 29)
         elif fault in ("lost", "late"):
             if fault == "late":
                 self.late.append(lambda: self.cluster.produce(target.partition, encoded))
-            self.sender.handle_failure(intent, NetworkException("lost"), self.now_ms)
+            self.sender.handle_failure(planned, NetworkException("lost"), self.now_ms)
         else:
             code = self.cluster.produce(target.partition, encoded)
             if fault == "answer lost":
-                self.sender.handle_failure(intent, NetworkException("lost"), self.now_ms)
+                self.sender.handle_failure(planned, NetworkException("lost"), self.now_ms)
             else:
-                self.answer(intent, code)
+                self.answer(planned, code)
 
-    def answer(self, intent: ProduceIntent, code: int) -> None:
-        ((target, _),) = intent.batches.items()
+    def answer(self, planned: PlannedProduce, code: int) -> None:
+        ((target, _),) = planned.batches.items()
         partition = PartitionProduceResponse(index=target.partition, error_code=code, base_offset=0)
         topic = TopicProduceResponse(name="t", partition_responses=[partition])
-        self.sender.handle_response(intent, ProduceResponse(responses=[topic]), self.now_ms)
+        self.sender.handle_response(planned, ProduceResponse(responses=[topic]), self.now_ms)
 
     def end(self, outcome: str, fault: str) -> None:
         """A call of commit or abort. It first waits for all batches, without further faults."""

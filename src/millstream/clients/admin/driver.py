@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Protocol
 
-from millstream.clients.admin.core.call import Asked, Call, Key, Progress, Response, Value
+from millstream.clients.admin.core.call import Asked, Call, CallProgress, Key, Response, Value
 from millstream.clients.admin.core.lookups import FIND_LEADERS, coordinator_call
 from millstream.clients.admin.core.results import Results
 from millstream.clients.admin.core.routes import AnyBroker, Controller, Coordinator, Leader, Node
@@ -60,7 +60,7 @@ class Driver:
         self, call: Call[Key, Value, Response], keys: Iterable[Key], deadline_ms: int
     ) -> Results[Key, Value]:
         """A result or an error for each item. Retriable errors are those of the last attempt before the deadline."""
-        progress = Progress(call, keys)
+        progress = CallProgress(call, keys)
         while progress.pending and self._remaining_ms(deadline_ms) > 0:
             await self._attempt(call, progress, deadline_ms)
             if progress.pending:
@@ -71,7 +71,7 @@ class Driver:
     async def _attempt(
         self,
         call: Call[Key, Value, Response],
-        progress: Progress[Key, Value],
+        progress: CallProgress[Key, Value],
         deadline_ms: int,
     ) -> None:
         self._scope.check()
@@ -99,7 +99,7 @@ class Driver:
         call: Call[Key, Value, Response],
         node_id: int | None,
         keys: list[Key],
-        progress: Progress[Key, Value],
+        progress: CallProgress[Key, Value],
         deadline_ms: int,
     ) -> None:
         try:
@@ -130,7 +130,7 @@ class Driver:
         self,
         call: Call[Key, Value, Response],
         keys: list[Key],
-        progress: Progress[Key, Value],
+        progress: CallProgress[Key, Value],
         deadline_ms: int,
     ) -> Mapping[Key, int | KafkaError | None]:
         """The broker of each item; None means any. Gives up at the deadline by itself, and says why."""

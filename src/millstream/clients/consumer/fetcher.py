@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config import ConsumerConfig
-from millstream.clients.consumer.core.fetch_planner import FetchIntent, FetchPlanner, FetchPolicy
+from millstream.clients.consumer.core.fetch_planner import FetchPlanner, FetchPolicy, PlannedFetch
 from millstream.clients.consumer.core.fetched_records import FetchedRecords
 from millstream.clients.consumer.core.metrics import ConsumerCounters
 from millstream.clients.consumer.core.offset_reset import parse_offset_reset
@@ -96,38 +96,38 @@ class Fetcher:
         picture = self._cluster.picture
         for query in self._positions.plan(picture):
             self._scope.start(self._find(query), "positions")
-        for intent in self._planner.plan(picture, self._cluster.now_ms()):
-            self._scope.start(self._fetch(intent), f"fetch from {intent.node_id}")
+        for planned in self._planner.plan(picture, self._cluster.now_ms()):
+            self._scope.start(self._fetch(planned), f"fetch from {planned.node_id}")
         if self._planner.metadata_wanted or self._positions.metadata_wanted:
             self._planner.metadata_wanted = self._positions.metadata_wanted = False
             self._cluster.use_topics(*{tp.topic for tp in self._subscription.partitions})
             self._cluster.request_metadata()
 
-    async def _fetch(self, intent: FetchIntent) -> None:
+    async def _fetch(self, planned: PlannedFetch) -> None:
         failure: KafkaError | None
         began_ms = self._cluster.now_ms()
         try:
             response = await self._cluster.request(
-                intent.node_id,
+                planned.node_id,
                 ApiKey.FETCH,
-                self._planner.request(intent),
+                self._planner.request(planned),
                 FetchResponse,
                 lane=Lane.FETCH,
                 timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
-                version_max=intent.version_max,
+                version_max=planned.version_max,
             )
         except KafkaError as error:
             failure = error
-            self._planner.handle_failure(intent, error)
+            self._planner.handle_failure(planned, error)
         else:
-            failure = self._planner.handle_response(intent, response, self._cluster.now_ms())
-            self.counters.bytes_fetched += intent.record_bytes(response)
-            self._learn(intent, response)
+            failure = self._planner.handle_response(planned, response, self._cluster.now_ms())
+            self.counters.bytes_fetched += planned.record_bytes(response)
+            self._learn(planned, response)
         self._count(failed=failure is not None, took_ms=self._cluster.now_ms() - began_ms)
         self._news.set()
         if failure is not None:
             await self._pause()
-        self._planner.finish(intent)
+        self._planner.finish(planned)
         self._wake.set()
 
     def _count(self, *, failed: bool, took_ms: int) -> None:
@@ -137,10 +137,10 @@ class Fetcher:
         counters.fetch_ms += took_ms
         counters.fetch_ms_max = max(counters.fetch_ms_max, took_ms)
 
-    def _learn(self, intent: FetchIntent, response: FetchResponse) -> None:
+    def _learn(self, planned: PlannedFetch, response: FetchResponse) -> None:
         """Leaders that the answer names (KIP-951): who has moved is fetched from there without a look-up."""
         before = self._cluster.picture
-        self._cluster.learn(intent.news(response))
+        self._cluster.learn(planned.news(response))
         if self._cluster.picture is not before:
             self._planner.handle_metadata()
 

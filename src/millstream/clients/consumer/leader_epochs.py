@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.consumer.core.fetched import partition_error
-from millstream.clients.consumer.core.positions import EpochEnd, EpochQuestion
+from millstream.clients.consumer.core.positions import EpochEndOffset, EpochQuestion
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
@@ -23,7 +23,7 @@ _FIRST_VERSION_FOR_CLIENTS = 3
 
 async def epoch_ends(
     cluster: Cluster, node_id: int, questions: Mapping[TopicPartition, EpochQuestion]
-) -> dict[TopicPartition, EpochEnd | KafkaError] | None:
+) -> dict[TopicPartition, EpochEndOffset | KafkaError] | None:
     """None when the broker does not answer consumers. Raises what the whole request fails with."""
     connection = await cluster.connection(node_id)
     if not connection.versions.supports(ApiKey.OFFSET_FOR_LEADER_EPOCH, _FIRST_VERSION_FOR_CLIENTS):
@@ -31,14 +31,14 @@ async def epoch_ends(
     response = await connection.request(
         ApiKey.OFFSET_FOR_LEADER_EPOCH, _request(questions), OffsetForLeaderEpochResponse
     )
-    ends: dict[TopicPartition, EpochEnd | KafkaError] = {}
+    ends: dict[TopicPartition, EpochEndOffset | KafkaError] = {}
     for topic in response.topics:
         for answer in topic.partitions:
             topic_partition = TopicPartition(topic.topic, answer.partition)
             if answer.error_code:
                 ends[topic_partition] = partition_error(answer.error_code, topic_partition)
             else:
-                ends[topic_partition] = EpochEnd(answer.leader_epoch, answer.end_offset)
+                ends[topic_partition] = EpochEndOffset(answer.leader_epoch, answer.end_offset)
     return ends
 
 

@@ -15,7 +15,7 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.producer.buffer_memory import BufferMemory
 from millstream.clients.producer.core.accumulator import RecordAccumulator
 from millstream.clients.producer.core.produce_planner import ProducePlanner
-from millstream.clients.producer.core.produce_request import ProduceIntent
+from millstream.clients.producer.core.produce_request import PlannedProduce
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.delivery import Settlements
 from millstream.errors import KafkaError, MillstreamError, RequestTimedOut, error_for
@@ -136,17 +136,17 @@ class Sender:
             hurry = self._hurrying > 0 or self.memory.is_awaited
             with self.lock:
                 expired = self._planner.expire(now_ms)
-                intents = self._planner.drain(
+                requests = self._planner.drain(
                     self.cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
                 )
             self._announce(expired)
-            for intent in intents:
-                connection = self.cluster.open_connection(intent.node_id)
+            for planned in requests:
+                connection = self.cluster.open_connection(planned.node_id)
                 assert connection is not None, "nodes are drained that have a connection"
-                for batch in intent.batches.values():
+                for batch in planned.batches.values():
                     if batch.attempts <= 1:
                         self.cluster.traffic.record_queue.add(now_ms - batch.created_ms)
-                self.scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
+                self.scope.start(self._send(planned, connection), f"produce to {planned.node_id}")
             self.after_drain()
             if self._planner.metadata_wanted:
                 self._planner.metadata_wanted = False
@@ -181,35 +181,35 @@ class Sender:
             self._connecting.discard(node_id)
             self._wake.set()
 
-    async def _send(self, intent: ProduceIntent, connection: Connection) -> None:
+    async def _send(self, planned: PlannedProduce, connection: Connection) -> None:
         try:
-            response = await self._exchange(intent, connection)
+            response = await self._exchange(planned, connection)
         except KafkaError as error:
             with self.lock:
-                settled = self._planner.handle_failure(intent, error, self.cluster.now_ms())
+                settled = self._planner.handle_failure(planned, error, self.cluster.now_ms())
         else:
             with self.lock:
-                settled = self._planner.handle_response(intent, response, self.cluster.now_ms())
+                settled = self._planner.handle_response(planned, response, self.cluster.now_ms())
             if response is not None:
-                self.cluster.learn(intent.news(response))
+                self.cluster.learn(planned.news(response))
         self._announce(settled)
         self._wake.set()
 
     async def _exchange(
-        self, intent: ProduceIntent, connection: Connection
+        self, planned: PlannedProduce, connection: Connection
     ) -> ProduceResponse | None:
-        """Written before anything is awaited: tasks start in the order of the intents, and so stand the requests."""
-        if intent.acks == 0:
+        """Writes the request before it awaits anything: tasks start in the order of the plan, so the broker gets the requests in it."""
+        if planned.acks == 0:
             await connection.send_without_response(
-                ApiKey.PRODUCE, intent.request(), version_max=intent.version_max
+                ApiKey.PRODUCE, planned.request(), version_max=planned.version_max
             )
             return None
         return await connection.request(
             ApiKey.PRODUCE,
-            intent.request(),
+            planned.request(),
             ProduceResponse,
-            timeout_ms=intent.timeout_ms,
-            version_max=intent.version_max,
+            timeout_ms=planned.timeout_ms,
+            version_max=planned.version_max,
         )
 
     async def _fetch_producer_id(self) -> None:

@@ -15,7 +15,7 @@ from millstream.clients.core.deserialization import RecordReader
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import ConsumerRecord, Key, Value
-from millstream.clients.share.core.acquired_records import AcquiredRecords, RecordPlace
+from millstream.clients.share.core.in_flight_records import RecordPlace, ShareInFlightRecords
 from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.clients.share.fetcher import ShareFetcher
 from millstream.net.client.tasks import TaskScope
@@ -45,7 +45,7 @@ class ShareFetchCollector(Generic[Key, Value]):
         self._reader = reader
         self._is_implicit = is_implicit
         self._look_up_task: asyncio.Task[None] | None = None
-        self.in_hand: AcquiredRecords[Key, Value] = AcquiredRecords()
+        self.in_hand: ShareInFlightRecords[Key, Value] = ShareInFlightRecords()
         self.ahead: deque[ConsumerRecord[Key, Value]] = deque()
         """In hand, but not given out yet: iteration has polled them."""
 

@@ -11,9 +11,9 @@ from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.commit import ShareCommit
 from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
 from millstream.clients.share.core.planned_requests import (
-    AcknowledgeIntent,
-    FetchIntent,
-    ShareIntent,
+    PlannedAcknowledge,
+    PlannedShareFetch,
+    PlannedShareRequest,
 )
 from millstream.clients.share.core.requests import SharePolicy
 from millstream.clients.share.core.values import NodeAcknowledgements
@@ -116,8 +116,10 @@ class ShareFetcher:
         while True:
             self._wake.clear()
             now_ms = self._cluster.now_ms()
-            for intent in self.fetcher.plan(self._member.assigned(), self._cluster.picture, now_ms):
-                self._scope.start(self._send(intent), f"share request to {intent.node_id}")
+            for planned in self.fetcher.plan(
+                self._member.assigned(), self._cluster.picture, now_ms
+            ):
+                self._scope.start(self._send(planned), f"share request to {planned.node_id}")
             if self.fetcher.take_metadata_wanted():
                 self._cluster.request_metadata()
             turn_ms = self.fetcher.next_turn_ms(now_ms)
@@ -125,39 +127,39 @@ class ShareFetcher:
                 async with asyncio.timeout(None if turn_ms is None else turn_ms / 1000):
                     await self._wake.wait()
 
-    async def _send(self, intent: ShareIntent) -> None:
+    async def _send(self, planned: PlannedShareRequest) -> None:
         try:
-            if isinstance(intent, FetchIntent):
-                await self._send_fetch(intent)
+            if isinstance(planned, PlannedShareFetch):
+                await self._send_fetch(planned)
             else:
-                await self._send_acknowledge(intent)
+                await self._send_acknowledge(planned)
         except KafkaError as error:
-            self.fetcher.handle_failure(intent, error, self._cluster.now_ms())
+            self.fetcher.handle_failure(planned, error, self._cluster.now_ms())
         self._news.set()
         self._wake.set()
 
-    async def _send_fetch(self, intent: FetchIntent) -> None:
-        connection = await self._cluster.connection(intent.node_id, Lane.FETCH)
+    async def _send_fetch(self, planned: PlannedShareFetch) -> None:
+        connection = await self._cluster.connection(planned.node_id, Lane.FETCH)
         version = connection.versions.choose(ApiKey.SHARE_FETCH)
-        _check_renewal(intent.request.is_renew_ack, version)
+        _check_renewal(planned.request.is_renew_ack, version)
         response = await connection.request(
             ApiKey.SHARE_FETCH,
-            intent.request,
+            planned.request,
             ShareFetchResponse,
             timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
         )
-        self.fetcher.handle_fetch(intent, response, self._cluster.now_ms())
-        self._cluster.learn(intent.news(response))
+        self.fetcher.handle_fetch(planned, response, self._cluster.now_ms())
+        self._cluster.learn(planned.news(response))
 
-    async def _send_acknowledge(self, intent: AcknowledgeIntent) -> None:
-        connection = await self._cluster.connection(intent.node_id, Lane.FETCH)
+    async def _send_acknowledge(self, planned: PlannedAcknowledge) -> None:
+        connection = await self._cluster.connection(planned.node_id, Lane.FETCH)
         version = connection.versions.choose(ApiKey.SHARE_ACKNOWLEDGE)
-        _check_renewal(intent.request.is_renew_ack, version)
+        _check_renewal(planned.request.is_renew_ack, version)
         response = await connection.request(
-            ApiKey.SHARE_ACKNOWLEDGE, intent.request, ShareAcknowledgeResponse
+            ApiKey.SHARE_ACKNOWLEDGE, planned.request, ShareAcknowledgeResponse
         )
-        self.fetcher.handle_acknowledge(intent, response, self._cluster.now_ms())
-        self._cluster.learn(intent.news(response))
+        self.fetcher.handle_acknowledge(planned, response, self._cluster.now_ms())
+        self._cluster.learn(planned.news(response))
 
 
 def _check_renewal(renews: bool, version: int) -> None:

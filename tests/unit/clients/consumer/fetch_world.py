@@ -10,7 +10,7 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.consumer.core.fetch_planner import FetchIntent, FetchPlanner, FetchPolicy
+from millstream.clients.consumer.core.fetch_planner import FetchPlanner, FetchPolicy, PlannedFetch
 from millstream.clients.consumer.core.fetched_records import FetchedRecords
 from millstream.clients.consumer.core.offset_reset import parse_offset_reset
 from millstream.clients.consumer.core.partition_state import PartitionState
@@ -107,12 +107,12 @@ class World:
     def state(self, partition: int = 0) -> PartitionState:
         return self.subscription.partitions[TopicPartition("t", partition)]
 
-    def plan(self) -> list[FetchIntent]:
+    def plan(self) -> list[PlannedFetch]:
         return self.fetcher.plan(self.cluster, self.now_ms)
 
     def answer(
         self,
-        intent: FetchIntent,
+        planned: PlannedFetch,
         *records: bytes,
         partition: int = 0,
         code: int = 0,
@@ -133,25 +133,25 @@ class World:
         )
         others = [
             PartitionData(partition_index=tp.partition)
-            for tp in intent.generations
+            for tp in planned.generations
             if tp.partition != partition
         ]
         topic = FetchableTopicResponse(topic_id=topic_id, partitions=[data, *others])
-        self.respond(intent, FetchResponse(session_id=session_id, responses=[topic]))
+        self.respond(planned, FetchResponse(session_id=session_id, responses=[topic]))
 
-    def respond(self, intent: FetchIntent, response: FetchResponse) -> KafkaError | None:
-        failure = self.fetcher.handle_response(intent, response, self.now_ms)
-        self.fetcher.finish(intent)
+    def respond(self, planned: PlannedFetch, response: FetchResponse) -> KafkaError | None:
+        failure = self.fetcher.handle_response(planned, response, self.now_ms)
+        self.fetcher.finish(planned)
         return failure
 
-    def lose(self, intent: FetchIntent, error: KafkaError | None = None) -> None:
-        self.fetcher.handle_failure(intent, error or NetworkException())
-        self.fetcher.finish(intent)
+    def lose(self, planned: PlannedFetch, error: KafkaError | None = None) -> None:
+        self.fetcher.handle_failure(planned, error or NetworkException())
+        self.fetcher.finish(planned)
 
     def values(self, count: int = 100) -> list[bytes | None]:
         return [record.value for record in self.records.take(count)]
 
 
-def asked(intent: FetchIntent) -> dict[int, int]:
+def asked(planned: PlannedFetch) -> dict[int, int]:
     """Partition -> offset."""
-    return {tp.partition: position.offset for tp, position in intent.plan.fetch.items()}
+    return {tp.partition: position.offset for tp, position in planned.plan.fetch.items()}

@@ -35,15 +35,15 @@ def test_each_leader_is_asked_for_its_partitions_once_at_a_time() -> None:
 
 def test_the_leader_epoch_we_believe_in_is_sent_along() -> None:
     world = World()
-    (intent,) = world.plan()
-    (topic,) = world.fetcher.request(intent).topics
+    (planned,) = world.plan()
+    (topic,) = world.fetcher.request(planned).topics
     assert (topic.topic_id, topic.partitions[0].current_leader_epoch) == (TOPIC_ID, 4)
 
 
 def test_records_come_in_order_and_the_next_fetch_starts_behind_the_last_batch() -> None:
     world = World()
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a", b"b"), batch(2, b"c"))
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a", b"b"), batch(2, b"c"))
     assert asked(world.plan()[0]) == {0: 3}
     assert world.state().position == 0
     assert world.values(count=2) == [b"a", b"b"]
@@ -55,8 +55,8 @@ def test_records_come_in_order_and_the_next_fetch_starts_behind_the_last_batch()
 def test_a_fetch_inside_a_batch_returns_from_its_offset_on() -> None:
     world = World()
     world.state().seek(1)
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a", b"b", b"c", codec=Codec.LZ4))
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a", b"b", b"c", codec=Codec.LZ4))
     assert world.values() == [b"b", b"c"]
 
 
@@ -69,16 +69,16 @@ def test_every_codec_is_read(codec: Codec) -> None:
 
 def test_a_batch_that_is_not_whole_is_fetched_again() -> None:
     world = World()
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a"), batch(1, b"b")[:-3])
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a"), batch(1, b"b")[:-3])
     assert world.values() == [b"a"]
     assert asked(world.plan()[0]) == {0: 1}
 
 
 def test_control_batches_are_passed_over_and_the_position_stands_behind_them() -> None:
     world = World()
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a", producer_id=9), marker(1, 9, ControlType.COMMIT))
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a", producer_id=9), marker(1, 9, ControlType.COMMIT))
     assert world.values() == [b"a"]
     assert world.values() == []
     assert world.state().position == 2
@@ -100,17 +100,17 @@ def test_aborted_transactions_are_hidden_at_read_committed_only() -> None:
 
 def test_an_answer_to_a_fetch_from_before_a_seek_is_dropped() -> None:
     world = World()
-    (intent,) = world.plan()
+    (planned,) = world.plan()
     world.state().seek(50)
-    world.answer(intent, batch(0, b"old"))
+    world.answer(planned, batch(0, b"old"))
     assert world.values() == []
     assert asked(world.plan()[0]) == {0: 50}
 
 
 def test_what_is_paused_is_neither_fetched_nor_returned() -> None:
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a"))
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a"))
     world.state(0).paused = True
     assert world.values() == []
     assert asked(world.plan()[0]) == {1: 0}
@@ -121,18 +121,18 @@ def test_what_is_paused_is_neither_fetched_nor_returned() -> None:
 def test_a_full_buffer_stops_the_fetches_of_its_partition_only() -> None:
     world = World(leaders=(1, 1), partition_bytes=100)
     world.answer(world.plan()[0], batch(0, b"x" * 200))
-    (intent,) = world.plan()
-    assert set(intent.generations) == {TopicPartition("t", 1)}
+    (planned,) = world.plan()
+    assert set(planned.generations) == {TopicPartition("t", 1)}
 
 
 def test_partitions_take_turns() -> None:
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a0", b"a1"), partition=0)
-    world.answer(intent, batch(0, b"b0", b"b1"), partition=1)
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a0", b"a1"), partition=0)
+    world.answer(planned, batch(0, b"b0", b"b1"), partition=1)
     assert world.values(count=3) == [b"a0", b"a1", b"b0"]
-    (intent,) = world.plan()
-    world.answer(intent, batch(2, b"a2"), partition=0)
+    (planned,) = world.plan()
+    world.answer(planned, batch(2, b"a2"), partition=0)
     assert world.values() == [b"b1", b"a2"]
 
 
@@ -153,8 +153,8 @@ def test_a_moved_leader_asks_for_metadata_and_keeps_the_position() -> None:
     assert world.fetcher.metadata_wanted
     assert world.plan() == []
     world.lead(2)
-    (intent,) = world.plan()
-    assert (intent.node_id, asked(intent)) == (2, {0: 0})
+    (planned,) = world.plan()
+    assert (planned.node_id, asked(planned)) == (2, {0: 0})
 
 
 def test_other_errors_are_raised_by_poll() -> None:
@@ -176,17 +176,17 @@ def test_a_broken_batch_is_raised_after_what_stands_before_it_and_can_be_passed_
         assert (error.value.topic_partition, error.value.offset) == (("t", 0), 1)
         assert world.state().position == 1
     world.state().seek(2)
-    (intent,) = world.plan()
-    world.answer(intent, batch(2, b"next"))
+    (planned,) = world.plan()
+    world.answer(planned, batch(2, b"next"))
     assert world.values() == [b"next"]
 
 
 def test_a_broken_batch_of_one_partition_waits_for_a_call_that_found_nothing_else() -> None:
     """K4.42."""
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
-    world.answer(intent, broken(batch(0, b"broken")), partition=0)
-    world.answer(intent, batch(0, b"b"), partition=1)
+    (planned,) = world.plan()
+    world.answer(planned, broken(batch(0, b"broken")), partition=0)
+    world.answer(planned, batch(0, b"b"), partition=1)
     world.state(0).last_turn = 1
     assert world.values() == [b"b"]
     with pytest.raises(CorruptMessage):
@@ -227,8 +227,8 @@ def test_sessions_name_changes_only_and_start_over_when_the_broker_forgets_them(
 def test_a_lost_session_answer_closes_the_old_session() -> None:
     world = World()
     world.answer(world.plan()[0], session_id=33)
-    (intent,) = world.plan()
-    world.lose(intent)
+    (planned,) = world.plan()
+    world.lose(planned)
     (again,) = world.plan()
     assert (again.plan.session_id, again.plan.session_epoch, asked(again)) == (33, 0, {0: 0})
 
@@ -277,31 +277,31 @@ def test_fetches_stop_while_all_partitions_together_fill_the_buffer() -> None:
 def test_what_was_asked_for_longest_ago_is_named_first() -> None:
     """A broker fills an answer in the order of the request: partitions take turns there too."""
     world = World(leaders=(1, 1, 1))
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a"), partition=0)
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a"), partition=0)
     world.values()
     world.values()
-    (intent,) = world.plan()
-    assert list(asked(intent)) == [1, 2, 0]
+    (planned,) = world.plan()
+    assert list(asked(planned)) == [1, 2, 0]
 
 
 def test_partitions_of_a_busy_broker_wait_and_others_do_not() -> None:
     """K4.35, K4.44: one request per leader with all its partitions."""
     world = World(leaders=(1, 2, 1))
     one, two = world.plan()
-    assert [sorted(asked(intent)) for intent in (one, two)] == [[0, 2], [1]]
+    assert [sorted(asked(planned)) for planned in (one, two)] == [[0, 2], [1]]
     world.answer(two, partition=1)
-    assert [intent.node_id for intent in world.plan()] == [2]
+    assert [planned.node_id for planned in world.plan()] == [2]
 
 
 def test_a_partition_without_a_usable_answer_waits_for_metadata_and_the_others_go_on() -> None:
     """K14.17."""
     world = World(leaders=(1, 1))
     world.answer(world.plan()[0], code=78, partition=0)
-    (intent,) = world.plan()
-    assert asked(intent) == {1: 0}
+    (planned,) = world.plan()
+    assert asked(planned) == {1: 0}
     assert world.fetcher.metadata_wanted
-    world.answer(intent, partition=1)
+    world.answer(planned, partition=1)
     world.fetcher.handle_metadata()
     assert asked(world.plan()[0]) == {0: 0, 1: 0}
 
@@ -325,10 +325,10 @@ def test_a_partition_without_a_leader_asks_for_metadata() -> None:
 def test_an_answer_about_partitions_that_were_not_asked_for_is_ignored() -> None:
     """K4.45."""
     world = World()
-    (intent,) = world.plan()
+    (planned,) = world.plan()
     strange = [PartitionData(partition_index=p, records=memoryview(batch(0, b"x"))) for p in (0, 9)]
     topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=strange)
-    failure = world.respond(intent, FetchResponse(session_id=5, responses=[topic]))
+    failure = world.respond(planned, FetchResponse(session_id=5, responses=[topic]))
     assert "partitions that were not asked for: t-9" in str(failure)
     assert world.values() == []
     assert world.plan()[0].plan.session_epoch == 0
@@ -337,23 +337,23 @@ def test_an_answer_about_partitions_that_were_not_asked_for_is_ignored() -> None
 def test_a_full_answer_that_leaves_a_partition_out_is_ignored() -> None:
     """K4.45."""
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
+    (planned,) = world.plan()
     topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[PartitionData(partition_index=0)])
-    failure = world.respond(intent, FetchResponse(responses=[topic]))
+    failure = world.respond(planned, FetchResponse(responses=[topic]))
     assert "nothing about t-1" in str(failure)
 
 
 def test_an_answer_about_an_unknown_topic_id_is_ignored() -> None:
     world = World()
-    (intent,) = world.plan()
+    (planned,) = world.plan()
     topic = FetchableTopicResponse(topic_id=Uuid(b"?" * 16), partitions=[PartitionData()])
-    assert world.respond(intent, FetchResponse(responses=[topic])) is not None
+    assert world.respond(planned, FetchResponse(responses=[topic])) is not None
 
 
 def test_an_error_of_the_whole_answer_that_stays_is_raised_by_poll() -> None:
     world = World()
-    (intent,) = world.plan()
-    world.lose(intent, GroupAuthorizationFailed("not you"))
+    (planned,) = world.plan()
+    world.lose(planned, GroupAuthorizationFailed("not you"))
     with pytest.raises(GroupAuthorizationFailed, match="not you"):
         world.records.raise_error()
 
@@ -363,20 +363,20 @@ def test_an_error_of_the_whole_answer_that_stays_is_raised_by_poll() -> None:
 
 def test_the_leader_is_told_our_rack_and_may_name_a_nearer_replica() -> None:
     world = World()
-    (intent,) = world.plan()
-    assert (intent.node_id, world.fetcher.request(intent).rack_id) == (1, "rack")
-    world.answer(intent, preferred_read_replica=3)
-    (intent,) = world.plan()
-    assert intent.node_id == 3
+    (planned,) = world.plan()
+    assert (planned.node_id, world.fetcher.request(planned).rack_id) == (1, "rack")
+    world.answer(planned, preferred_read_replica=3)
+    (planned,) = world.plan()
+    assert planned.node_id == 3
 
 
 def test_a_read_replica_is_given_up_for_the_leader_after_a_while() -> None:
     world = World()
     world.answer(world.plan()[0], preferred_read_replica=3)
     world.now_ms = 299_999
-    (intent,) = world.plan()
-    assert intent.node_id == 3
-    world.answer(intent)
+    (planned,) = world.plan()
+    assert planned.node_id == 3
+    world.answer(planned)
     world.now_ms = 300_000
     assert world.plan()[0].node_id == 1
 
@@ -396,14 +396,14 @@ def test_an_offset_that_a_read_replica_does_not_have_is_asked_of_the_leader() ->
     world.answer(world.plan()[0], preferred_read_replica=3)
     world.answer(world.plan()[0], code=1)
     world.records.raise_error()
-    assert [(intent.node_id, asked(intent)) for intent in world.plan()] == [(1, {0: 0})]
+    assert [(planned.node_id, asked(planned)) for planned in world.plan()] == [(1, {0: 0})]
 
 
 def test_a_read_replica_that_is_lost_or_leaves_the_cluster_is_given_up() -> None:
     world = World()
     world.answer(world.plan()[0], preferred_read_replica=3)
-    (intent,) = world.plan()
-    world.lose(intent, NetworkException())
+    (planned,) = world.plan()
+    world.lose(planned, NetworkException())
     assert world.plan()[0].node_id == 1
     gone = World()
     gone.answer(gone.plan()[0], preferred_read_replica=8)
@@ -425,8 +425,8 @@ def test_positions_of_a_deleted_topic_mean_nothing_in_the_one_that_has_its_name(
     assert world.plan() == []
     assert (world.state().position, world.state().reset) == (None, EARLIEST)
     world.state().seek(0)
-    (intent,) = world.plan()
-    assert intent.topic_names == {other: "t"}
+    (planned,) = world.plan()
+    assert planned.topic_names == {other: "t"}
 
 
 def test_a_recreated_topic_is_an_error_where_auto_offset_reset_is_none() -> None:
@@ -512,8 +512,8 @@ def test_positions_move_behind_batches_that_are_hidden_to_their_end() -> None:
 def test_a_full_buffer_lets_the_partition_that_is_paused_be() -> None:
     """K4.40: what was fetched of a paused partition is kept for when it is resumed."""
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a"), partition=0)
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a"), partition=0)
     world.state(0).paused = True
     assert world.values() == []
     world.state(0).paused = False
@@ -523,18 +523,18 @@ def test_a_full_buffer_lets_the_partition_that_is_paused_be() -> None:
 def test_data_of_a_partition_that_was_given_up_is_dropped() -> None:
     """K4.40."""
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
+    (planned,) = world.plan()
     world.subscription.set_partitions([TopicPartition("t", 1)])
-    world.answer(intent, batch(0, b"gone"), partition=0)
+    world.answer(planned, batch(0, b"gone"), partition=0)
     assert world.values() == []
 
 
 def test_one_call_returns_records_of_several_partitions_up_to_its_limit() -> None:
     """K4.39."""
     world = World(leaders=(1, 1))
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a", b"b"), partition=0)
-    world.answer(intent, batch(0, b"c", b"d"), partition=1)
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a", b"b"), partition=0)
+    world.answer(planned, batch(0, b"c", b"d"), partition=1)
     assert world.values(count=3) == [b"a", b"b", b"c"]
     assert (world.state(0).position, world.state(1).position) == (2, 1)
     assert world.values(count=1) == [b"d"]

@@ -10,7 +10,7 @@ from millstream.clients.consumer.core.errors import LogTruncation, NoOffsetForPa
 from millstream.clients.consumer.core.offset_reset import EARLIEST, LATEST
 from millstream.clients.consumer.core.positions import (
     CommittedQuery,
-    EpochEnd,
+    EpochEndOffset,
     EpochQuery,
     EpochQuestion,
     PositionQuery,
@@ -55,7 +55,7 @@ def validation(world: World) -> EpochQuery:
 
 def validated(world: World, leader_epoch: int, end_offset: int) -> None:
     query = validation(world)
-    world.positions.handle_epochs(query, {T0: EpochEnd(leader_epoch, end_offset)})
+    world.positions.handle_epochs(query, {T0: EpochEndOffset(leader_epoch, end_offset)})
     world.positions.finish(query)
 
 
@@ -91,7 +91,7 @@ def test_what_has_a_position_is_fetched_while_others_still_look_for_theirs() -> 
     assert isinstance(one, ResetQuery)
     world.positions.handle_offsets(one, {T0: OffsetAndTimestamp(5, -1, 4)})
     world.positions.finish(one)
-    assert [asked(intent) for intent in world.plan()] == [{0: 5}]
+    assert [asked(planned) for planned in world.plan()] == [{0: 5}]
     world.positions.handle_failure(two, NetworkException())
     assert world.positions.is_unanswered(two)
     world.positions.finish(two)
@@ -171,7 +171,7 @@ def test_a_new_leader_confirms_the_log_before_it_is_fetched_from() -> None:
     assert world.plan() == []
     query = validation(world)
     assert (query.node_id, query.questions) == (2, {T0: EpochQuestion(5, 4, 2)})
-    world.positions.handle_epochs(query, {T0: EpochEnd(4, 2)})
+    world.positions.handle_epochs(query, {T0: EpochEndOffset(4, 2)})
     assert not world.positions.is_unanswered(query)
     world.positions.finish(query)
     assert [(i.node_id, asked(i)) for i in world.plan()] == [(2, {0: 2})]
@@ -258,7 +258,7 @@ def test_a_fetch_that_is_answered_meanwhile_makes_the_question_void() -> None:
     world.lead(2, epoch=5)
     query = validation(world)
     world.answer(late, batch(1, b"b"))
-    world.positions.handle_epochs(query, {T0: EpochEnd(4, 1)})
+    world.positions.handle_epochs(query, {T0: EpochEndOffset(4, 1)})
     world.positions.finish(query)
     assert validation(world).questions == {T0: EpochQuestion(5, 4, 2)}
 

@@ -12,9 +12,9 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def polled(world: World) -> Undelivered[bytes, bytes]:
     """Two records of each partition, taken by iteration."""
-    (intent,) = world.plan()
-    world.answer(intent, batch(0, b"a0", b"a1"), partition=0)
-    world.answer(intent, batch(0, b"b0", b"b1"), partition=1)
+    (planned,) = world.plan()
+    world.answer(planned, batch(0, b"a0", b"a1"), partition=0)
+    world.answer(planned, batch(0, b"b0", b"b1"), partition=1)
     undelivered: Undelivered[bytes, bytes] = Undelivered(world.subscription)
     undelivered.add(world.records.take(10))
     return undelivered

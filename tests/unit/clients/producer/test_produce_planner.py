@@ -12,7 +12,7 @@ from millstream.clients.cluster.core.cluster_metadata import (
 )
 from millstream.clients.producer.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.producer.core.produce_planner import ProducePlanner
-from millstream.clients.producer.core.produce_request import ProduceIntent
+from millstream.clients.producer.core.produce_request import PlannedProduce
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.errors import TransactionAborted
@@ -131,39 +131,41 @@ class World:
         """`count` batches of one record each."""
         return self.add(*(bytes([65 + index]) * 190 for index in range(count)))
 
-    def drain(self, *, after_ms: int = 0, hurry: bool = False) -> list[ProduceIntent]:
+    def drain(self, *, after_ms: int = 0, hurry: bool = False) -> list[PlannedProduce]:
         self.now_ms += after_ms
         return self.sender.drain(self.cluster, self.now_ms, hurry=hurry)
 
-    def answer(self, intent: ProduceIntent, code: int = 0, offset: int = 0) -> list[ProducerBatch]:
+    def answer(
+        self, planned: PlannedProduce, code: int = 0, offset: int = 0
+    ) -> list[ProducerBatch]:
         partitions = [
             PartitionProduceResponse(index=tp.partition, error_code=code, base_offset=offset)
-            for tp in intent.batches
+            for tp in planned.batches
         ]
         response = ProduceResponse(
             responses=[TopicProduceResponse(topic_id=TOPIC_ID, partition_responses=partitions)]
         )
-        return self.sender.handle_response(intent, response, self.now_ms)
+        return self.sender.handle_response(planned, response, self.now_ms)
 
-    def lose(self, intent: ProduceIntent) -> list[ProducerBatch]:
-        return self.sender.handle_failure(intent, NetworkException("gone"), self.now_ms)
+    def lose(self, planned: PlannedProduce) -> list[ProducerBatch]:
+        return self.sender.handle_failure(planned, NetworkException("gone"), self.now_ms)
 
 
-def batch_of(intent: ProduceIntent) -> ProducerBatch:
-    (batch,) = intent.batches.values()
+def batch_of(planned: PlannedProduce) -> ProducerBatch:
+    (batch,) = planned.batches.values()
     return batch
 
 
-def numbers(intent: ProduceIntent) -> tuple[int, int, int]:
+def numbers(planned: PlannedProduce) -> tuple[int, int, int]:
     """Producer id, epoch and base sequence as they stand in the bytes that are sent."""
-    encoded = batch_of(intent).encoded
+    encoded = batch_of(planned).encoded
     assert encoded is not None
     header = read_header(encoded)
     return header.producer_id, header.producer_epoch, header.base_sequence
 
 
-def values(intent: ProduceIntent) -> list[bytes | None]:
-    encoded = batch_of(intent).encoded
+def values(planned: PlannedProduce) -> list[bytes | None]:
+    encoded = batch_of(planned).encoded
     assert encoded is not None
     return [record.value for record in iterate_records(read_header(encoded), encoded)]
 
@@ -180,8 +182,8 @@ def test_a_batch_lingers_for_company_and_then_goes() -> None:
     assert world.drain() == []
     assert world.sender.next_wake_ms(world.now_ms) == 5
     world.add(b"b")
-    (intent,) = world.drain(after_ms=5)
-    assert values(intent) == [b"a", b"b"]
+    (planned,) = world.drain(after_ms=5)
+    assert values(planned) == [b"a", b"b"]
 
 
 def test_a_full_batch_and_a_flush_do_not_linger() -> None:
@@ -195,8 +197,8 @@ def test_a_full_batch_and_a_flush_do_not_linger() -> None:
 def test_an_acknowledged_record_knows_its_offset() -> None:
     world = World()
     first, second = world.add(b"a", b"b")
-    (intent,) = world.drain(after_ms=5)
-    assert world.answer(intent, offset=40) == [first]
+    (planned,) = world.drain(after_ms=5)
+    assert world.answer(planned, offset=40) == [first]
     assert second.metadata_of(1) == ("t", 0, 41, 5)
     assert world.accumulator.memory_used == 0
 
@@ -207,7 +209,7 @@ def test_what_does_not_fit_into_one_request_goes_in_the_next() -> None:
     for partition in range(6):
         world.add(b"x" * 190, partition=partition)
     first, second = world.drain(after_ms=5), world.drain()
-    sizes = [[len(intent.batches) for intent in round_] for round_ in (first, second)]
+    sizes = [[len(planned.batches) for planned in round_] for round_ in (first, second)]
     assert sizes == [[3], [3]]
 
 
@@ -215,24 +217,24 @@ def test_partitions_of_one_leader_share_a_request_within_its_size() -> None:
     world = World(leaders=(1, 2, 1))
     for partition in range(3):
         world.add(b"x", partition=partition)
-    intents = {i.node_id: {tp.partition for tp in i.batches} for i in world.drain(after_ms=5)}
-    assert intents == {1: {0, 2}, 2: {1}}
+    requests = {i.node_id: {tp.partition for tp in i.batches} for i in world.drain(after_ms=5)}
+    assert requests == {1: {0, 2}, 2: {1}}
 
 
 def test_at_most_five_requests_are_in_flight_and_sequences_follow_each_other() -> None:
     world = World()
     world.big(7)
-    intents = [intent for _ in range(7) for intent in world.drain()]
-    assert [numbers(intent) for intent in intents] == [(77, 0, n) for n in range(5)]
-    world.answer(intents[0])
-    assert [numbers(intent) for intent in world.drain()] == [(77, 0, 5)]
+    requests = [planned for _ in range(7) for planned in world.drain()]
+    assert [numbers(planned) for planned in requests] == [(77, 0, n) for n in range(5)]
+    world.answer(requests[0])
+    assert [numbers(planned) for planned in world.drain()] == [(77, 0, 5)]
 
 
 def test_a_lost_answer_is_retried_with_the_same_numbers_after_a_backoff() -> None:
     world = World()
     world.big(1)
-    (intent,) = world.drain()
-    assert world.lose(intent) == []
+    (planned,) = world.drain()
+    assert world.lose(planned) == []
     assert world.sender.metadata_wanted
     assert world.drain(after_ms=99) == []
     (again,) = world.drain(after_ms=1)
@@ -251,10 +253,10 @@ def test_a_failed_batch_goes_before_later_ones_and_alone() -> None:
     world.now_ms += 100
     sequences = []
     for _ in range(2):
-        (intent,) = world.drain()
+        (planned,) = world.drain()
         assert world.drain() == []
-        sequences.append(numbers(intent)[2])
-        world.answer(intent)
+        sequences.append(numbers(planned)[2])
+        world.answer(planned)
     assert [*sequences, numbers(world.drain()[0])[2]] == [0, 1, 2]
 
 
@@ -262,17 +264,17 @@ def test_until_a_broker_has_taken_one_batch_only_one_is_in_flight() -> None:
     """A broker that does not know the producer takes any sequence: the second batch must not overtake the first."""
     world = World(known=False)
     world.big(3)
-    (intent,) = world.drain()
+    (planned,) = world.drain()
     assert world.drain() == []
-    world.answer(intent)
+    world.answer(planned)
     assert len(world.drain()) == len(world.drain()) == 1
 
 
 def test_duplicates_count_as_written() -> None:
     world = World()
     (batch,) = world.big(1)
-    (intent,) = world.drain()
-    assert world.answer(intent, code=46, offset=-1) == [batch]
+    (planned,) = world.drain()
+    assert world.answer(planned, code=46, offset=-1) == [batch]
     assert batch.metadata_of(0).offset == -1
 
 
@@ -308,8 +310,8 @@ def test_numbers_are_not_reset_while_the_fate_of_a_batch_is_unknown() -> None:
 def test_a_forgotten_producer_gets_a_new_id() -> None:
     world = World()
     world.big(1)
-    (intent,) = world.drain()
-    world.answer(intent, code=59)
+    (planned,) = world.drain()
+    world.answer(planned, code=59)
     assert world.sender.producer_id_wanted
     world.sender.set_producer_id(78, 0)
     (again,) = world.drain(after_ms=100)
@@ -319,8 +321,8 @@ def test_a_forgotten_producer_gets_a_new_id() -> None:
 def test_a_batch_that_is_too_large_is_cut_in_two_and_deliveries_follow() -> None:
     world = World()
     (batch, *_) = world.add(b"a", b"b", b"c")
-    (intent,) = world.drain(after_ms=5)
-    world.answer(intent, code=10)
+    (planned,) = world.drain(after_ms=5)
+    world.answer(planned, code=10)
     assert batch.outcome is None
     assert batch.halves is not None
     (first,) = world.drain()
@@ -336,8 +338,8 @@ def test_a_batch_that_is_too_large_is_cut_in_two_and_deliveries_follow() -> None
 def test_one_record_that_is_too_large_fails() -> None:
     world = World()
     (batch,) = world.big(1)
-    (intent,) = world.drain()
-    assert world.answer(intent, code=10) == [batch]
+    (planned,) = world.drain()
+    assert world.answer(planned, code=10) == [batch]
     assert isinstance(error_of(batch), MessageTooLarge)
 
 
@@ -356,8 +358,8 @@ def test_delivery_ends_at_its_deadline_and_says_what_is_known() -> None:
 def test_a_request_never_waits_longer_than_its_oldest_record_may() -> None:
     world = World()
     world.big(1)
-    (intent,) = world.drain(after_ms=9_000)
-    assert intent.timeout_ms == 1_000
+    (planned,) = world.drain(after_ms=9_000)
+    assert planned.timeout_ms == 1_000
 
 
 def test_after_the_last_retry_the_error_itself_is_the_outcome() -> None:
@@ -389,19 +391,19 @@ def test_nothing_goes_out_before_the_producer_id_is_known() -> None:
 def test_topics_without_an_id_keep_the_request_below_version_13() -> None:
     world = World()
     world.big(1)
-    (intent,) = world.drain()
-    assert intent.version_max > 13
-    assert ProduceIntent(1, {}, {"t": Uuid(bytes(16))}, -1, 1).version_max == 12
+    (planned,) = world.drain()
+    assert planned.version_max > 13
+    assert PlannedProduce(1, {}, {"t": Uuid(bytes(16))}, -1, 1).version_max == 12
 
 
 @pytest.mark.parametrize("acks", [-1, 0, 1])
 def test_acks_are_asked_for_as_they_are_set(acks: int) -> None:
     world = World(idempotent=acks == -1, acks=acks)
     (batch,) = world.add(b"a")
-    (intent,) = world.drain(after_ms=5)
-    assert intent.request().acks == acks
+    (planned,) = world.drain(after_ms=5)
+    assert planned.request().acks == acks
     if acks == 0:
-        assert world.sender.handle_response(intent, None, world.now_ms) == [batch]
+        assert world.sender.handle_response(planned, None, world.now_ms) == [batch]
         assert batch.metadata_of(0).offset == -1
 
 
@@ -409,8 +411,8 @@ def test_too_few_replicas_are_waited_for_and_named_in_the_end() -> None:
     world = World()
     (batch,) = world.add(b"a")
     while batch.outcome is None:
-        for intent in world.drain(after_ms=1_000):
-            world.answer(intent, code=19)
+        for planned in world.drain(after_ms=1_000):
+            world.answer(planned, code=19)
         world.sender.expire(world.now_ms)
     assert "min.insync.replicas" in str(error_of(batch))
     assert world.now_ms >= 10_000
@@ -422,7 +424,7 @@ def test_without_a_leader_metadata_is_wanted_and_with_one_the_batch_goes() -> No
     assert world.drain(after_ms=5) == []
     assert world.sender.metadata_wanted
     world.lead(2)
-    assert [intent.node_id for intent in world.drain()] == [2]
+    assert [planned.node_id for planned in world.drain()] == [2]
 
 
 def test_a_broker_without_a_connection_is_skipped_and_others_are_served() -> None:
@@ -431,8 +433,8 @@ def test_a_broker_without_a_connection_is_skipped_and_others_are_served() -> Non
         world.add(b"x", partition=partition)
     world.now_ms += 5
     ready = world.sender.drain(world.cluster, world.now_ms, is_ready=lambda node: node == 2)
-    assert [intent.node_id for intent in ready] == [2]
-    assert [intent.node_id for intent in world.drain()] == [1]
+    assert [planned.node_id for planned in ready] == [2]
+    assert [planned.node_id for planned in world.drain()] == [1]
 
 
 def test_a_broker_that_takes_nothing_for_too_long_is_avoided_until_it_does() -> None:
@@ -468,13 +470,13 @@ def transactional() -> World:
 def test_batches_of_a_transaction_carry_its_identity_and_its_name() -> None:
     world = transactional()
     world.add(b"a")
-    (intent,) = world.drain(after_ms=5)
-    assert numbers(intent) == (77, 3, 0)
-    encoded = batch_of(intent).encoded
+    (planned,) = world.drain(after_ms=5)
+    assert numbers(planned) == (77, 3, 0)
+    encoded = batch_of(planned).encoded
     assert encoded is not None
     assert read_header(encoded).is_transactional
-    assert intent.request().transactional_id == "id"
-    assert intent.version_max > 12
+    assert planned.request().transactional_id == "id"
+    assert planned.version_max > 12
 
 
 def test_a_failed_transaction_fails_what_waits_and_tries_nothing_again() -> None:
@@ -498,14 +500,14 @@ def test_the_next_transaction_numbers_its_batches_from_zero_under_its_own_epoch(
     transaction = world.transaction
     assert transaction is not None
     world.add(b"a", b"b")
-    (intent,) = world.drain(after_ms=5)
-    world.answer(intent)
+    (planned,) = world.drain(after_ms=5)
+    world.answer(planned)
     transaction.begin_commit()
     transaction.ended((77, 4))
     transaction.begin(is_implicit=True)
     world.add(b"c")
-    (intent,) = world.drain(after_ms=5)
-    assert numbers(intent) == (77, 4, 0)
+    (planned,) = world.drain(after_ms=5)
+    assert numbers(planned) == (77, 4, 0)
 
 
 def error_of_any(batch: ProducerBatch) -> MillstreamError:

@@ -8,14 +8,14 @@ from millstream.clients.cluster.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
-from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.buffer import ShareBuffer
 from millstream.clients.share.core.commit import ShareCommit
 from millstream.clients.share.core.fetch_planner import ShareFetchPlanner
+from millstream.clients.share.core.in_flight_records import ShareInFlightRecords
 from millstream.clients.share.core.planned_requests import (
-    AcknowledgeIntent,
-    FetchIntent,
-    ShareIntent,
+    PlannedAcknowledge,
+    PlannedShareFetch,
+    PlannedShareRequest,
 )
 from millstream.clients.share.core.requests import SharePolicy
 from millstream.clients.share.core.values import NodeAcknowledgements, TopicIdPartition
@@ -45,7 +45,7 @@ class World:
         self.buffer = ShareBuffer()
         policy = SharePolicy("g", "m", 1, 500, 10_000, record_limit)
         self.fetcher = ShareFetchPlanner(policy, self.buffer, Backoff(100, 1_000), SimRandom(0))
-        self.in_hand = AcquiredRecords()
+        self.in_hand = ShareInFlightRecords()
         self.now_ms = 0
         self.lead(*(leaders or (1,)))
         self.assigned = [TopicIdPartition(TOPIC_ID, "t", p) for p in range(len(leaders or (1,)))]
@@ -57,24 +57,24 @@ class World:
             topics={"t": TopicMetadata("t", TOPIC_ID, partitions=partitions)},
         )
 
-    def plan(self) -> list[ShareIntent]:
+    def plan(self) -> list[PlannedShareRequest]:
         return self.fetcher.plan(self.assigned, self.cluster, self.now_ms)
 
-    def fetches(self) -> list[FetchIntent]:
-        intents = self.plan()
-        assert all(isinstance(intent, FetchIntent) for intent in intents)
-        return [intent for intent in intents if isinstance(intent, FetchIntent)]
+    def fetches(self) -> list[PlannedShareFetch]:
+        requests = self.plan()
+        assert all(isinstance(planned, PlannedShareFetch) for planned in requests)
+        return [planned for planned in requests if isinstance(planned, PlannedShareFetch)]
 
-    def fetch(self) -> FetchIntent:
-        (intent,) = self.fetches()
-        return intent
+    def fetch(self) -> PlannedShareFetch:
+        (planned,) = self.fetches()
+        return planned
 
     def want(self, *said: NodeAcknowledgements, count: int = 10) -> None:
         self.fetcher.fetch(said, count)
 
     def answer(
         self,
-        intent: FetchIntent,
+        planned: PlannedShareFetch,
         *partitions: share_fetch.PartitionData,
         error: type[KafkaError] | None = None,
         lock_ms: int = 30_000,
@@ -84,7 +84,7 @@ class World:
             acquisition_lock_timeout_ms=lock_ms,
             responses=[share_fetch.ShareFetchableTopicResponse(TOPIC_ID, list(partitions))],
         )
-        self.fetcher.handle_fetch(intent, response, self.now_ms)
+        self.fetcher.handle_fetch(planned, response, self.now_ms)
 
     def open_session(self, *ranges: Range) -> None:
         """Of the one broker there is, with these records of partition 0."""
@@ -94,14 +94,14 @@ class World:
     def commit(self, *said: NodeAcknowledgements, deadline_ms: int = FOREVER_MS) -> ShareCommit:
         return self.fetcher.commit(said, self.cluster, deadline_ms)
 
-    def acknowledge(self) -> AcknowledgeIntent:
-        (intent,) = self.plan()
-        assert isinstance(intent, AcknowledgeIntent)
-        return intent
+    def acknowledge(self) -> PlannedAcknowledge:
+        (planned,) = self.plan()
+        assert isinstance(planned, PlannedAcknowledge)
+        return planned
 
     def answer_acknowledge(
         self,
-        intent: AcknowledgeIntent,
+        planned: PlannedAcknowledge,
         *codes: tuple[int, type[KafkaError] | None],
         error: type[KafkaError] | None = None,
         lock_ms: int = 0,
@@ -115,7 +115,7 @@ class World:
             acquisition_lock_timeout_ms=lock_ms,
             responses=[share_acknowledge.ShareAcknowledgeTopicResponse(TOPIC_ID, partitions)],
         )
-        self.fetcher.handle_acknowledge(intent, response, self.now_ms)
+        self.fetcher.handle_acknowledge(planned, response, self.now_ms)
 
     def collect(self, count: int = 500) -> list[tuple[int, int]]:
         """(partition, offset) of what a poll would return."""
@@ -159,17 +159,17 @@ def accepted(
     return NodeAcknowledgements(node, partition, dict.fromkeys(offsets, kind))
 
 
-def asked(intent: FetchIntent) -> list[int]:
-    return [each.partition_index for topic in intent.request.topics for each in topic.partitions]
+def asked(planned: PlannedShareFetch) -> list[int]:
+    return [each.partition_index for topic in planned.request.topics for each in topic.partitions]
 
 
-def told(intent: ShareIntent) -> dict[int, list[tuple[int, int, list[int]]]]:
+def told(planned: PlannedShareRequest) -> dict[int, list[tuple[int, int, list[int]]]]:
     return {
         each.partition_index: [
             (b.first_offset, b.last_offset, list(b.acknowledge_types))
             for b in each.acknowledgement_batches
         ]
-        for topic in intent.request.topics
+        for topic in planned.request.topics
         for each in topic.partitions
         if each.acknowledgement_batches
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.share.core.planned_requests import AcknowledgeIntent
+from millstream.clients.share.core.planned_requests import PlannedAcknowledge
 from millstream.errors import (
     InvalidRecordState,
     KafkaError,
@@ -36,10 +36,10 @@ def test_a_commit_goes_at_once_and_before_the_next_fetch() -> None:
     world.open_session()
     commit = world.commit(accepted(0, 1))
     world.want()
-    intent = world.acknowledge()
-    assert (told(intent), intent.request.share_session_epoch) == ({0: [(0, 1, [1])]}, 1)
+    planned = world.acknowledge()
+    assert (told(planned), planned.request.share_session_epoch) == ({0: [(0, 1, [1])]}, 1)
     assert not commit.is_complete
-    world.answer_acknowledge(intent, (0, None))
+    world.answer_acknowledge(planned, (0, None))
     assert (commit.is_complete, commit.results) == (True, {P0: None})
     assert world.outcomes() == [(0, {0: ACCEPT, 1: ACCEPT}, None)]
     assert world.fetch().request.share_session_epoch == 2
@@ -53,9 +53,9 @@ def test_commits_wait_for_the_request_before() -> None:
     world = World(1)
     world.open_session()
     first, second = world.commit(accepted(0)), world.commit(accepted(1))
-    intent = world.acknowledge()
+    planned = world.acknowledge()
     assert world.plan() == []
-    world.answer_acknowledge(intent, (0, None))
+    world.answer_acknowledge(planned, (0, None))
     assert (first.is_complete, second.is_complete) == (True, False)
     assert told(world.acknowledge()) == {0: [(1, 1, [1])]}
 
@@ -69,8 +69,8 @@ def test_a_commit_goes_to_every_broker_that_handed_out_records() -> None:
     commit = world.commit(accepted(0), accepted(0, node=2, partition=P1))
     one, other = world.plan()
     assert (told(one), told(other)) == ({0: [(0, 0, [1])]}, {1: [(0, 0, [1])]})
-    assert isinstance(one, AcknowledgeIntent)
-    assert isinstance(other, AcknowledgeIntent)
+    assert isinstance(one, PlannedAcknowledge)
+    assert isinstance(other, PlannedAcknowledge)
     world.answer_acknowledge(one, (0, None))
     assert not commit.is_complete
     world.answer_acknowledge(other, (1, InvalidRecordState))
@@ -154,8 +154,8 @@ def test_closing_tells_every_broker_the_last_of_it() -> None:
     world.answer(second, data(1))
     commit = world.fetcher.close([accepted(0)], world.cluster, FOREVER_MS)
     one, other = world.plan()
-    assert isinstance(one, AcknowledgeIntent)
-    assert isinstance(other, AcknowledgeIntent)
+    assert isinstance(one, PlannedAcknowledge)
+    assert isinstance(other, PlannedAcknowledge)
     assert (one.request.share_session_epoch, told(one)) == (-1, {0: [(0, 0, [1])]})
     assert (other.request.share_session_epoch, told(other)) == (-1, {})
     world.answer_acknowledge(one, (0, None))
@@ -173,9 +173,9 @@ def test_closing_waits_for_the_request_that_is_out_and_says_what_waited_for_the_
     commit = world.fetcher.close([], world.cluster, FOREVER_MS)
     assert world.plan() == []
     world.answer(fetch, data(0))
-    intent = world.acknowledge()
-    assert told(intent) == {0: [(1, 1, [1])]}
-    world.answer_acknowledge(intent, (0, None))
+    planned = world.acknowledge()
+    assert told(planned) == {0: [(1, 1, [1])]}
+    world.answer_acknowledge(planned, (0, None))
     assert commit.is_complete
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.share.core.acquired_records import AcquiredRecords
+from millstream.clients.share.core.in_flight_records import ShareInFlightRecords
 from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.errors import (
     CorruptMessage,
@@ -82,9 +82,9 @@ def test_partitions_that_come_and_go_are_told() -> None:
     world.want()
     world.answer(world.fetch(), data(0))
     world.assigned = [P1]
-    intent = world.fetch()
-    assert asked(intent) == [1]
-    assert [each.partitions for each in intent.request.forgotten_topics_data] == [[0]]
+    planned = world.fetch()
+    assert asked(planned) == [1]
+    assert [each.partitions for each in planned.request.forgotten_topics_data] == [[0]]
 
 
 def test_a_partition_without_a_leader_asks_for_metadata() -> None:
@@ -111,7 +111,7 @@ def test_a_poll_takes_about_as_many_records_as_it_wants() -> None:
     world.answer(first, data(0, (0, 2, 1)))
     world.answer(second, data(1, (0, 0, 1)))
     assert world.collect(2) == [(0, 0), (0, 1), (0, 2)], "to the end of the batch"
-    world.in_hand = AcquiredRecords()
+    world.in_hand = ShareInFlightRecords()
     assert world.collect(2) == [(1, 0)]
 
 
@@ -142,8 +142,8 @@ def test_with_a_limit_of_records_a_broker_that_fails_lets_the_next_one_read() ->
     first, second = world.fetches()
     world.answer(second, data(1))
     world.fetcher.handle_failure(first, NetworkException(), 0)
-    intent = world.fetch()
-    assert (intent.node_id, intent.request.max_records) == (2, 10)
+    planned = world.fetch()
+    assert (planned.node_id, planned.request.max_records) == (2, 10)
 
 
 # ---- acknowledgements that go with a fetch
@@ -153,9 +153,9 @@ def test_a_fetch_tells_what_became_of_the_last_records() -> None:
     world = World(1)
     world.open_session((0, 3, 1))
     world.want(NodeAcknowledgements(1, P0, {0: ACCEPT, 1: ACCEPT, 2: RELEASE, 3: REJECT}))
-    intent = world.fetch()
-    assert told(intent) == {0: [(0, 3, [1, 1, 2, 3])]}
-    world.answer(intent, data(0))
+    planned = world.fetch()
+    assert told(planned) == {0: [(0, 3, [1, 1, 2, 3])]}
+    world.answer(planned, data(0))
     assert world.outcomes() == [(0, {0: ACCEPT, 1: ACCEPT, 2: RELEASE, 3: REJECT}, None)]
 
 
@@ -163,7 +163,7 @@ def test_an_acknowledgement_may_be_refused_while_records_come() -> None:
     world = World(1)
     world.open_session()
     world.collect()
-    world.in_hand = AcquiredRecords()
+    world.in_hand = ShareInFlightRecords()
     world.want(accepted(0, 1))
     world.answer(world.fetch(), data(0, (5, 5, 1), refused=InvalidRecordState))
     assert world.outcomes() == [(0, {0: ACCEPT, 1: ACCEPT}, InvalidRecordState)]
@@ -183,10 +183,10 @@ def test_a_partition_that_is_not_assigned_any_more_can_still_be_acknowledged() -
     world.open_session()
     world.assigned = []
     world.want(accepted(0))
-    intent = world.fetch()
-    assert told(intent) == {0: [(0, 0, [1])]}
-    assert intent.request.max_records == 0
-    assert [each.partitions for each in intent.request.forgotten_topics_data] == [[0]]
+    planned = world.fetch()
+    assert told(planned) == {0: [(0, 0, [1])]}
+    assert planned.request.max_records == 0
+    assert [each.partitions for each in planned.request.forgotten_topics_data] == [[0]]
 
 
 def test_a_leader_that_has_changed_takes_nothing_back() -> None:
@@ -194,8 +194,8 @@ def test_a_leader_that_has_changed_takes_nothing_back() -> None:
     world.open_session()
     world.lead(2)
     world.want(accepted(0))
-    intent = world.fetch()
-    assert (intent.node_id, told(intent)) == (2, {})
+    planned = world.fetch()
+    assert (planned.node_id, told(planned)) == (2, {})
     assert world.outcomes() == [(0, {0: ACCEPT}, NotLeaderOrFollower)]
 
 
@@ -203,16 +203,16 @@ def test_a_renewal_fetches_nothing_and_the_next_request_does() -> None:
     world = World(1)
     world.open_session()
     world.want(accepted(0, 1, kind=RENEW))
-    intent = world.fetch()
-    assert intent.request.is_renew_ack
-    limits = intent.request
+    planned = world.fetch()
+    assert planned.request.is_renew_ack
+    limits = planned.request
     assert (limits.max_records, limits.max_bytes, limits.min_bytes, limits.max_wait_ms) == (
         0,
         0,
         0,
         0,
     )
-    world.answer(intent, data(0), lock_ms=15_000)
+    world.answer(planned, data(0), lock_ms=15_000)
     outcome = world.fetcher.outcomes.take()
     assert outcome is not None
     assert (outcome.error, outcome.lock_timeout_ms) == (None, 15_000)
@@ -236,8 +236,8 @@ def test_a_refused_session_fails_its_acknowledgements_and_begins_anew_a_little_l
     assert world.plan() == []
     assert world.fetcher.next_turn_ms(0) in range(80, 121)
     world.now_ms = 121
-    intent = world.fetch()
-    assert (intent.request.share_session_epoch, asked(intent)) == (0, [0])
+    planned = world.fetch()
+    assert (planned.request.share_session_epoch, asked(planned)) == (0, [0])
 
 
 def test_a_fetch_without_an_answer_fails_its_acknowledgements_and_its_session() -> None:
@@ -249,8 +249,8 @@ def test_a_fetch_without_an_answer_fails_its_acknowledgements_and_its_session() 
     assert world.fetcher.take_metadata_wanted()
     world.want(accepted(1))
     world.now_ms = 121
-    intent = world.fetch()
-    assert (intent.request.share_session_epoch, told(intent)) == (0, {})
+    planned = world.fetch()
+    assert (planned.request.share_session_epoch, told(planned)) == (0, {})
     assert world.outcomes() == [(0, {1: ACCEPT}, NotLeaderOrFollower)], (
         "a session that begins takes no acknowledgements"
     )
@@ -298,7 +298,7 @@ def test_a_partition_that_must_not_or_cannot_be_read_is_raised_behind_the_record
     world.want()
     world.answer(world.fetch(), data(0, error=error), data(1, (0, 0, 1)))
     assert world.collect() == [(1, 0)]
-    world.in_hand = AcquiredRecords()
+    world.in_hand = ShareInFlightRecords()
     with pytest.raises(error, match="t-0: "):
         world.collect()
 
@@ -306,11 +306,11 @@ def test_a_partition_that_must_not_or_cannot_be_read_is_raised_behind_the_record
 def test_a_leader_that_is_named_with_the_error_is_learned() -> None:
     world = World(1)
     world.want()
-    intent = world.fetch()
+    planned = world.fetch()
     moved = data(0, error=NotLeaderOrFollower)
     moved.current_leader = share_fetch.LeaderIdAndEpoch(2, 5)
     response = share_fetch.ShareFetchResponse(
         responses=[share_fetch.ShareFetchableTopicResponse(TOPIC_ID, [moved])]
     )
-    cluster = intent.news(response).told_to(world.cluster)
+    cluster = planned.news(response).told_to(world.cluster)
     assert cluster.leader(TopicPartition("t", 0)) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.clients.share.core.session import SessionChange, ShareSession
+from millstream.clients.share.core.session import SessionChange, ShareSessionHandler
 from millstream.clients.share.core.values import TopicIdPartition, acknowledged_ranges
 from millstream.model import Uuid
 from millstream.protocol.enums import ACKNOWLEDGE_GAP, AcknowledgeType
@@ -39,13 +39,13 @@ def test_nothing_acknowledged_is_no_range() -> None:
 
 
 def test_a_new_session_names_every_partition() -> None:
-    session = ShareSession()
+    session = ShareSessionHandler()
     assert session.look_at([P1, P0]) == SessionChange([P0, P1], [])
     assert session.epoch == 0
 
 
 def test_an_open_session_names_what_has_changed() -> None:
-    session = ShareSession()
+    session = ShareSessionHandler()
     session.look_at([P0, P1])
     session.handle_answer()
     assert session.look_at([P0, P1]) == SessionChange([], [])
@@ -54,7 +54,7 @@ def test_an_open_session_names_what_has_changed() -> None:
 
 
 def test_a_topic_that_was_recreated_is_another_partition() -> None:
-    session = ShareSession()
+    session = ShareSessionHandler()
     session.look_at([P0])
     session.handle_answer()
     recreated = P0._replace(topic_id=Uuid(b"u" * 16))
@@ -62,7 +62,7 @@ def test_a_topic_that_was_recreated_is_another_partition() -> None:
 
 
 def test_a_lost_session_begins_anew() -> None:
-    session = ShareSession()
+    session = ShareSessionHandler()
     session.look_at([P0])
     session.handle_answer()
     session.handle_lost()
@@ -71,7 +71,7 @@ def test_a_lost_session_begins_anew() -> None:
 
 
 def test_the_epoch_after_the_last_one_is_1() -> None:
-    session = ShareSession()
+    session = ShareSessionHandler()
     session.epoch = 2**31 - 1
     session.handle_answer()
     assert session.epoch == 1

@@ -95,7 +95,7 @@ class Call(Generic[Key, Value, Response]):
         return isinstance(error, (*self.route.retries, *self.retries))
 
 
-class Progress(Generic[Key, Value]):
+class CallProgress(Generic[Key, Value]):
     """The items of one call: which have their result, and which are to be asked for (again)."""
 
     def __init__(self, call: Call[Key, Value, Response], keys: Iterable[Key]) -> None:

@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.cluster.core.leader_changes import LeaderChanges
 from millstream.clients.consumer.core.errors import CorruptBatch
-from millstream.clients.consumer.core.fetch_session import FetchPosition, FetchSession, SessionPlan
+from millstream.clients.consumer.core.fetch_session import (
+    FetchRequestPartition,
+    FetchSessionHandler,
+    SessionPlan,
+)
 from millstream.clients.consumer.core.fetched import FetchedChunk, partition_error
 from millstream.clients.consumer.core.offset_reset import AutoOffsetResetStrategy
 from millstream.clients.consumer.core.partition_state import PartitionState, ReadReplica
@@ -87,7 +91,7 @@ class FetchPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchIntent:
+class PlannedFetch:
     node_id: int
     plan: SessionPlan
     generations: dict[TopicPartition, int]
@@ -124,16 +128,16 @@ class FetchPlanner:
     def __init__(self, policy: FetchPolicy, subscription: SubscriptionState) -> None:
         self._policy = policy
         self._subscription = subscription
-        self._sessions: dict[int, FetchSession] = {}
+        self._sessions: dict[int, FetchSessionHandler] = {}
         self._busy: set[int] = set()
         self.metadata_wanted = False
 
-    def plan(self, cluster: ClusterMetadata, now_ms: int) -> list[FetchIntent]:
+    def plan(self, cluster: ClusterMetadata, now_ms: int) -> list[PlannedFetch]:
         """A request for each broker that has something for us and no fetch of ours in flight.
 
         `finish` each, after `handle_response` or `handle_failure`, as soon as its broker may be asked again.
         """
-        wanted: dict[int, dict[TopicPartition, FetchPosition]] = {}
+        wanted: dict[int, dict[TopicPartition, FetchRequestPartition]] = {}
         states = self._subscription.partitions.values()
         total_bytes = sum(state.buffered_bytes for state in states)
         for state in sorted(states, key=lambda state: state.last_turn):
@@ -144,11 +148,11 @@ class FetchPlanner:
                 if node_id not in self._busy:
                     position = self._fetch_position(state, cluster)
                     wanted.setdefault(node_id, {})[state.topic_partition] = position
-        return [self._intent(node_id, positions) for node_id, positions in wanted.items()]
+        return [self._planned(node_id, positions) for node_id, positions in wanted.items()]
 
-    def request(self, intent: FetchIntent) -> FetchRequest:
+    def request(self, planned: PlannedFetch) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}
-        for (topic, partition), position in intent.plan.fetch.items():
+        for (topic, partition), position in planned.plan.fetch.items():
             entry = topics.setdefault(topic, FetchTopic(topic=topic, topic_id=position.topic_id))
             entry.partitions.append(
                 FetchPartition(
@@ -159,7 +163,7 @@ class FetchPlanner:
                 )
             )
         forgotten: dict[str, ForgottenTopic] = {}
-        for (topic, partition), topic_id in intent.plan.forget.items():
+        for (topic, partition), topic_id in planned.plan.forget.items():
             gone = forgotten.setdefault(topic, ForgottenTopic(topic=topic, topic_id=topic_id))
             gone.partitions.append(partition)
         return FetchRequest(
@@ -167,50 +171,50 @@ class FetchPlanner:
             min_bytes=self._policy.min_bytes,
             max_bytes=self._policy.max_bytes,
             isolation_level=int(self._policy.read_committed),
-            session_id=intent.plan.session_id,
-            session_epoch=intent.plan.session_epoch,
+            session_id=planned.plan.session_id,
+            session_epoch=planned.plan.session_epoch,
             topics=list(topics.values()),
             forgotten_topics_data=list(forgotten.values()),
             rack_id=self._policy.rack,
         )
 
     def handle_response(
-        self, intent: FetchIntent, response: FetchResponse, now_ms: int
+        self, planned: PlannedFetch, response: FetchResponse, now_ms: int
     ) -> KafkaError | None:
         """Returns an error of the whole answer, for the caller to wait a moment."""
-        session = self._sessions[intent.node_id]
+        session = self._sessions[planned.node_id]
         if response.error_code:
             session.handle_error(response.error_code)
             error = error_for(response.error_code)
             self.metadata_wanted = True
             if not error.retriable:
-                self._fail(intent, error)
+                self._fail(planned, error)
             return error
-        answers = intent.answers(response)
+        answers = planned.answers(response)
         wrong = session.mismatch({topic_partition for topic_partition, _ in answers})
         if wrong is not None:
-            _LOGGER.warning("node %d answered a fetch with %s; ignored", intent.node_id, wrong)
+            _LOGGER.warning("node %d answered a fetch with %s; ignored", planned.node_id, wrong)
             session.handle_lost_answer()
-            return UnknownServerError(f"node {intent.node_id} answered a fetch with {wrong}")
+            return UnknownServerError(f"node {planned.node_id} answered a fetch with {wrong}")
         session.handle_answer(response.session_id)
         for topic_partition, answer in answers:
-            state = self._asked(intent, topic_partition)
+            state = self._asked(planned, topic_partition)
             if state is not None:
-                self._handle_partition(state, answer, intent.node_id, now_ms)
+                self._handle_partition(state, answer, planned.node_id, now_ms)
         return None
 
-    def handle_failure(self, intent: FetchIntent, error: KafkaError) -> None:
+    def handle_failure(self, planned: PlannedFetch, error: KafkaError) -> None:
         """The answer did not come. An error that will not go away is raised by poll()."""
-        self._sessions[intent.node_id].handle_lost_answer()
+        self._sessions[planned.node_id].handle_lost_answer()
         self.metadata_wanted = True
-        for state in self._asked_states(intent):
+        for state in self._asked_states(planned):
             state.read_replica = None
         if not error.retriable:
-            self._fail(intent, error)
+            self._fail(planned, error)
 
-    def finish(self, intent: FetchIntent) -> None:
+    def finish(self, planned: PlannedFetch) -> None:
         """The broker may be asked again."""
-        self._busy.discard(intent.node_id)
+        self._busy.discard(planned.node_id)
 
     def handle_metadata(self) -> None:
         """There is a newer picture of the cluster, or none could be had: brokers may be asked again."""
@@ -263,22 +267,26 @@ class FetchPlanner:
             state.read_replica = None
         return partition.leader
 
-    def _fetch_position(self, state: PartitionState, cluster: ClusterMetadata) -> FetchPosition:
+    def _fetch_position(
+        self, state: PartitionState, cluster: ClusterMetadata
+    ) -> FetchRequestPartition:
         partition = cluster.partition(state.topic_partition)
         assert partition is not None, "only partitions with a leader are fetched"
         assert state.fetch_offset is not None, "only partitions with a position are fetched"
-        return FetchPosition(
+        return FetchRequestPartition(
             cluster.topics[state.topic_partition.topic].topic_id,
             state.fetch_offset,
             partition.leader_epoch,
             self._policy.partition_max_bytes,
         )
 
-    def _intent(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> FetchIntent:
+    def _planned(
+        self, node_id: int, positions: dict[TopicPartition, FetchRequestPartition]
+    ) -> PlannedFetch:
         self._busy.add(node_id)
-        plan = self._sessions.setdefault(node_id, FetchSession()).plan(positions)
+        plan = self._sessions.setdefault(node_id, FetchSessionHandler()).plan(positions)
         partitions = self._subscription.partitions
-        return FetchIntent(
+        return PlannedFetch(
             node_id,
             plan,
             {tp: partitions[tp].generation for tp in positions},
@@ -287,18 +295,20 @@ class FetchPlanner:
 
     # ---- answers
 
-    def _fail(self, intent: FetchIntent, error: KafkaError) -> None:
-        for state in self._asked_states(intent):
+    def _fail(self, planned: PlannedFetch, error: KafkaError) -> None:
+        for state in self._asked_states(planned):
             state.error = error
 
-    def _asked_states(self, intent: FetchIntent) -> list[PartitionState]:
-        states = [self._asked(intent, topic_partition) for topic_partition in intent.generations]
+    def _asked_states(self, planned: PlannedFetch) -> list[PartitionState]:
+        states = [self._asked(planned, topic_partition) for topic_partition in planned.generations]
         return [state for state in states if state is not None]
 
-    def _asked(self, intent: FetchIntent, topic_partition: TopicPartition) -> PartitionState | None:
+    def _asked(
+        self, planned: PlannedFetch, topic_partition: TopicPartition
+    ) -> PartitionState | None:
         """The partition, unless it was given up or sought since."""
         state = self._subscription.partitions.get(topic_partition)
-        if state is None or state.generation != intent.generations.get(topic_partition):
+        if state is None or state.generation != planned.generations.get(topic_partition):
             return None
         return state
 

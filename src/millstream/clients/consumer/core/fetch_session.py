@@ -13,7 +13,7 @@ _NEW_SESSION_EPOCH = 0
 
 
 @dataclass(frozen=True, slots=True)
-class FetchPosition:
+class FetchRequestPartition:
     """The request of one partition in a fetch."""
 
     topic_id: Uuid
@@ -28,17 +28,17 @@ class SessionPlan:
 
     session_id: int
     session_epoch: int
-    fetch: dict[TopicPartition, FetchPosition]
+    fetch: dict[TopicPartition, FetchRequestPartition]
     forget: dict[TopicPartition, Uuid]
 
 
-class FetchSession:
+class FetchSessionHandler:
     def __init__(self) -> None:
         self._session_id = 0
         self._epoch = _NEW_SESSION_EPOCH
-        self._known: dict[TopicPartition, FetchPosition] = {}
+        self._known: dict[TopicPartition, FetchRequestPartition] = {}
 
-    def plan(self, wanted: dict[TopicPartition, FetchPosition]) -> SessionPlan:
+    def plan(self, wanted: dict[TopicPartition, FetchRequestPartition]) -> SessionPlan:
         """The request that makes the broker look at exactly `wanted`."""
         if self._epoch == _NEW_SESSION_EPOCH:
             self._known = dict(wanted)

@@ -26,7 +26,7 @@ _LOGGER = logging.getLogger(__name__)
 Generations = Mapping[TopicPartition, int]
 
 
-class EpochEnd(NamedTuple):
+class EpochEndOffset(NamedTuple):
     """The end, in the leader's log, of the largest epoch that is not above the one asked for; -1 when it knows none."""
 
     leader_epoch: int
@@ -148,7 +148,7 @@ class Positions:
                 state.seek(offset.offset, offset.leader_epoch)
 
     def handle_epochs(
-        self, query: EpochQuery, found: Mapping[TopicPartition, EpochEnd | KafkaError]
+        self, query: EpochQuery, found: Mapping[TopicPartition, EpochEndOffset | KafkaError]
     ) -> None:
         for state in self._asked(query):
             end = found.get(state.topic_partition)
@@ -202,7 +202,7 @@ class Positions:
                 f"{state.topic_partition} has no committed offset and auto_offset_reset is none; seek to where to start"
             )
 
-    def _handle_end(self, state: PartitionState, asked: EpochQuestion, end: EpochEnd) -> None:
+    def _handle_end(self, state: PartitionState, asked: EpochQuestion, end: EpochEndOffset) -> None:
         if (state.fetch_epoch, state.fetch_offset) != (asked.leader_epoch, asked.offset):
             return  # a fetch was answered in between: the question is asked again
         known = end.leader_epoch >= 0 and end.end_offset >= 0

@@ -12,8 +12,8 @@ from millstream.clients.producer.core.interceptors import DeliveryCallback
 from millstream.clients.producer.core.partition_queue import PartitionQueue
 from millstream.clients.producer.core.producer_batch import (
     BATCH_OVERHEAD_BYTES,
+    BatchColumns,
     ProducerBatch,
-    RecordColumns,
 )
 from millstream.model import TopicPartition
 
@@ -140,7 +140,7 @@ class RecordAccumulator:
     def is_full(self, batch: ProducerBatch) -> bool:
         return batch.encoded is not None or batch.size_bytes >= self._limits.batch_bytes
 
-    def split(self, batch: ProducerBatch, columns: RecordColumns) -> None:
+    def split(self, batch: ProducerBatch, columns: BatchColumns) -> None:
         """Replace a batch that the broker found too large by its halves, which keep its sequences.
 
         The caller has taken `batch` out of its queue.

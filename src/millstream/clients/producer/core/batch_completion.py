@@ -10,9 +10,9 @@ from millstream.clients.producer.core.accumulator import RecordAccumulator
 from millstream.clients.producer.core.batch_encoding import columns_of
 from millstream.clients.producer.core.partition_queue import PartitionQueue
 from millstream.clients.producer.core.producer_batch import (
+    BatchColumns,
     BatchOutcome,
     ProducerBatch,
-    RecordColumns,
 )
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import Transaction
@@ -189,7 +189,7 @@ class BatchCompletion:
         batch.outcome = outcome
         batch.encoded = None
         if batch.columns is not None:  # whoever holds a delivery may still ask for timestamps
-            batch.columns = RecordColumns(timestamps=batch.columns.timestamps)
+            batch.columns = BatchColumns(timestamps=batch.columns.timestamps)
         self._accumulator.settle(batch)
         return [batch]
 

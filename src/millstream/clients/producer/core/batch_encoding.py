@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, cast
 
 from millstream.clients.core.values import Headers
-from millstream.clients.producer.core.producer_batch import ProducerBatch, RecordColumns
+from millstream.clients.producer.core.producer_batch import BatchColumns, ProducerBatch
 from millstream.records.batch import BATCH_HEADER_BYTES, patch_producer, read_header
 from millstream.records.builder import BatchOptions, RecordsSummary, finish_batch
 from millstream.records.record import iterate_records
@@ -34,12 +34,12 @@ def encode_batch(batch: ProducerBatch, options: BatchOptions) -> bytearray:
     return batch.encoded
 
 
-def columns_of(batch: ProducerBatch) -> RecordColumns:
+def columns_of(batch: ProducerBatch) -> BatchColumns:
     """The records of a batch, decoded again if it came encoded."""
     if batch.columns is not None:
         return batch.columns
     assert batch.encoded is not None, "a batch has columns or bytes"
-    columns = RecordColumns()
+    columns = BatchColumns()
     for index, record in enumerate(iterate_records(read_header(batch.encoded), batch.encoded)):
         columns.timestamps.append(record.timestamp)
         columns.keys.append(record.key)

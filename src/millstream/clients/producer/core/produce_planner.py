@@ -13,7 +13,7 @@ from millstream.clients.producer.core.accumulator import RecordAccumulator
 from millstream.clients.producer.core.batch_completion import BatchCompletion
 from millstream.clients.producer.core.batch_encoding import encode_batch
 from millstream.clients.producer.core.partition_queue import PartitionQueue
-from millstream.clients.producer.core.produce_request import ProduceIntent, topic_ids_of
+from millstream.clients.producer.core.produce_request import PlannedProduce, topic_ids_of
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.core.sender_policy import SenderPolicy
 from millstream.clients.producer.transaction.core.transaction import Transaction
@@ -97,7 +97,7 @@ class ProducePlanner:
         *,
         hurry: bool = False,
         is_ready: Callable[[int], bool] = lambda _: True,
-    ) -> list[ProduceIntent]:
+    ) -> list[PlannedProduce]:
         """Requests to send now, in this order. With `hurry` (flush, close, no memory left) batches do not linger.
 
         Only nodes that `is_ready` get requests: what goes to a node must go over one connection, or order is lost.
@@ -154,13 +154,13 @@ class ProducePlanner:
         return None if due is None else max(0, due - now_ms)
 
     def handle_response(
-        self, intent: ProduceIntent, response: ProduceResponse | None, now_ms: int
+        self, planned: PlannedProduce, response: ProduceResponse | None, now_ms: int
     ) -> list[ProducerBatch]:
         """`response` is None with acks=0. Returns the batches that are settled now."""
-        self._arrived(intent)
-        answers = {} if response is None else intent.answers(response)
+        self._arrived(planned)
+        answers = {} if response is None else planned.answers(response)
         settled: list[ProducerBatch] = []
-        for topic_partition, batch in intent.batches.items():
+        for topic_partition, batch in planned.batches.items():
             answer = answers.get(topic_partition)
             if response is None:
                 settled += self._completion.succeed(batch, -1, -1)
@@ -176,12 +176,12 @@ class ProducePlanner:
         return settled
 
     def handle_failure(
-        self, intent: ProduceIntent, error: KafkaError, now_ms: int
+        self, planned: PlannedProduce, error: KafkaError, now_ms: int
     ) -> list[ProducerBatch]:
         """The request was not answered, or could not be sent at all. Returns the batches that are settled now."""
-        self._arrived(intent)
+        self._arrived(planned)
         settled: list[ProducerBatch] = []
-        for batch in intent.batches.values():
+        for batch in planned.batches.values():
             settled += self._fail(batch, error, now_ms)
         return settled
 
@@ -228,7 +228,7 @@ class ProducePlanner:
         batches: dict[TopicPartition, ProducerBatch],
         cluster: ClusterMetadata,
         now_ms: int,
-    ) -> ProduceIntent:
+    ) -> PlannedProduce:
         for topic_partition, batch in batches.items():
             queue = self._accumulator.queue(*topic_partition)
             queue.take(batch)
@@ -237,7 +237,7 @@ class ProducePlanner:
             encode_batch(batch, self._batch_options)
         self._in_flight_by_node[node_id] = self._in_flight_by_node.get(node_id, 0) + 1
         patience_ms = min(batch.deadline_ms for batch in batches.values()) - now_ms
-        return ProduceIntent(
+        return PlannedProduce(
             node_id,
             batches,
             topic_ids_of(cluster, batches),
@@ -257,9 +257,9 @@ class ProducePlanner:
             queue.adopt(*self._completion.identity)
         queue.number(batch)
 
-    def _arrived(self, intent: ProduceIntent) -> None:
-        self._in_flight_by_node[intent.node_id] -= 1
-        for topic_partition, batch in intent.batches.items():
+    def _arrived(self, planned: PlannedProduce) -> None:
+        self._in_flight_by_node[planned.node_id] -= 1
+        for topic_partition, batch in planned.batches.items():
             self._accumulator.queue(*topic_partition).in_flight.remove(batch)
 
     def _fail(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> list[ProducerBatch]:

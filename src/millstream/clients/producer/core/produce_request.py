@@ -22,7 +22,7 @@ EXPLICIT_PRODUCE_VERSION_MAX = 11
 
 
 @dataclass(frozen=True, slots=True)
-class ProduceIntent:
+class PlannedProduce:
     """Send these batches, at most one of each partition, to one node. Nothing else may be sent in their stead."""
 
     node_id: int

@@ -16,7 +16,7 @@ BATCH_OVERHEAD_BYTES = 61
 
 
 @dataclass(slots=True)
-class RecordColumns:
+class BatchColumns:
     """Records as columns: appending is three list appends, and encoding sees whole lists."""
 
     timestamps: list[int] = field(default_factory=list)
@@ -25,8 +25,8 @@ class RecordColumns:
     headers: dict[int, Headers] = field(default_factory=dict)
     """By index; most records have none."""
 
-    def slice(self, start: int, stop: int) -> RecordColumns:
-        return RecordColumns(
+    def slice(self, start: int, stop: int) -> BatchColumns:
+        return BatchColumns(
             self.timestamps[start:stop],
             self.keys[start:stop],
             self.values[start:stop],
@@ -55,7 +55,7 @@ class ProducerBatch:
     order: tuple[int, ...]
     created_ms: int
     deadline_ms: int
-    columns: RecordColumns | None = field(default_factory=RecordColumns)
+    columns: BatchColumns | None = field(default_factory=BatchColumns)
     encoded: bytearray | None = None
     record_count: int = 0
     size_bytes: int = BATCH_OVERHEAD_BYTES

@@ -6,8 +6,8 @@ from collections import deque
 
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import Key, Value
-from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.fetched import Deserialize, ShareFetched
+from millstream.clients.share.core.in_flight_records import ShareInFlightRecords
 from millstream.errors import KafkaError
 
 
@@ -29,7 +29,7 @@ class ShareBuffer:
 
     def collect(
         self,
-        in_hand: AcquiredRecords[Key, Value],
+        in_hand: ShareInFlightRecords[Key, Value],
         count_max: int,
         deserialize: Deserialize[Key, Value] | None = None,
     ) -> LookupNeeded | None:

@@ -17,9 +17,9 @@ from millstream.clients.share.core.commit import CommitPart, OutcomeLog, ShareCo
 from millstream.clients.share.core.fetched import AcquiredRange, ShareFetched
 from millstream.clients.share.core.node import ShareNode, left_out
 from millstream.clients.share.core.planned_requests import (
-    AcknowledgeIntent,
-    FetchIntent,
-    ShareIntent,
+    PlannedAcknowledge,
+    PlannedShareFetch,
+    PlannedShareRequest,
     answers,
     partitions_by_id,
 )
@@ -105,15 +105,15 @@ class ShareFetchPlanner:
 
     def plan(
         self, assigned: Iterable[TopicIdPartition], cluster: ClusterMetadata, now_ms: int
-    ) -> list[ShareIntent]:
+    ) -> list[PlannedShareRequest]:
         """A request for each broker that has none in flight and is to be told or asked something."""
-        planned = [
+        acknowledges = [
             node.plan_acknowledge(now_ms) for node in self._nodes.values() if node.is_free(now_ms)
         ]
-        intents: list[ShareIntent] = [intent for intent in planned if intent is not None]
+        planned: list[PlannedShareRequest] = [each for each in acknowledges if each is not None]
         if self._records_wanted:
-            intents += self._plan_fetches(assigned, cluster, now_ms)
-        return intents
+            planned += self._plan_fetches(assigned, cluster, now_ms)
+        return planned
 
     def next_turn_ms(self, now_ms: int) -> int | None:
         """For how long `plan` has nothing new to say if nothing happens; None when that is for good."""
@@ -122,7 +122,7 @@ class ShareFetchPlanner:
 
     def _plan_fetches(
         self, assigned: Iterable[TopicIdPartition], cluster: ClusterMetadata, now_ms: int
-    ) -> list[FetchIntent]:
+    ) -> list[PlannedShareFetch]:
         wanted: dict[int, list[TopicIdPartition]] = {
             node_id: [] for node_id, node in self._nodes.items() if node.has_acknowledgements
         }
@@ -134,11 +134,11 @@ class ShareFetchPlanner:
                 wanted.setdefault(leader, []).append(partition)
         free = [node for node in map(self._node, wanted) if node.is_free(now_ms)]
         readers = self._choose_readers([node for node in free if wanted[node.node_id]])
-        planned = [
+        fetches = [
             self._plan_fetch(node, wanted[node.node_id], cluster, reads=node in readers)
             for node in free
         ]
-        return [intent for intent in planned if intent is not None]
+        return [each for each in fetches if each is not None]
 
     def _choose_readers(self, able: list[ShareNode]) -> list[ShareNode]:
         """Who is asked for records. With a limit of records one broker at a time: each would keep to it by itself."""
@@ -158,7 +158,7 @@ class ShareFetchPlanner:
         cluster: ClusterMetadata,
         *,
         reads: bool,
-    ) -> FetchIntent | None:
+    ) -> PlannedShareFetch | None:
         """None when there is nothing to ask for and nothing to say."""
         said = node.take_with_fetch(cluster)
         if not (partitions or said):
@@ -175,24 +175,28 @@ class ShareFetchPlanner:
             )
         request = fetch_request(policy, epoch, change, said, limits)
         node.is_busy = True
-        return FetchIntent(node.node_id, request, said, partitions_by_id((*partitions, *said)))
+        return PlannedShareFetch(
+            node.node_id, request, said, partitions_by_id((*partitions, *said))
+        )
 
     # ---- what comes back
 
-    def handle_fetch(self, intent: FetchIntent, response: ShareFetchResponse, now_ms: int) -> None:
-        node = self._answered(intent)
+    def handle_fetch(
+        self, planned: PlannedShareFetch, response: ShareFetchResponse, now_ms: int
+    ) -> None:
+        node = self._answered(planned)
         if response.error_code:
             error = error_for(response.error_code, response.error_message)
             node.handle_refusal(error, now_ms)
-            self._settle_all(intent.acknowledgements, error)
+            self._settle_all(planned.acknowledgements, error)
             if not error.retriable:
                 self._buffer.fail(error)
             return
         node.session.handle_answer()
         failed = False
         lock_ms = response.acquisition_lock_timeout_ms or None
-        waiting = dict(intent.acknowledgements)
-        for partition, answer in answers(intent.partitions, response.responses):
+        waiting = dict(planned.acknowledgements)
+        for partition, answer in answers(planned.partitions, response.responses):
             if partition in waiting:
                 code, message = answer.acknowledge_error_code, answer.acknowledge_error_message
                 refused = error_for(code, message) if code else None
@@ -202,24 +206,24 @@ class ShareFetchPlanner:
         node.settle_down(now_ms, failed=failed)
 
     def handle_acknowledge(
-        self, intent: AcknowledgeIntent, response: ShareAcknowledgeResponse, now_ms: int
+        self, planned: PlannedAcknowledge, response: ShareAcknowledgeResponse, now_ms: int
     ) -> None:
-        self._nodes[intent.node_id].handle_acknowledge(intent, response, now_ms)
+        self._nodes[planned.node_id].handle_acknowledge(planned, response, now_ms)
 
-    def handle_failure(self, intent: ShareIntent, error: KafkaError, now_ms: int) -> None:
+    def handle_failure(self, planned: PlannedShareRequest, error: KafkaError, now_ms: int) -> None:
         """The request could not be sent, or no answer came."""
-        if isinstance(intent, FetchIntent):
-            self._answered(intent).handle_failure(now_ms)
-            self._settle_all(intent.acknowledgements, error)
+        if isinstance(planned, PlannedShareFetch):
+            self._answered(planned).handle_failure(now_ms)
+            self._settle_all(planned.acknowledgements, error)
         else:
-            node = self._nodes[intent.node_id]
+            node = self._nodes[planned.node_id]
             node.handle_failure(now_ms)
-            node.finish(intent.part, error)
+            node.finish(planned.part, error)
 
-    def _answered(self, intent: FetchIntent) -> ShareNode:
-        if self._reader == intent.node_id:
+    def _answered(self, planned: PlannedShareFetch) -> ShareNode:
+        if self._reader == planned.node_id:
             self._reader = None
-        return self._nodes[intent.node_id]
+        return self._nodes[planned.node_id]
 
     def _take(
         self, node_id: int, partition: TopicIdPartition, answer: PartitionData, lock_ms: int | None

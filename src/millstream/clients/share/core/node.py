@@ -12,12 +12,12 @@ from typing import Final
 from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.share.core.commit import CommitPart, OutcomeLog
 from millstream.clients.share.core.planned_requests import (
-    AcknowledgeIntent,
+    PlannedAcknowledge,
     answers,
     partitions_by_id,
 )
 from millstream.clients.share.core.requests import SharePolicy, acknowledge_request
-from millstream.clients.share.core.session import FINAL_EPOCH, ShareSession
+from millstream.clients.share.core.session import FINAL_EPOCH, ShareSessionHandler
 from millstream.clients.share.core.values import Acknowledgements, TopicIdPartition
 from millstream.errors import (
     FencedLeaderEpoch,
@@ -56,7 +56,7 @@ class ShareNode:
         random: Random,
     ) -> None:
         self.node_id = node_id
-        self.session = ShareSession()
+        self.session = ShareSessionHandler()
         self.is_busy = False
         self.last_read = 0
         """When records were last asked for, as a count of requests."""
@@ -103,7 +103,7 @@ class ShareNode:
             part.commit.outstanding += 1
             self._parts.append(part)
 
-    def plan_acknowledge(self, now_ms: int) -> AcknowledgeIntent | None:
+    def plan_acknowledge(self, now_ms: int) -> PlannedAcknowledge | None:
         """The next part. It stays ours until it has come back."""
         while self._parts:
             part = self._parts[0]
@@ -116,7 +116,7 @@ class ShareNode:
                 request = acknowledge_request(self._policy, epoch, part.acknowledgements)
                 self.is_busy = True
                 asked = partitions_by_id(part.acknowledgements)
-                return AcknowledgeIntent(self.node_id, request, part, asked)
+                return PlannedAcknowledge(self.node_id, request, part, asked)
         return None
 
     def take_with_fetch(self, cluster: ClusterMetadata) -> dict[TopicIdPartition, Acknowledgements]:
@@ -137,9 +137,9 @@ class ShareNode:
     # ---- what comes back
 
     def handle_acknowledge(
-        self, intent: AcknowledgeIntent, response: ShareAcknowledgeResponse, now_ms: int
+        self, planned: PlannedAcknowledge, response: ShareAcknowledgeResponse, now_ms: int
     ) -> None:
-        part = intent.part
+        part = planned.part
         if response.error_code:
             error = error_for(response.error_code, response.error_message)
             self.handle_refusal(error, now_ms)
@@ -150,7 +150,7 @@ class ShareNode:
         lock_ms = response.acquisition_lock_timeout_ms or None
         untold = set(part.acknowledgements)
         retry = False
-        for partition, answer in answers(intent.partitions, response.responses):
+        for partition, answer in answers(planned.partitions, response.responses):
             untold.discard(partition)
             error = error_for(answer.error_code, answer.error_message)
             if not answer.error_code:

@@ -25,7 +25,7 @@ PartitionsById = dict[tuple[Uuid, int], TopicIdPartition]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FetchIntent:
+class PlannedShareFetch:
     node_id: int
     request: ShareFetchRequest
     acknowledgements: dict[TopicIdPartition, Acknowledgements]
@@ -41,7 +41,7 @@ class FetchIntent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AcknowledgeIntent:
+class PlannedAcknowledge:
     node_id: int
     request: ShareAcknowledgeRequest
     part: CommitPart
@@ -56,7 +56,7 @@ class AcknowledgeIntent:
         return LeaderChanges.collect(named, response.node_endpoints)
 
 
-ShareIntent = FetchIntent | AcknowledgeIntent
+PlannedShareRequest = PlannedShareFetch | PlannedAcknowledge
 
 
 class _Answer(Protocol):

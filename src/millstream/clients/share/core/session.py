@@ -23,7 +23,7 @@ class SessionChange(NamedTuple):
     forgotten: list[TopicIdPartition]
 
 
-class ShareSession:
+class ShareSessionHandler:
     def __init__(self) -> None:
         self.epoch = NEW_SESSION_EPOCH
         self.partitions: set[TopicIdPartition] = set()

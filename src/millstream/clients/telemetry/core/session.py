@@ -43,7 +43,7 @@ _KNOWN_CODECS: Final = frozenset(Codec)
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class TelemetrySubscription:
     """The metrics that the cluster wants of this client."""
 
     subscription_id: int
@@ -68,7 +68,7 @@ class TelemetrySession:
         """Sums as the last push had them, for deltas."""
         self._reported_ms = now.wall_ms
         self._interval_ms = DEFAULT_INTERVAL_MS
-        self.subscription: Subscription | None = None
+        self.subscription: TelemetrySubscription | None = None
         """What is to be pushed; None while that is to be asked for, or nothing is wanted."""
         self.client_instance_id: Uuid | None = None
         self.ended_by: KafkaError | None = None
@@ -97,7 +97,7 @@ class TelemetrySession:
             return
         accepted = [each for each in response.accepted_compression_types if each in _KNOWN_CODECS]
         wanted = response.requested_metrics
-        self.subscription = Subscription(
+        self.subscription = TelemetrySubscription(
             response.subscription_id,
             self._interval_ms,
             Codec(accepted[0]) if accepted else Codec.NONE,
@@ -151,7 +151,9 @@ class TelemetrySession:
         else:
             self.ended_by = error
 
-    def _point(self, metric: Metric, subscription: Subscription, now: Instant) -> DataPoint:
+    def _point(
+        self, metric: Metric, subscription: TelemetrySubscription, now: Instant
+    ) -> DataPoint:
         if not metric.is_sum:
             return DataPoint(metric.name, metric.value, now.wall_ms, metric.attributes)
         value, start_ms = metric.value, self._began.wall_ms

@@ -6,8 +6,8 @@ import pytest
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import ConsumerRecord
-from millstream.clients.share.core.acquired_records import AcquiredRecords
 from millstream.clients.share.core.fetched import Failure, ShareFetched, Taken
+from millstream.clients.share.core.in_flight_records import ShareInFlightRecords
 from millstream.clients.share.core.values import (
     AcknowledgementOutcome,
     NodeAcknowledgements,
@@ -30,14 +30,14 @@ def record(partition: TopicIdPartition, offset: int) -> ConsumerRecord:
     return ConsumerRecord(*partition.topic_partition, offset, 0)
 
 
-def holding(*offsets: int, gaps: tuple[int, ...] = ()) -> AcquiredRecords:
-    in_hand = AcquiredRecords()
+def holding(*offsets: int, gaps: tuple[int, ...] = ()) -> ShareInFlightRecords:
+    in_hand = ShareInFlightRecords()
     records = [record(P0, offset) for offset in offsets]
     in_hand.add(of(P0), Taken(records, dict.fromkeys(gaps, ACKNOWLEDGE_GAP)))
     return in_hand
 
 
-def offsets(in_hand: AcquiredRecords) -> list[int]:
+def offsets(in_hand: ShareInFlightRecords) -> list[int]:
     return [each.offset for each in in_hand.records()]
 
 
@@ -109,7 +109,7 @@ def test_the_first_record_that_nothing_was_said_of_is_named() -> None:
 
 
 def test_the_decision_about_a_record_that_could_not_be_read_may_be_changed() -> None:
-    in_hand = AcquiredRecords()
+    in_hand = ShareInFlightRecords()
     in_hand.add(of(P0), Taken(failure=Failure(CorruptMessage(), {4: REJECT})))
     assert in_hand.unacknowledged() is None
     in_hand.acknowledge("t", 0, 4, RELEASE)
@@ -126,7 +126,7 @@ def test_records_of_one_partition_from_two_brokers_do_not_mix() -> None:
 
 
 def test_the_lock_timeout_is_the_one_last_told() -> None:
-    in_hand = AcquiredRecords()
+    in_hand = ShareInFlightRecords()
     assert in_hand.lock_timeout_ms is None
     in_hand.add(of(P0, lock_ms=15_000), Taken([record(P0, 0)]))
     assert in_hand.lock_timeout_ms == 15_000
@@ -135,7 +135,7 @@ def test_the_lock_timeout_is_the_one_last_told() -> None:
 # ---- renewing
 
 
-def renewing(offset: int = 0) -> AcquiredRecords:
+def renewing(offset: int = 0) -> ShareInFlightRecords:
     in_hand = holding(offset)
     in_hand.acknowledge("t", 0, offset, RENEW)
     assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {offset: RENEW})]

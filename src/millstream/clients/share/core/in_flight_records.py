@@ -57,7 +57,7 @@ class _PartitionInHand(Generic[Key, Value]):
         return taken
 
 
-class AcquiredRecords(Generic[Key, Value]):
+class ShareInFlightRecords(Generic[Key, Value]):
     def __init__(self) -> None:
         self._partitions: dict[TopicIdPartition, _PartitionInHand[Key, Value]] = {}
         self.lock_timeout_ms: int | None = None
