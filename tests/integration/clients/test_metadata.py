@@ -143,13 +143,13 @@ async def test_when_no_known_broker_answers_the_bootstrap_servers_are_asked_agai
         second.script.answers[ApiKey.METADATA] = first.metadata  # type: ignore[assignment]
         async with cluster_of(bootstrap, reconnect_backoff_max_ms=50) as cluster:
             await cluster.topic("t", cluster.now_ms() + LONG_ENOUGH_MS)
-            nodes = cluster.picture.nodes
+            nodes = cluster.snapshot.nodes
             assert str(nodes[1].address) == first.address
             del second.script.answers[ApiKey.METADATA]
             first.script.answers[ApiKey.METADATA] = lambda request: None
             first.script.answers[ApiKey.API_VERSIONS] = lambda request: None
             await cluster.refresh_metadata(cluster.now_ms() + 10_000)
-            assert str(cluster.picture.nodes[1].address) == second.address
+            assert str(cluster.snapshot.nodes[1].address) == second.address
 
 
 async def test_a_broker_may_demand_that_the_client_starts_anew() -> None:
@@ -166,7 +166,7 @@ async def test_a_broker_may_demand_that_the_client_starts_anew() -> None:
         await cluster.refresh_metadata(cluster.now_ms() + LONG_ENOUGH_MS)
         assert (cluster.metadata.version, answers) == (before + 1, [])
         assert broker.connection_count == 2
-        assert cluster.picture.topics.keys() == {"t"}
+        assert cluster.snapshot.topics.keys() == {"t"}
 
 
 async def test_idle_connections_are_closed_and_made_again_when_needed() -> None:

@@ -234,7 +234,7 @@ class SimCluster:
         self.metadata = self
         self.version = 1
         topics = world.coordinator.shard.image.topics.by_name
-        self.picture = ClusterMetadata(
+        self.snapshot = ClusterMetadata(
             nodes={1: BrokerNode(1, Address("sim", 1))},
             topics={
                 name: TopicMetadata(

@@ -44,7 +44,7 @@ async def ask_controllers(
         MetadataResponseBroker(each.broker_id, each.host, each.port, each.rack)
         for each in response.brokers
     ]
-    picture = MetadataResponse(
+    metadata = MetadataResponse(
         brokers=nodes, cluster_id=response.cluster_id, controller_id=response.controller_id
     )
-    return picture, MetadataResponse.HIGHEST_VERSION
+    return metadata, MetadataResponse.HIGHEST_VERSION

@@ -152,15 +152,15 @@ class Driver:
 
     async def _controller(self, attempts: int, deadline_ms: int) -> int | None:
         """With KRaft this is some broker, which passes on what is the controller's."""
-        if attempts > 1 or not self._cluster.picture.nodes:
+        if attempts > 1 or not self._cluster.snapshot.nodes:
             await self._cluster.refresh_metadata(deadline_ms)
-        picture = self._cluster.picture
-        return picture.controller_id if picture.controller_id in picture.nodes else None
+        snapshot = self._cluster.snapshot
+        return snapshot.controller_id if snapshot.controller_id in snapshot.nodes else None
 
     async def _connection(self, node_id: int | None, deadline_ms: int) -> Connection:
         if node_id is None:
             return await self._cluster.any_connection()
-        if node_id not in self._cluster.picture.nodes:
+        if node_id not in self._cluster.snapshot.nodes:
             await self._cluster.refresh_metadata(deadline_ms)
         return await self._cluster.connection(node_id)
 

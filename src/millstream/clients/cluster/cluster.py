@@ -59,7 +59,7 @@ _TRANSIENT_TOPIC_ERRORS = (UnknownTopicOrPartition.code, LeaderNotAvailable.code
 
 
 MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[MetadataResponse, int]]]
-"""Asks for a picture of the cluster: the answer, and the version it came in."""
+"""Asks for the metadata of the cluster. Returns the response, and the version it came in."""
 
 
 class Cluster:
@@ -125,7 +125,8 @@ class Cluster:
         self.telemetry = Telemetry(self, scope)
 
     @property
-    def picture(self) -> ClusterMetadata:
+    def snapshot(self) -> ClusterMetadata:
+        """The metadata as it is now; a later one is another object."""
         return self.metadata.cluster
 
     @property
@@ -142,7 +143,7 @@ class Cluster:
 
     def learn(self, news: LeaderChanges) -> None:
         """Leaders that an answer named in passing."""
-        self.metadata.replace_cluster(news.told_to(self.picture))
+        self.metadata.replace_cluster(news.told_to(self.snapshot))
 
     def use_topics(self, *topics: str) -> None:
         self._scope.check()
@@ -153,14 +154,14 @@ class Cluster:
         """Raises what the brokers say of the topic, at once: that its name is invalid, or not for us. RequestTimedOut
         when it is not there by the deadline.
         """
-        told_before = self.metadata.version if name in self.picture.topic_errors else -1
+        told_before = self.metadata.version if name in self.snapshot.topic_errors else -1
 
         def find() -> TopicMetadata | None:
-            code = self.picture.topic_errors.get(name)
+            code = self.snapshot.topic_errors.get(name)
             fresh = self.metadata.version > told_before
             if code is not None and code not in _TRANSIENT_TOPIC_ERRORS and fresh:
                 raise error_for(code, f"topic {name!r}: {error_for(code)}")
-            return self.picture.topics.get(name)
+            return self.snapshot.topics.get(name)
 
         self.use_topics(name)
         if told_before >= 0:
@@ -187,7 +188,7 @@ class Cluster:
         before = self.metadata.version
         self.request_metadata()
         return await self.until(
-            lambda: self.picture if self.metadata.version > before else None,
+            lambda: self.snapshot if self.metadata.version > before else None,
             deadline_ms,
             "the cluster's metadata could not be fetched",
         )
@@ -217,11 +218,11 @@ class Cluster:
 
     def open_connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection | None:
         """The one there is, without waiting."""
-        node = self.picture.nodes.get(node_id)
+        node = self.snapshot.nodes.get(node_id)
         return None if node is None else self._connections.open(node.address, lane)
 
     async def connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection:
-        node = self.picture.nodes.get(node_id)
+        node = self.snapshot.nodes.get(node_id)
         if node is None:
             self.request_metadata()
             raise NetworkException(f"broker {node_id} is not in the cluster's metadata")
@@ -240,7 +241,7 @@ class Cluster:
         connection = self._connections.least_loaded()
         if connection is not None:
             return connection
-        addresses = [node.address for node in self.picture.nodes.values()]
+        addresses = [node.address for node in self.snapshot.nodes.values()]
         if not addresses or not self._retry_when_refused:
             addresses += await self._bootstrap_addresses()
         try:
@@ -253,7 +254,7 @@ class Cluster:
     async def coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> int:
         """Node id of the coordinator, asked for once and remembered until `forget_coordinator`."""
         known = self._coordinators.get((key, kind))
-        if known is not None and known in self.picture.nodes:
+        if known is not None and known in self.snapshot.nodes:
             return known
         connection = await self.any_connection()
         response = await connection.request(
@@ -265,7 +266,7 @@ class Cluster:
         if error_code:
             raise error_for(error_code, message)
         self._coordinators[key, kind] = node_id
-        if node_id not in self.picture.nodes:
+        if node_id not in self.snapshot.nodes:
             await self.refresh_metadata(self.now_ms() + self.config.request_timeout_ms)
         return node_id
 

@@ -93,10 +93,10 @@ class Fetcher:
             await self._wake.wait()
 
     def _start_requests(self) -> None:
-        picture = self._cluster.picture
-        for query in self._positions.plan(picture):
+        snapshot = self._cluster.snapshot
+        for query in self._positions.plan(snapshot):
             self._scope.start(self._find(query), "positions")
-        for planned in self._planner.plan(picture, self._cluster.now_ms()):
+        for planned in self._planner.plan(snapshot, self._cluster.now_ms()):
             self._scope.start(self._fetch(planned), f"fetch from {planned.node_id}")
         if self._planner.metadata_wanted or self._positions.metadata_wanted:
             self._planner.metadata_wanted = self._positions.metadata_wanted = False
@@ -139,9 +139,9 @@ class Fetcher:
 
     def _learn(self, planned: PlannedFetch, response: FetchResponse) -> None:
         """Leaders that the answer names (KIP-951): who has moved is fetched from there without a look-up."""
-        before = self._cluster.picture
+        before = self._cluster.snapshot
         self._cluster.learn(planned.news(response))
-        if self._cluster.picture is not before:
+        if self._cluster.snapshot is not before:
             self._planner.handle_metadata()
 
     async def _find(self, query: PositionQuery) -> None:

@@ -101,7 +101,7 @@ async def _ask_leaders(
         except KafkaError as error:
             results[topic_partition] = error
             continue
-        leader = cluster.picture.leader(topic_partition)
+        leader = cluster.snapshot.leader(topic_partition)
         if leader is None:
             results[topic_partition] = LeaderNotAvailable(f"{topic_partition} has no leader")
         else:

@@ -198,11 +198,11 @@ class RangeReader:
     ) -> PartitionData:
         topic = await self._cluster.topic(topic_partition.topic, deadline_ms)
         leader = await self._cluster.until(
-            lambda: self._cluster.picture.leader(topic_partition),
+            lambda: self._cluster.snapshot.leader(topic_partition),
             deadline_ms,
             f"{topic_partition} has no leader",
         )
-        known = self._cluster.picture.partition(topic_partition)
+        known = self._cluster.snapshot.partition(topic_partition)
         entry = FetchPartition(
             partition=topic_partition.partition,
             current_leader_epoch=-1 if known is None else known.leader_epoch,

@@ -177,8 +177,8 @@ class ClassicMember:
         if self._metadata_version == self._cluster.metadata.version:
             return
         self._metadata_version = self._cluster.metadata.version
-        picture = self._cluster.picture
-        if match_topics(self._subscription, picture, exclude_internal=self._exclude_internal):
+        snapshot = self._cluster.snapshot
+        if match_topics(self._subscription, snapshot, exclude_internal=self._exclude_internal):
             self._membership.want_rejoin("topics that match the pattern came or went")
         if self._shared_out and self._shared_out != self._snapshot(self._to_share_out()):
             self._membership.want_rejoin("partitions of the group's topics came or went")
@@ -190,9 +190,11 @@ class ClassicMember:
 
     def _to_share_out(self) -> dict[str, list[frozenset[str]]]:
         """What the cluster has of the topics that the group wants: their partitions, and on which racks those are."""
-        picture = self._cluster.picture
+        snapshot = self._cluster.snapshot
         topics = self._membership.group_topics
-        return {topic: replica_racks(picture, topic) for topic in topics if topic in picture.topics}
+        return {
+            topic: replica_racks(snapshot, topic) for topic in topics if topic in snapshot.topics
+        }
 
     async def _join(self) -> list[TopicPartition] | None:
         """Until we have an assignment; none when we hold what we have lost, which poll() must tell before we join.
@@ -251,7 +253,7 @@ class ClassicMember:
         """With metadata as fresh as can be, or what we have if it does not come."""
         topics = self._membership.group_topics
         self._cluster.use_topics(*topics)
-        if not topics <= set(self._cluster.picture.topics):
+        if not topics <= set(self._cluster.snapshot.topics):
             deadline_ms = self._cluster.now_ms() + self._membership.policy.heartbeat_interval_ms
             with contextlib.suppress(RequestTimedOut):
                 await self._cluster.refresh_metadata(deadline_ms)

@@ -146,15 +146,15 @@ class ConsumerMember:
         if self._metadata_version == self._cluster.metadata.version:
             return
         self._metadata_version = self._cluster.metadata.version
-        picture = self._cluster.picture
-        if match_topics(self._subscription, picture, exclude_internal=self._exclude_internal):
+        snapshot = self._cluster.snapshot
+        if match_topics(self._subscription, snapshot, exclude_internal=self._exclude_internal):
             self._tell_subscription()
 
     # ---- names of topics
 
     def _names(self) -> dict[Uuid, str]:
         """All that we know, and a request for what is missing."""
-        known = {topic.topic_id: topic.name for topic in self._cluster.picture.topics.values()}
+        known = {topic.topic_id: topic.name for topic in self._cluster.snapshot.topics.values()}
         names = {**self._topic_names, **known}
         unknown = self._membership.unknown_topics(names)
         if unknown and (self._names_task is None or self._names_task.done()):

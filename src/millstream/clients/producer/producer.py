@@ -96,7 +96,7 @@ class Producer(Generic[Key, Value]):
             self._sender,
             _default_partitioner(config, self._sender, random)
             if partitioner is None
-            else CustomPartitioner(partitioner, lambda: self._cluster.picture),
+            else CustomPartitioner(partitioner, lambda: self._cluster.snapshot),
             self._transaction,
             clock,
         )

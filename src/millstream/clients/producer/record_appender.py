@@ -95,7 +95,7 @@ class RecordAppender:
             size += headers_size_bytes(headers)
         if self._transaction is not None:
             self._transaction.check_open()
-        metadata = self._cluster.picture.topics.get(topic)
+        metadata = self._cluster.snapshot.topics.get(topic)
         if (
             metadata is None
             or size > self._record_bytes_max
@@ -147,7 +147,7 @@ class RecordAppender:
         if self._transaction is not None:
             self._transaction.check_open()
         await self._wait_for_topic_and_room(topic, 0, self.block_deadline_ms())
-        metadata = self._cluster.picture.topics[topic]
+        metadata = self._cluster.snapshot.topics[topic]
         options = BatchOptions(
             codec=self._config.codec,
             level=self._config.compression_level,
@@ -186,7 +186,7 @@ class RecordAppender:
             raise MessageTooLarge(
                 f"a record of {size} bytes is larger than max_request_size ({self._record_bytes_max})"
             )
-        if topic not in self._cluster.picture.topics:
+        if topic not in self._cluster.snapshot.topics:
             await self._cluster.topic(topic, deadline_ms)
         waited = False
         while not self._memory.admits(size, waited=waited):

@@ -137,7 +137,7 @@ class Sender:
             with self.lock:
                 expired = self._planner.expire(now_ms)
                 requests = self._planner.drain(
-                    self.cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
+                    self.cluster.snapshot, now_ms, hurry=hurry, is_ready=self._is_ready
                 )
             self._announce(expired)
             for planned in requests:
@@ -176,7 +176,7 @@ class Sender:
             await self.cluster.connection(node_id)
         except KafkaError as error:
             with self.lock:
-                self._planner.handle_unreachable(node_id, self.cluster.picture, error)
+                self._planner.handle_unreachable(node_id, self.cluster.snapshot, error)
         finally:
             self._connecting.discard(node_id)
             self._wake.set()

@@ -65,12 +65,12 @@ class ShareFetcher:
         self.wake()
 
     def commit(self, acknowledgements: list[NodeAcknowledgements], deadline_ms: int) -> ShareCommit:
-        commit = self.fetcher.commit(acknowledgements, self._cluster.picture, deadline_ms)
+        commit = self.fetcher.commit(acknowledgements, self._cluster.snapshot, deadline_ms)
         self.wake()
         return commit
 
     def close(self, acknowledgements: list[NodeAcknowledgements], deadline_ms: int) -> ShareCommit:
-        commit = self.fetcher.close(acknowledgements, self._cluster.picture, deadline_ms)
+        commit = self.fetcher.close(acknowledgements, self._cluster.snapshot, deadline_ms)
         self.wake()
         return commit
 
@@ -117,7 +117,7 @@ class ShareFetcher:
             self._wake.clear()
             now_ms = self._cluster.now_ms()
             for planned in self.fetcher.plan(
-                self._member.assigned(), self._cluster.picture, now_ms
+                self._member.assigned(), self._cluster.snapshot, now_ms
             ):
                 self._scope.start(self._send(planned), f"share request to {planned.node_id}")
             if self.fetcher.take_metadata_wanted():

@@ -81,7 +81,7 @@ class ShareMember:
 
     def assigned(self) -> list[TopicIdPartition]:
         """Those of topics that the metadata knows."""
-        names = {topic.topic_id: name for name, topic in self._cluster.picture.topics.items()}
+        names = {topic.topic_id: name for name, topic in self._cluster.snapshot.topics.items()}
         return [
             TopicIdPartition(Uuid(topic_id), names[topic_id], partition)
             for topic_id, partitions in self.membership.assigned.items()
@@ -128,7 +128,7 @@ class ShareMember:
             self._cluster.forget_coordinator(self.membership.group_id)
         elif failure is not None and not failure.retriable:
             self._error = failure
-        known = {topic.topic_id for topic in self._cluster.picture.topics.values()}
+        known = {topic.topic_id for topic in self._cluster.snapshot.topics.values()}
         if not known.issuperset(self.membership.assigned):
             self._cluster.request_metadata()
         self._observer()

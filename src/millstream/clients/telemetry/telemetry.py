@@ -129,7 +129,7 @@ class Telemetry:
         """Since the last time."""
         now_ms = self._cluster.now_ms()
         traffic = self._cluster.traffic.take()
-        nodes = self._cluster.picture.nodes
+        nodes = self._cluster.snapshot.nodes
         measured = Measured(
             traffic,
             traffic.connections_made - self._connections_before,

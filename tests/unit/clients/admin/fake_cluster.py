@@ -44,7 +44,7 @@ class FakeCluster:
     sent: list[Sent] = field(default_factory=list)
     now: int = 0
     unreachable: str = ""
-    picture: ClusterMetadata = field(default_factory=ClusterMetadata)
+    snapshot: ClusterMetadata = field(default_factory=ClusterMetadata)
 
     def __post_init__(self) -> None:
         self.backoff = Backoff(0, 0)
@@ -75,8 +75,8 @@ class FakeCluster:
         if len(self.controller_ids) > 1:
             self.controller_ids.popleft()
         nodes = {each: BrokerNode(each, Address("b", each)) for each in self.node_ids}
-        self.picture = ClusterMetadata("c", controller_id, nodes)
-        return self.picture
+        self.snapshot = ClusterMetadata("c", controller_id, nodes)
+        return self.snapshot
 
     async def any_connection(self) -> FakeConnection:
         return FakeConnection(self, -1)

@@ -140,21 +140,21 @@ def cluster(*leaders: int) -> ClusterMetadata:
 
 def test_round_robin_goes_through_the_partitions_that_have_a_leader() -> None:
     choose = RoundRobinPartitioner()
-    picture = cluster(1, -1, 1)
-    assert [choose("t", b"same", None, [0, 1, 2], picture) for _ in range(4)] == [0, 2, 0, 2]
+    snapshot = cluster(1, -1, 1)
+    assert [choose("t", b"same", None, [0, 1, 2], snapshot) for _ in range(4)] == [0, 2, 0, 2]
     assert RoundRobinPartitioner()("t", None, None, [0, 1], cluster(-1, -1)) == 0
 
 
 def test_a_partitioner_of_the_callers_is_asked_and_checked() -> None:
-    picture = cluster(1, 1)
+    snapshot = cluster(1, 1)
     asked = []
 
     def last(*question: object) -> int:
         asked.append(question)
         return 1 if len(asked) == 1 else 7
 
-    partitioner = CustomPartitioner(last, lambda: picture)
+    partitioner = CustomPartitioner(last, lambda: snapshot)
     assert partitioner.partition(topic(1, 1), b"k", b"v", 10) == 1
-    assert asked == [("t", b"k", b"v", [0, 1], picture)]
+    assert asked == [("t", b"k", b"v", [0, 1], snapshot)]
     with pytest.raises(InvalidPartitions, match="chose 7 for t, which has partitions 0 to 1"):
         partitioner.partition(topic(1, 1), b"k", b"v", 10)

@@ -37,7 +37,7 @@ class World:
         self.time_ms = 0
         self.metadata_ms = metadata_ms
         self.deadlines: list[int] = []
-        self.picture = ClusterMetadata(topics={} if metadata_ms else {"t": TOPIC})
+        self.snapshot = ClusterMetadata(topics={} if metadata_ms else {"t": TOPIC})
         self.accumulator = RecordAccumulator(AccumulatorLimits(1_000, 182, 10**6))
         self.memory = BufferMemory(self.accumulator, self.now_ms)
         sending = SimpleNamespace(
@@ -62,7 +62,7 @@ class World:
     async def topic(self, name: str, deadline_ms: int) -> TopicMetadata:
         self.deadlines.append(deadline_ms)
         self.time_ms += self.metadata_ms
-        self.picture = ClusterMetadata(topics={name: TOPIC})
+        self.snapshot = ClusterMetadata(topics={name: TOPIC})
         return TOPIC
 
     def settle_oldest(self) -> None:
@@ -94,7 +94,7 @@ async def test_what_waiting_for_the_topic_took_is_not_left_for_memory(
     world = World(metadata_ms=800)
     note_deadlines(world, monkeypatch)
     await world.appender.append_in_time("t", RECORD)
-    world.picture = ClusterMetadata()
+    world.snapshot = ClusterMetadata()
     with pytest.raises(RequestTimedOut, match="memory is full"):
         await world.appender.append_in_time("t", RECORD)
     assert world.deadlines == [1_000, 1_800, 1_800]

@@ -61,7 +61,7 @@ class ClusterMetadata:
     def with_response(
         self, response: MetadataResponse, *, complete: bool, epochs_reliable: bool = True
     ) -> ClusterMetadata:
-        """The picture after `response`; topics it does not mention stay, unless it is `complete`.
+        """The metadata after `response`; topics it does not mention stay, unless it is `complete`.
 
         Leader epochs that are not reliable are as good as not told.
         """
@@ -93,7 +93,7 @@ class ClusterMetadata:
     def with_leader(
         self, topic_partition: TopicPartition, leader: int, leader_epoch: int
     ) -> ClusterMetadata:
-        """The picture after a response named a newer leader (KIP-951); unchanged when ours is as new."""
+        """The metadata after a response named a newer leader (KIP-951); unchanged when ours is as new."""
         known = self.partition(topic_partition)
         if known is None or leader_epoch <= known.leader_epoch or leader not in self.nodes:
             return self

@@ -33,9 +33,9 @@ class MetadataPolicy:
 
 
 class MetadataState:
-    """The current picture of the cluster and the need for a newer one.
+    """The current metadata of the cluster and the need for a newer one.
 
-    `version` rises with every change of the picture, so that waiters can tell news from noise.
+    `version` rises with every change of the metadata, so that waiters can tell news from noise.
     """
 
     def __init__(self, policy: MetadataPolicy, random: Random) -> None:
@@ -141,7 +141,7 @@ class MetadataState:
         self.request_update()
 
     def replace_cluster(self, cluster: ClusterMetadata) -> None:
-        """Take over a picture that a response other than Metadata's made newer."""
+        """Takes over metadata that a response other than Metadata's made newer."""
         if cluster is not self.cluster:
             self.cluster = cluster
             self.version += 1

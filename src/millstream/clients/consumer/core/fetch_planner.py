@@ -217,7 +217,7 @@ class FetchPlanner:
         self._busy.discard(planned.node_id)
 
     def handle_metadata(self) -> None:
-        """There is a newer picture of the cluster, or none could be had: brokers may be asked again."""
+        """There is newer metadata of the cluster, or none could be had: brokers may be asked again."""
         for state in self._subscription.partitions.values():
             state.awaits_metadata = False
 

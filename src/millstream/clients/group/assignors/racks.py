@@ -8,10 +8,10 @@ from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.group.assignors.assignment import MemberSubscription
 
 
-def replica_racks(picture: ClusterMetadata, topic: str) -> list[frozenset[str]]:
+def replica_racks(snapshot: ClusterMetadata, topic: str) -> list[frozenset[str]]:
     """Of each partition of a known topic, in order."""
-    racks = {node_id: node.rack for node_id, node in picture.nodes.items() if node.rack}
-    partitions = picture.topics[topic].partitions
+    racks = {node_id: node.rack for node_id, node in snapshot.nodes.items() if node.rack}
+    partitions = snapshot.topics[topic].partitions
     return [
         frozenset(racks[node_id] for node_id in partitions[index].replicas if node_id in racks)
         for index in sorted(partitions)

@@ -7,13 +7,13 @@ from millstream.clients.consumer.core.subscription import SubscriptionState, Sub
 
 
 def match_topics(
-    subscription: SubscriptionState, picture: ClusterMetadata, *, exclude_internal: bool
+    subscription: SubscriptionState, snapshot: ClusterMetadata, *, exclude_internal: bool
 ) -> bool:
     """Take what a pattern matches now. True when that is not what it was; never for other subscriptions."""
     if subscription.type is not SubscriptionType.PATTERN:
         return False
     return subscription.match_pattern(
         topic.name
-        for topic in picture.topics.values()
+        for topic in snapshot.topics.values()
         if not (exclude_internal and topic.is_internal)
     )

@@ -121,9 +121,9 @@ class DefaultPartitioner:
 class CustomPartitioner:
     """Asks a function of the caller's, and checks what it says."""
 
-    def __init__(self, choose: PartitionChooser, picture: Callable[[], ClusterMetadata]) -> None:
+    def __init__(self, choose: PartitionChooser, snapshot: Callable[[], ClusterMetadata]) -> None:
         self._choose = choose
-        self._picture = picture
+        self._snapshot = snapshot
 
     def partition(
         self,
@@ -132,7 +132,7 @@ class CustomPartitioner:
         value: bytes | None,
         record_bytes: int,  # noqa: ARG002 - for partitioners that stick for a number of bytes
     ) -> int:
-        chosen = self._choose(topic.name, key, value, sorted(topic.partitions), self._picture())
+        chosen = self._choose(topic.name, key, value, sorted(topic.partitions), self._snapshot())
         if chosen not in topic.partitions:
             raise InvalidPartitions(
                 f"the partitioner chose {chosen!r} for {topic.name}, which has partitions 0 to"
