@@ -32,7 +32,7 @@ from millstream.protocol.generated.leave_group import LeaveGroupResponse
 from millstream.protocol.generated.offset_fetch import OffsetFetchResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
 from millstream.protocol.record_frames import decode_group_record
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 from tests.support.coordinators.coordinator import SimCoordinator
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
@@ -82,14 +82,14 @@ class Story:
         process = self.process(name)
         given = dict(option.split("=") for option in options)
         process.instance_id = given.get("instance", process.instance_id)
-        terms = JoinTerms(
+        settings = JoinSettings(
             protocols=dict.fromkeys(given.get("protocols", "range").split(","), b""),
             session_timeout_ms=int(given.get("session", 10_000)),
             rebalance_timeout_ms=int(given.get("rebalance", 30_000)),
         )
         token = self.group.join(
             process.member_id,
-            terms=terms,
+            settings=settings,
             instance_id=process.instance_id,
             version=int(given.get("version", 9)),
             client_id=name,

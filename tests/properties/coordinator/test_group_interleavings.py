@@ -21,7 +21,7 @@ from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
 from millstream.testing.sim_random import SimRandom
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 from tests.support.coordinators.coordinator import COMMIT_TIMEOUT_MS, SimCoordinator
 
 PROCESSES = 4
@@ -109,10 +109,12 @@ class Cluster:
 
     def join(self, index: int, protocols: str = "range") -> None:
         process = self.processes[index]
-        terms = JoinTerms(
+        settings = JoinSettings(
             dict.fromkeys(protocols.split(","), b""), rebalance_timeout_ms=REBALANCE_TIMEOUT_MS
         )
-        token = self.group.join(process.member_id, terms=terms, instance_id=process.instance_id)
+        token = self.group.join(
+            process.member_id, settings=settings, instance_id=process.instance_id
+        )
         self.ask(token, process)
 
     def sync(self, index: int) -> None:

@@ -31,7 +31,7 @@ REBALANCE_TIMEOUT_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class JoinTerms:
+class JoinSettings:
     """What a member says when it joins."""
 
     protocols: Mapping[str, bytes] = field(default_factory=lambda: {"range": b"metadata"})
@@ -62,12 +62,12 @@ class SimGroup:
         return outcome
 
     def enter(
-        self, *, client_id: str = "client", terms: JoinTerms | None = None
+        self, *, client_id: str = "client", settings: JoinSettings | None = None
     ) -> tuple[str, Token]:
         """A dynamic member learns its id and joins with it: the id, and the JoinGroup that waits or is answered."""
-        first = self.join(client_id=client_id, terms=terms)
+        first = self.join(client_id=client_id, settings=settings)
         member_id = str(self.answer(first).member_id)
-        return member_id, self.join(member_id, client_id=client_id, terms=terms)
+        return member_id, self.join(member_id, client_id=client_id, settings=settings)
 
     def form(self, size: int = 1) -> list[str]:
         """A stable group of `size` members with assignments `b"for 0"`, `b"for 1"` ...; the leader first."""
@@ -87,12 +87,12 @@ class SimGroup:
         self,
         member_id: str = "",
         *,
-        terms: JoinTerms | None = None,
+        settings: JoinSettings | None = None,
         instance_id: str | None = None,
         version: int = 9,
         client_id: str = "client",
     ) -> Token:
-        said = terms or JoinTerms()
+        said = settings or JoinSettings()
         request = JoinGroupRequest(
             group_id=self.group_id,
             session_timeout_ms=said.session_timeout_ms,

@@ -19,7 +19,7 @@ from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroup
 from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 from tests.support.coordinators.consumer_group import SimConsumerGroup
 from tests.support.coordinators.coordinator import SimCoordinator
 from tests.support.coordinators.share_state import SimShareState
@@ -101,7 +101,7 @@ def test_a_topology_of_very_many_names_takes_long() -> None:
 def test_a_classic_group_with_very_many_protocols_takes_long() -> None:
     for count, expected in ((MANY, True), (10, False)):
         group = SimGroup(SimCoordinator(GroupCoordinatorConfig()))
-        group.enter(terms=JoinTerms({f"p{number}": b"" for number in range(count)}))
+        group.enter(settings=JoinSettings({f"p{number}": b"" for number in range(count)}))
         join = JoinGroupRequest(group_id=group.group_id)
         assert group.coordinator.shard.takes_long(join) is expected
 

@@ -54,7 +54,7 @@ def _members(group: ClassicGroup, *, with_metadata: bool) -> list[DescribedGroup
             group_instance_id=member.group_instance_id,
             client_id=member.client_id,
             client_host=member.client_host,
-            member_metadata=member.terms.metadata(group.protocol) if with_metadata else b"",
+            member_metadata=member.settings.metadata(group.protocol) if with_metadata else b"",
             member_assignment=group.assignments.get(member.member_id, b""),
         )
         for member in group.members.values()

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
 from millstream.coordinator.group.classic.state import TRANSITIONS
 from millstream.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, topics_in
 from millstream.coordinator.group.group import (
@@ -120,7 +120,7 @@ class ClassicGroup:
     def rebalance_timeout_ms(self) -> int:
         """The longest any member asks for."""
         return max(
-            (member.terms.rebalance_timeout_ms for member in self.members.values()), default=0
+            (member.settings.rebalance_timeout_ms for member in self.members.values()), default=0
         )
 
     def supports(self, protocol_type: str, names: Collection[str]) -> bool:
@@ -134,7 +134,7 @@ class ClassicGroup:
     def select_protocol(self) -> str:
         """Each member votes for its favourite among the protocols all speak; a tie goes to the earlier first vote."""
         candidates = [name for name, count in self._speakers.items() if count == len(self.members)]
-        votes = Counter(member.terms.favourite(candidates) for member in self.members.values())
+        votes = Counter(member.settings.favourite(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
 
     # What every kind of group can say of itself
@@ -194,7 +194,9 @@ class ClassicGroup:
         """Empty also when it cannot be told: other protocol types, metadata that is no subscription."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or self.protocol is None:
             return frozenset()
-        return topics_in(member.terms.metadata(self.protocol) for member in self.members.values())
+        return topics_in(
+            member.settings.metadata(self.protocol) for member in self.members.values()
+        )
 
     def offset_base_timestamp(self) -> BaseTimestamp | None:
         """A group that had members keeps everything until it has been empty for the retention time (KIP-211).
@@ -222,14 +224,14 @@ class ClassicGroup:
             assert member.group_instance_id not in self._static_members, "instance id taken"
             self._static_members[member.group_instance_id] = member.member_id
         self.members[member.member_id] = member
-        self._speakers.update(member.terms.names())
+        self._speakers.update(member.settings.names())
         self._joining += member.joining is not None
         self.pending_members.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
         """The caller has answered what the member waited for."""
         member = self.members.pop(member_id)
-        self._count_out(member.terms)
+        self._count_out(member.settings)
         self._joining -= member.joining is not None
         if member.group_instance_id is not None:
             del self._static_members[member.group_instance_id]
@@ -251,10 +253,10 @@ class ClassicGroup:
             self.pending_sync.remove(old_member_id)
             self.pending_sync.add(new_member_id)
 
-    def update(self, member: ClassicGroupMember, terms: Terms) -> None:
-        self._count_out(member.terms)
-        self._speakers.update(terms.names())
-        member.terms = terms
+    def update(self, member: ClassicGroupMember, settings: JoinSettings) -> None:
+        self._count_out(member.settings)
+        self._speakers.update(settings.names())
+        member.settings = settings
 
     def elect_joined_leader(self) -> bool:
         """The leader of the next generation must be in it. False when no member has joined."""
@@ -284,8 +286,8 @@ class ClassicGroup:
         member.joining = None
         return token
 
-    def _count_out(self, terms: Terms) -> None:
-        self._speakers.subtract(terms.names())
-        for name in terms.names():
+    def _count_out(self, settings: JoinSettings) -> None:
+        self._speakers.subtract(settings.names())
+        for name in settings.names():
             if not self._speakers[name]:
                 del self._speakers[name]

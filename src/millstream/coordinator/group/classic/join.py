@@ -10,7 +10,11 @@ from typing import Final
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms, new_member_id
+from millstream.coordinator.group.classic.member import (
+    ClassicGroupMember,
+    JoinSettings,
+    new_member_id,
+)
 from millstream.coordinator.group.classic.rebalance import (
     maybe_complete_join,
     prepare_rebalance,
@@ -152,7 +156,7 @@ def _join_as_new(
         else:
             member = group.members[old_member_id]
             replace_static_member(
-                context, group, member, terms_of(request), new_member_id=member_id
+                context, group, member, settings_of(request), new_member_id=member_id
             )
     elif context.caller.api_version >= _FIRST_VERSION_THAT_LEARNS_ITS_ID:
         group.pending_members.add(member_id)
@@ -169,9 +173,9 @@ def _join_as_known(context: GroupContext, group: ClassicGroup, request: JoinGrou
         _admit(context, group, request.member_id, request)
         return
     member = group.member(request.member_id, request.group_instance_id)
-    terms = terms_of(request)
-    if _needs_rebalance(group, member, terms):
-        _rejoin(context, group, member, terms)
+    settings = settings_of(request)
+    if _needs_rebalance(group, member, settings):
+        _rejoin(context, group, member, settings)
         return
     is_leader = group.leader == member.member_id
     with_members = is_leader and group.state is GroupState.COMPLETING_REBALANCE
@@ -179,7 +183,9 @@ def _join_as_known(context: GroupContext, group: ClassicGroup, request: JoinGrou
     context.reply(response)
 
 
-def _needs_rebalance(group: ClassicGroup, member: ClassicGroupMember, terms: Terms) -> bool:
+def _needs_rebalance(
+    group: ClassicGroup, member: ClassicGroupMember, settings: JoinSettings
+) -> bool:
     """Unchanged members are told of the current generation: they may only have missed the answer.
 
     The leader of a stable group always gets a rebalance: that is how it reacts to changes only it sees, such as
@@ -191,7 +197,7 @@ def _needs_rebalance(group: ClassicGroup, member: ClassicGroupMember, terms: Ter
         case GroupState.STABLE if group.leader == member.member_id:
             return True
         case _:
-            return member.terms.protocols != terms.protocols
+            return member.settings.protocols != settings.protocols
 
 
 def _admit(
@@ -204,7 +210,7 @@ def _admit(
         group_instance_id=request.group_instance_id,
         client_id=context.caller.client_id,
         client_host=context.caller.client_host,
-        terms=terms_of(request),
+        settings=settings_of(request),
         is_new=True,
     )
     group.add(member, request.protocol_type)
@@ -217,9 +223,9 @@ def _admit(
 
 
 def _rejoin(
-    context: GroupContext, group: ClassicGroup, member: ClassicGroupMember, terms: Terms
+    context: GroupContext, group: ClassicGroup, member: ClassicGroupMember, settings: JoinSettings
 ) -> None:
-    group.update(member, terms)
+    group.update(member, settings)
     superseded = group.wait_for_join(member, context.caller.token)
     if superseded is not None:  # the client has given up on it; its connection may still be there
         context.result.fail(superseded, RebalanceInProgress())
@@ -229,8 +235,8 @@ def _rejoin(
         prepare_rebalance(context, group, f"member {member.member_id} rejoins")
 
 
-def terms_of(request: JoinGroupRequest) -> Terms:
-    return Terms(
+def settings_of(request: JoinGroupRequest) -> JoinSettings:
+    return JoinSettings(
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         protocols=tuple((p.name, bytes(p.metadata)) for p in request.protocols),

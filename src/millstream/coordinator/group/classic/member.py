@@ -15,7 +15,7 @@ _PREFIX_BYTES_MAX: Final = 32_767 - 37
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class JoinSettings:
     """The time-outs and protocols a member joins with. Replaced as a whole by its next JoinGroup."""
 
     session_timeout_ms: int
@@ -45,7 +45,7 @@ class ClassicGroupMember:
     group_instance_id: str | None
     client_id: str
     client_host: str
-    terms: Terms
+    settings: JoinSettings
     is_new: bool = False
     """Joins for the first time and does not know its id yet, so it cannot send heartbeats."""
     joining: Token | None = None

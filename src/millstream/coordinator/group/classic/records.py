@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.group_records import (
@@ -37,9 +37,9 @@ def group_metadata_record(
                 group_instance_id=member.group_instance_id,
                 client_id=member.client_id,
                 client_host=member.client_host,
-                rebalance_timeout=member.terms.rebalance_timeout_ms,
-                session_timeout=member.terms.session_timeout_ms,
-                subscription=member.terms.metadata(group.protocol),
+                rebalance_timeout=member.settings.rebalance_timeout_ms,
+                session_timeout=member.settings.session_timeout_ms,
+                subscription=member.settings.metadata(group.protocol),
                 assignment=assignments.get(member.member_id, b""),
             )
             for member in group.members.values()
@@ -55,13 +55,17 @@ def group_from_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     group = ClassicGroup(group_id, value.current_state_timestamp)
     for stored in value.members:
         subscription = bytes(stored.subscription)
-        terms = Terms(
+        settings = JoinSettings(
             session_timeout_ms=stored.session_timeout,
             rebalance_timeout_ms=_rebalance_timeout_ms(stored),
             protocols=((value.protocol or "", subscription),),
         )
         member = ClassicGroupMember(
-            stored.member_id, stored.group_instance_id, stored.client_id, stored.client_host, terms
+            stored.member_id,
+            stored.group_instance_id,
+            stored.client_id,
+            stored.client_host,
+            settings,
         )
         group.add(member, value.protocol_type)
     group.state = GroupState.STABLE if group.members else GroupState.EMPTY

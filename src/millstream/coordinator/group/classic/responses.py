@@ -21,7 +21,7 @@ def generation_response(
             JoinGroupResponseMember(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
-                metadata=member.terms.metadata(group.protocol),
+                metadata=member.settings.metadata(group.protocol),
             )
             for member in group.members.values()
         ]

@@ -17,7 +17,7 @@ def start_session(
 
 def restart_session(context: GroupContext, group: ClassicGroup, member: ClassicGroupMember) -> None:
     """The member is known to be alive now."""
-    start_session(context, group, member.member_id, member.terms.session_timeout_ms)
+    start_session(context, group, member.member_id, member.settings.session_timeout_ms)
 
 
 def end_session(context: GroupContext, group: ClassicGroup, member_id: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from millstream.coordinator.group.classic import sessions
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
 from millstream.coordinator.group.classic.rebalance import (
     maybe_complete_join,
     prepare_rebalance,
@@ -29,14 +29,14 @@ def replace_static_member(
     context: GroupContext,
     group: ClassicGroup,
     member: ClassicGroupMember,
-    terms: Terms,
+    settings: JoinSettings,
     *,
     new_member_id: str,
 ) -> None:
     old_member_id, old_leader = member.member_id, group.leader
     _fence(context, group, member)
     group.rename_static(member, new_member_id)
-    group.update(member, terms)
+    group.update(member, settings)
     sessions.end_session(context, group, old_member_id)
     sessions.restart_session(context, group, member)
     if group.state is GroupState.STABLE and group.select_protocol() == group.protocol:

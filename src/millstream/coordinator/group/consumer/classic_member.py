@@ -21,7 +21,7 @@ from millstream.coordinator.group.consumer.embedded_protocol import (
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.heartbeat import check_has_room, new_member_id
 from millstream.coordinator.group.consumer.member import (
-    ClassicTerms,
+    ClassicMemberMetadata,
     ConsumerGroupMember,
     ConsumerGroupMemberState,
 )
@@ -152,7 +152,7 @@ def _as_asked(
         topic_regex="",
         client_id=caller.client_id,
         client_host=caller.client_host,
-        classic=ClassicTerms(
+        classic=ClassicMemberMetadata(
             request.session_timeout_ms,
             tuple((each.name, bytes(each.metadata)) for each in request.protocols),
         ),
@@ -181,7 +181,7 @@ def _joined(member: ConsumerGroupMember) -> JoinGroupResponse:
         member_id=member.member_id,
         generation_id=member.member_epoch,
         protocol_type=CONSUMER_PROTOCOL_TYPE,
-        protocol_name=_terms(member).protocols[0][0],
+        protocol_name=_classic_metadata(member).protocols[0][0],
     )
 
 
@@ -191,7 +191,7 @@ def _joined(member: ConsumerGroupMember) -> JoinGroupResponse:
 def sync(context: GroupContext, group: ConsumerGroup, request: SyncGroupRequest) -> None:
     """Raises what the request is refused with."""
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
-    name, metadata = _terms(member).protocols[0]
+    name, metadata = _classic_metadata(member).protocols[0]
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
         raise InconsistentGroupProtocol
     if request.protocol_name not in (None, name):
@@ -252,7 +252,7 @@ def _known(
     return member
 
 
-def _terms(member: ConsumerGroupMember) -> ClassicTerms:
+def _classic_metadata(member: ConsumerGroupMember) -> ClassicMemberMetadata:
     assert member.classic is not None, "a member that joined with JoinGroup has said what it speaks"
     return member.classic
 

@@ -36,7 +36,7 @@ class ConsumerGroupMemberState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassicTerms:
+class ClassicMemberMetadata:
     """The session time-out and protocols of a member that joined with JoinGroup."""
 
     session_timeout_ms: int
@@ -60,7 +60,7 @@ class ConsumerGroupMember:
     topic_names: frozenset[str] = frozenset()
     topic_regex: str = ""
     server_assignor: str | None = None
-    classic: ClassicTerms | None = None
+    classic: ClassicMemberMetadata | None = None
     member_epoch: int = JOINING_EPOCH
     previous_member_epoch: int = JOINING_EPOCH
     state: ConsumerGroupMemberState = ConsumerGroupMemberState.STABLE

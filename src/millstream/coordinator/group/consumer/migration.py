@@ -10,7 +10,7 @@ import logging
 from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic.group import ClassicGroup
-from millstream.coordinator.group.classic.member import ClassicGroupMember, Terms
+from millstream.coordinator.group.classic.member import ClassicGroupMember, JoinSettings
 from millstream.coordinator.group.classic.rebalance import begin_again, fail_waiting_syncs
 from millstream.coordinator.group.classic.records import group_metadata_record
 from millstream.coordinator.group.classic.responses import join_error
@@ -24,7 +24,7 @@ from millstream.coordinator.group.consumer.embedded_protocol import (
 )
 from millstream.coordinator.group.consumer.group import ConsumerGroup, topics_read_by
 from millstream.coordinator.group.consumer.member import (
-    ClassicTerms,
+    ClassicMemberMetadata,
     ConsumerGroupMember,
     partitions_of,
     with_epoch,
@@ -109,17 +109,19 @@ def _consumer_member(
             "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default "
             "assignor before re-attempting the upgrade",
         )
-    protocol = classic.protocol or member.terms.protocols[0][0]
-    subscription = read_subscription(member.terms.metadata(protocol))
+    protocol = classic.protocol or member.settings.protocols[0][0]
+    subscription = read_subscription(member.settings.metadata(protocol))
     return ConsumerGroupMember(
         member_id=member.member_id,
         instance_id=member.group_instance_id,
         rack_id=subscription.rack_id,
         client_id=member.client_id,
         client_host=member.client_host,
-        rebalance_timeout_ms=member.terms.rebalance_timeout_ms,
+        rebalance_timeout_ms=member.settings.rebalance_timeout_ms,
         topic_names=frozenset(subscription.topics),
-        classic=ClassicTerms(member.terms.session_timeout_ms, member.terms.protocols),
+        classic=ClassicMemberMetadata(
+            member.settings.session_timeout_ms, member.settings.protocols
+        ),
         member_epoch=classic.generation,
         previous_member_epoch=classic.generation,
         assigned=with_epoch(partitions, classic.generation),
@@ -210,7 +212,7 @@ def _classic_member(member: ConsumerGroupMember) -> ClassicGroupMember:
         group_instance_id=member.instance_id,
         client_id=member.client_id,
         client_host=member.client_host,
-        terms=Terms(
+        settings=JoinSettings(
             member.classic.session_timeout_ms,
             member.rebalance_timeout_ms,
             member.classic.protocols,

@@ -6,13 +6,15 @@ from collections.abc import Collection, Iterable
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer.member import (
-    ClassicTerms,
+    ClassicMemberMetadata,
     ConsumerGroupMember,
     PartitionEpochs,
 )
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.group_records import (
-    ClassicMemberMetadata,
+    ClassicMemberMetadata as ClassicMemberMetadataValue,
+)
+from millstream.protocol.generated.group_records import (
     ClassicProtocol,
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -128,9 +130,9 @@ def group_tombstones(
     ]
 
 
-def _classic(terms: ClassicTerms) -> ClassicMemberMetadata:
-    protocols = [ClassicProtocol(name, metadata) for name, metadata in terms.protocols]
-    return ClassicMemberMetadata(terms.session_timeout_ms, protocols)
+def _classic(classic: ClassicMemberMetadata) -> ClassicMemberMetadataValue:
+    protocols = [ClassicProtocol(name, metadata) for name, metadata in classic.protocols]
+    return ClassicMemberMetadataValue(classic.session_timeout_ms, protocols)
 
 
 def _owned(

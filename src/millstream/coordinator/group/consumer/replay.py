@@ -16,7 +16,7 @@ from millstream.coordinator.group.consumer.group import (
     ResolvedRegex,
 )
 from millstream.coordinator.group.consumer.member import (
-    ClassicTerms,
+    ClassicMemberMetadata,
     ConsumerGroupMember,
     ConsumerGroupMemberState,
     PartitionEpochs,
@@ -24,7 +24,9 @@ from millstream.coordinator.group.consumer.member import (
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.protocol.generated.group_records import (
-    ClassicMemberMetadata,
+    ClassicMemberMetadata as ClassicMemberMetadataValue,
+)
+from millstream.protocol.generated.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupCurrentMemberAssignmentValueTopicPartitions,
@@ -136,11 +138,11 @@ def _subscribed(
     )
 
 
-def _classic(metadata: ClassicMemberMetadata | None) -> ClassicTerms | None:
+def _classic(metadata: ClassicMemberMetadataValue | None) -> ClassicMemberMetadata | None:
     if metadata is None:
         return None
     protocols = tuple((each.name, bytes(each.metadata)) for each in metadata.supported_protocols)
-    return ClassicTerms(metadata.session_timeout_ms, protocols)
+    return ClassicMemberMetadata(metadata.session_timeout_ms, protocols)
 
 
 def _assigned(

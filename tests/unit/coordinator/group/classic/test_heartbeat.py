@@ -12,7 +12,7 @@ from millstream.errors import (
 )
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 
 
 def test_a_heartbeat_keeps_the_session(group: SimGroup) -> None:
@@ -60,7 +60,7 @@ def test_who_waits_for_the_group_needs_no_heartbeats(group: SimGroup) -> None:
 
 def test_a_new_member_that_waits_is_given_up_on_after_five_minutes(group: SimGroup) -> None:
     """It cannot send heartbeats, and nobody notices when its connection closes."""
-    leader, _ = group.enter(terms=JoinTerms(rebalance_timeout_ms=400_000))
+    leader, _ = group.enter(settings=JoinSettings(rebalance_timeout_ms=400_000))
     group.sync(leader, 1)
     _, waiting = group.enter()
     for _ in range(29):

@@ -19,7 +19,7 @@ from millstream.errors import (
 )
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.join_group import JoinGroupResponseMember
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 from tests.support.coordinators.coordinator import SimCoordinator
 
 MEMBER_ID_REQUIRED = 79
@@ -54,7 +54,7 @@ def test_before_version_4_a_member_joins_at_once(group: SimGroup) -> None:
 
 def test_the_leader_is_told_of_everyone_and_the_others_of_nobody(group: SimGroup) -> None:
     leader, first = group.enter()
-    follower, second = group.enter(terms=JoinTerms({"range": b"other"}))
+    follower, second = group.enter(settings=JoinSettings({"range": b"other"}))
     leaders = group.answer(group.join(leader))
     followers = group.answer(second)
     assert group.answer(first).generation_id == 1
@@ -85,11 +85,11 @@ def test_the_wait_of_a_new_group_ends_with_the_rebalance_timeout(
     group_with: Callable[..., SimGroup],
 ) -> None:
     group = group_with(initial_rebalance_delay_ms=3_000)
-    terms = JoinTerms(rebalance_timeout_ms=7_000)
-    _, first = group.enter(terms=terms)
+    settings = JoinSettings(rebalance_timeout_ms=7_000)
+    _, first = group.enter(settings=settings)
     for _ in range(3):
         group.coordinator.pass_time(2_000)
-        group.enter(terms=terms)
+        group.enter(settings=settings)
     group.coordinator.pass_time(999)
     assert group.answer(first) is None
     group.coordinator.pass_time(1)
@@ -97,35 +97,35 @@ def test_the_wait_of_a_new_group_ends_with_the_rebalance_timeout(
 
 
 def test_the_protocol_is_one_that_all_speak_and_most_prefer(group: SimGroup) -> None:
-    both = JoinTerms({"sticky": b"", "range": b""})
-    range_first = JoinTerms({"range": b"", "sticky": b"", "own": b""})
-    leader, _ = group.enter(terms=both)
-    second, _ = group.enter(terms=range_first)
-    group.join(leader, terms=both)
-    _, third = group.enter(terms=range_first)
-    group.join(leader, terms=both)
-    group.join(second, terms=range_first)
+    both = JoinSettings({"sticky": b"", "range": b""})
+    range_first = JoinSettings({"range": b"", "sticky": b"", "own": b""})
+    leader, _ = group.enter(settings=both)
+    second, _ = group.enter(settings=range_first)
+    group.join(leader, settings=both)
+    _, third = group.enter(settings=range_first)
+    group.join(leader, settings=both)
+    group.join(second, settings=range_first)
     assert group.answer(third).protocol_name == "range"
 
 
 def test_a_member_that_shares_no_protocol_is_refused(group: SimGroup) -> None:
     group.form()
     with pytest.raises(InconsistentGroupProtocol):
-        group.answer(group.join(terms=JoinTerms({"other": b""})))
+        group.answer(group.join(settings=JoinSettings({"other": b""})))
 
 
 def test_a_member_of_another_protocol_type_is_refused(group: SimGroup) -> None:
     group.form()
     with pytest.raises(InconsistentGroupProtocol):
-        group.answer(group.join(terms=JoinTerms(protocol_type="connect")))
+        group.answer(group.join(settings=JoinSettings(protocol_type="connect")))
 
 
-@pytest.mark.parametrize("terms", [JoinTerms(protocols={}), JoinTerms(protocol_type="")])
+@pytest.mark.parametrize("settings", [JoinSettings(protocols={}), JoinSettings(protocol_type="")])
 def test_who_speaks_nothing_is_refused_and_no_group_is_made(
-    group: SimGroup, terms: JoinTerms
+    group: SimGroup, settings: JoinSettings
 ) -> None:
     with pytest.raises(InconsistentGroupProtocol):
-        group.answer(group.join(terms=terms))
+        group.answer(group.join(settings=settings))
     assert group.coordinator.shard.groups.find("group") is None
 
 
@@ -139,7 +139,7 @@ def test_a_session_timeout_out_of_bounds_is_refused(
     group: SimGroup, session_timeout_ms: int
 ) -> None:
     with pytest.raises(InvalidSessionTimeout):
-        group.answer(group.join(terms=JoinTerms(session_timeout_ms=session_timeout_ms)))
+        group.answer(group.join(settings=JoinSettings(session_timeout_ms=session_timeout_ms)))
 
 
 def test_an_unknown_member_id_does_not_make_a_group(group: SimGroup) -> None:
@@ -189,7 +189,7 @@ def test_the_leader_of_a_stable_group_rebalances_it_by_joining(group: SimGroup) 
 
 def test_a_changed_follower_rebalances_the_group(group: SimGroup) -> None:
     _, follower = group.form(2)
-    assert group.answer(group.join(follower, terms=JoinTerms({"range": b"new"}))) is None
+    assert group.answer(group.join(follower, settings=JoinSettings({"range": b"new"}))) is None
     assert group.state.state is GroupState.PREPARING_REBALANCE
 
 
@@ -202,7 +202,7 @@ def test_a_member_that_missed_its_answer_gets_it_again_while_the_group_waits_for
 
 def test_a_changed_member_rebalances_a_group_that_waits_for_sync(group: SimGroup) -> None:
     leader, _ = group.enter()
-    response = group.answer(group.join(leader, terms=JoinTerms({"range": b"new"})))
+    response = group.answer(group.join(leader, settings=JoinSettings({"range": b"new"})))
     assert response.generation_id == 2
 
 
@@ -229,7 +229,7 @@ def test_who_does_not_rejoin_in_time_is_left_out(group: SimGroup) -> None:
 
 def test_another_member_leads_when_the_leader_does_not_rejoin(group: SimGroup) -> None:
     _, follower = group.form(2)
-    joining = group.join(follower, terms=JoinTerms({"range": b"new"}))
+    joining = group.join(follower, settings=JoinSettings({"range": b"new"}))
     group.coordinator.pass_time(30_000)
     response = group.answer(joining)
     assert (response.leader, [m.member_id for m in response.members]) == (follower, [follower])

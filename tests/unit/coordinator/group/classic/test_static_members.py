@@ -12,7 +12,7 @@ from millstream.errors import (
 )
 from millstream.protocol.enums import GroupState
 from millstream.protocol.generated.leave_group import MemberResponse
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 
 FENCED_INSTANCE_ID = 82
 
@@ -82,7 +82,7 @@ def test_the_predecessor_is_fenced(group: SimGroup) -> None:
 
 def test_a_predecessor_that_waits_is_told_at_once(group: SimGroup) -> None:
     _, old = stable_static(group, "i1", "i2")
-    waiting = group.join(old, instance_id="i2", terms=JoinTerms({"range": b"new"}))
+    waiting = group.join(old, instance_id="i2", settings=JoinSettings({"range": b"new"}))
     group.join(instance_id="i2")
     response = group.answer(waiting)
     assert (response.error_code, response.member_id) == (FENCED_INSTANCE_ID, old)
@@ -102,11 +102,11 @@ def test_a_predecessor_that_waits_for_its_assignment_is_told_at_once(group: SimG
 
 def test_a_restart_that_changes_the_chosen_protocol_rebalances(group: SimGroup) -> None:
     joined = group.answer(
-        group.join(instance_id="i1", terms=JoinTerms({"range": b"", "sticky": b""}))
+        group.join(instance_id="i1", settings=JoinSettings({"range": b"", "sticky": b""}))
     )
     group.sync(joined.member_id, 1, instance_id="i1")
-    swapped = JoinTerms({"sticky": b"", "range": b""})
-    response = group.answer(group.join(instance_id="i1", terms=swapped))
+    swapped = JoinSettings({"sticky": b"", "range": b""})
+    response = group.answer(group.join(instance_id="i1", settings=swapped))
     assert (response.generation_id, response.protocol_name) == (2, "sticky")
 
 
@@ -122,7 +122,7 @@ def test_static_members_outlive_a_rebalance_they_do_not_join(group: SimGroup) ->
     waiting = group.join(
         leader,
         instance_id="i1",
-        terms=JoinTerms(rebalance_timeout_ms=8_000, session_timeout_ms=60_000),
+        settings=JoinSettings(rebalance_timeout_ms=8_000, session_timeout_ms=60_000),
     )
     group.heartbeat(absent, 2, instance_id="i2")
     group.coordinator.pass_time(9_999)
@@ -171,7 +171,7 @@ def test_a_restart_that_cannot_be_stored_rebalances_the_group(group: SimGroup) -
 
 def test_who_has_joined_leads_when_a_static_leader_is_absent(group: SimGroup) -> None:
     leader, follower = stable_static(group, "i1", "i2")
-    waiting = group.join(follower, instance_id="i2", terms=JoinTerms({"range": b"new"}))
+    waiting = group.join(follower, instance_id="i2", settings=JoinSettings({"range": b"new"}))
     for _ in range(6):
         group.coordinator.pass_time(5_000)
         group.heartbeat(leader, 2, instance_id="i1")

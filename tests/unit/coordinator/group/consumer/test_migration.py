@@ -25,23 +25,23 @@ from millstream.protocol.generated.consumer_protocol import (
     ConsumerProtocolSubscription,
     ConsumerProtocolSubscriptionTopicPartition,
 )
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 from tests.support.coordinators.consumer_group import SimConsumerGroup
 
 V1 = b"\0\1"
 INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID = 23, 27, 82
 
 
-def terms(
+def settings(
     topics: Sequence[str] = ("t",), owned: Mapping[str, list[int]] | None = None
-) -> JoinTerms:
+) -> JoinSettings:
     subscription = bytearray(V1)
     ConsumerProtocolSubscription(
         list(topics),
         None,
         [ConsumerProtocolSubscriptionTopicPartition(t, ps) for t, ps in (owned or {}).items()],
     ).encode(subscription, 1)
-    return JoinTerms(protocols={"range": bytes(subscription)})
+    return JoinSettings(protocols={"range": bytes(subscription)})
 
 
 def assignment(consumers: SimConsumerGroup, partitions: Mapping[str, list[int]]) -> bytes:
@@ -61,11 +61,11 @@ class Classic:
         self.owned: dict[str, list[int]] = {}
 
     def joins(self, *, instance_id: str | None = None, topics: Sequence[str] = ("t",)) -> None:
-        said = terms(topics, self.owned)
+        said = settings(topics, self.owned)
         if instance_id is None and not self.member_id:
-            self.member_id, token = self.group.enter(terms=said)
+            self.member_id, token = self.group.enter(settings=said)
         else:
-            token = self.group.join(self.member_id, terms=said, instance_id=instance_id)
+            token = self.group.join(self.member_id, settings=said, instance_id=instance_id)
         answer = self.group.answer(token)
         assert answer.error_code == 0, answer
         self.member_id, self.generation = answer.member_id, answer.generation_id
@@ -156,7 +156,7 @@ def test_a_consumer_whose_session_ends_can_be_the_last(
 def test_members_that_wait_in_the_classic_group_are_told_to_join_again(
     consumers: SimConsumerGroup, classic: Classic
 ) -> None:
-    _, waiting = classic.group.enter(client_id="other", terms=terms())
+    _, waiting = classic.group.enter(client_id="other", settings=settings())
     assert classic.group.answer(waiting) is None
     consumers.joins("new", "t")
     assert classic.group.answer(waiting).error_code == REBALANCE_IN_PROGRESS
@@ -212,7 +212,7 @@ def test_an_empty_group_changes_its_kind_and_keeps_its_offsets(consumers: SimCon
 
 
 def test_a_group_of_another_protocol_type_stays_classic(consumers: SimConsumerGroup) -> None:
-    SimGroup(consumers.coordinator).enter(terms=JoinTerms(protocol_type="connect"))
+    SimGroup(consumers.coordinator).enter(settings=JoinSettings(protocol_type="connect"))
     with pytest.raises(GroupIdNotFound):
         consumers.joins("new", "t")
 
@@ -220,7 +220,7 @@ def test_a_group_of_another_protocol_type_stays_classic(consumers: SimConsumerGr
 def test_a_group_whose_subscriptions_cannot_be_read_stays_classic(
     consumers: SimConsumerGroup,
 ) -> None:
-    SimGroup(consumers.coordinator).enter(terms=JoinTerms(protocols={"range": b"?"}))
+    SimGroup(consumers.coordinator).enter(settings=JoinSettings(protocols={"range": b"?"}))
     with pytest.raises(GroupIdNotFound):
         consumers.joins("new", "t")
 
@@ -261,7 +261,7 @@ def test_the_policy_can_keep_classic_members_out(
     consumers.joins("new", "t")
     group = SimGroup(consumers.coordinator)
     with pytest.raises(InconsistentGroupProtocol):
-        group.answer(group.join(terms=terms()))
+        group.answer(group.join(settings=settings()))
 
 
 # Classic members of a consumer group
@@ -288,9 +288,9 @@ def test_a_classic_member_joins_and_fetches_its_assignment(
 def test_a_classic_member_must_speak_what_the_others_speak(
     consumers: SimConsumerGroup, mixed: Classic
 ) -> None:
-    for refused in (JoinTerms({"sticky": b"\0\1"}), JoinTerms(protocol_type="connect")):
+    for refused in (JoinSettings({"sticky": b"\0\1"}), JoinSettings(protocol_type="connect")):
         with pytest.raises(InconsistentGroupProtocol):
-            mixed.group.answer(mixed.group.join(terms=refused, version=3))
+            mixed.group.answer(mixed.group.join(settings=refused, version=3))
 
 
 def test_who_does_not_sync_in_time_is_removed(consumers: SimConsumerGroup) -> None:

@@ -9,7 +9,7 @@ import pytest
 from millstream.coordinator.group.offsets import expiry as offset_expiry
 from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
-from tests.support.coordinators.classic_group import JoinTerms, SimGroup
+from tests.support.coordinators.classic_group import JoinSettings, SimGroup
 
 MINUTE_MS = 60_000
 
@@ -30,8 +30,8 @@ def topics_of(group: SimGroup) -> set[str]:
 
 
 def member_reading(group: SimGroup, metadata: bytes) -> str:
-    terms = JoinTerms({"range": metadata}, session_timeout_ms=MINUTE_MS * 10)
-    member, _ = group.enter(terms=terms)
+    settings = JoinSettings({"range": metadata}, session_timeout_ms=MINUTE_MS * 10)
+    member, _ = group.enter(settings=settings)
     group.sync(member, group.state.generation, {member: b""})
     return member
 
