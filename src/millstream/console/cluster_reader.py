@@ -32,8 +32,8 @@ from millstream.console.views.groups import (
 from millstream.console.views.lag import Committed
 from millstream.console.views.offsets import (
     UNKNOWN_RANGE,
-    OffsetRange,
     Offsets,
+    PartitionOffsets,
     offset_ranges,
 )
 from millstream.console.views.overview import OverviewView, overview_view
@@ -152,7 +152,7 @@ class ClusterReader:
 
     async def _offset_ranges(
         self, topics: Iterable[TopicDescription]
-    ) -> dict[TopicPartition, OffsetRange]:
+    ) -> dict[TopicPartition, PartitionOffsets]:
         """Partitions without a leader are left out: no broker could answer for them."""
         led = [
             TopicPartition(topic.name, each.partition)
@@ -171,7 +171,9 @@ class ClusterReader:
         answers = await together(self._admin.list_offsets(each) for each in by_topic.values())
         return {partition: found for answer in answers for partition, found in answer.items()}
 
-    async def _latest_records(self, source: TopicPartition, offsets: OffsetRange) -> RecordsView:
+    async def _latest_records(
+        self, source: TopicPartition, offsets: PartitionOffsets
+    ) -> RecordsView:
         if offsets.start is None or offsets.end is None:
             return RecordsView(
                 source.partition, (), offsets.error or "The partition has no leader."
@@ -213,7 +215,7 @@ class ClusterReader:
 
 
 def _partition_to_show(
-    topic: TopicDescription, partition: int | None, ranges: dict[TopicPartition, OffsetRange]
+    topic: TopicDescription, partition: int | None, ranges: dict[TopicPartition, PartitionOffsets]
 ) -> TopicPartition:
     every = [TopicPartition(topic.name, each.partition) for each in topic.partitions]
     if partition is None:

@@ -23,7 +23,7 @@ from millstream.clients.admin import (
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode, PartitionMetadata
 from millstream.console.application import create_application
 from millstream.console.views.groups import GroupsView, GroupView, group_view, groups_view
-from millstream.console.views.offsets import OffsetRange
+from millstream.console.views.offsets import PartitionOffsets
 from millstream.console.views.overview import OverviewView, overview_view
 from millstream.console.views.paging import Selection, select_page
 from millstream.console.views.payload import show_bytes
@@ -38,7 +38,7 @@ HOSTILE = "\"'><script>alert(1)</script>\u202egnp.exe"
 """Markup, and what turns the text behind it around."""
 PARTITION = TopicPartition(HOSTILE, 0)
 TOPIC = TopicDescription(HOSTILE, ZERO_UUID, False, [PartitionMetadata(0, 1, 0, (1,), (1,))])
-RANGES = {PARTITION: OffsetRange(0, 1, 1)}
+RANGES = {PARTITION: PartitionOffsets(0, 1, 1)}
 ENDS = {PARTITION: OffsetAndTimestamp(9, -1)}
 COMMITTED = {PARTITION: OffsetAndMetadata(2)}
 CONFIGS = {HOSTILE: ConfigEntry(HOSTILE, HOSTILE, ConfigSource.TOPIC_CONFIG, False, False)}

@@ -11,7 +11,7 @@ from millstream.clients.admin import (
 )
 from millstream.clients.cluster.core.cluster_metadata import PartitionMetadata
 from millstream.console.views.configs import ConfigRow, config_rows
-from millstream.console.views.offsets import OffsetRange, offset_ranges, total
+from millstream.console.views.offsets import PartitionOffsets, offset_ranges, total
 from millstream.console.views.paging import Page
 from millstream.console.views.records import RecordsView
 from millstream.console.views.topic import topic_view
@@ -44,15 +44,15 @@ def at(offset: int) -> OffsetAndTimestamp:
 
 def test_a_range_counts_end_minus_start() -> None:
     zero = TopicPartition("flights", 0)
-    assert offset_ranges({zero: at(10)}, {zero: at(25)}) == {zero: OffsetRange(10, 25, 15)}
+    assert offset_ranges({zero: at(10)}, {zero: at(25)}) == {zero: PartitionOffsets(10, 25, 15)}
 
 
 def test_a_range_says_why_an_offset_is_missing() -> None:
     zero, one = TopicPartition("flights", 0), TopicPartition("flights", 1)
     gone = LeaderNotAvailable("no leader")
     assert offset_ranges({zero: gone, one: at(3)}, {zero: gone, one: gone}) == {
-        zero: OffsetRange(None, None, None, "no leader"),
-        one: OffsetRange(3, None, None, "no leader"),
+        zero: PartitionOffsets(None, None, None, "no leader"),
+        one: PartitionOffsets(3, None, None, "no leader"),
     }
 
 
@@ -72,8 +72,8 @@ def test_configs_that_were_set_come_first_and_secrets_are_hidden() -> None:
 
 def test_the_list_shows_totals_and_only_what_was_set_for_the_topic() -> None:
     ranges = {
-        TopicPartition("flights", 0): OffsetRange(0, 5, 5),
-        TopicPartition("flights", 1): OffsetRange(2, 4, 2),
+        TopicPartition("flights", 0): PartitionOffsets(0, 5, 5),
+        TopicPartition("flights", 1): PartitionOffsets(2, 4, 2),
     }
     configs = Results(
         {
@@ -107,7 +107,7 @@ def test_a_topic_that_cannot_be_described_keeps_its_place_in_the_list() -> None:
 def test_one_topic_shows_its_partitions_also_where_offsets_are_unknown() -> None:
     view = topic_view(
         FLIGHTS,
-        {TopicPartition("flights", 0): OffsetRange(0, 5, 5)},
+        {TopicPartition("flights", 0): PartitionOffsets(0, 5, 5)},
         TopicAuthorizationFailed("may not"),
         RecordsView(0, ()),
     )

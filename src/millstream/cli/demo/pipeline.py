@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from millstream.cli.demo import topology as topics
 from millstream.cli.demo.broker_process import BrokerProcess
 from millstream.cli.demo.data import SIDE_TABLES, as_records, load_flights, load_side_table
-from millstream.cli.demo.display import Display, Step
+from millstream.cli.demo.display import DemoStep, Display
 from millstream.cli.demo.picture import draw
 from millstream.cli.demo.results import read_results
-from millstream.cli.demo.verification import Comparison, Results, compare, expected
+from millstream.cli.demo.verification import Comparison, TopologyResults, compare, expected
 from millstream.clients import Producer
 from millstream.clients.admin import Admin, NewTopic
 from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions
@@ -31,23 +31,23 @@ _SLICE_ROWS: Final = 20_000
 
 
 @dataclass(slots=True)
-class Outcome:
+class DemoOutcome:
     """The result of the demo. `sub_topology_records`: records that each sub-topology has read."""
 
     flights: int
-    results: Results
+    results: TopologyResults
     comparison: Comparison
     picture: str
     sub_topology_records: dict[int, int] = field(default_factory=dict)
 
 
-def run_demo(rows: int | None, picture: Path, display: Display) -> Outcome:
+def run_demo(rows: int | None, picture: Path, display: Display) -> DemoOutcome:
     """Runs everything in a temporary directory that is gone afterwards; only the picture stays."""
     with tempfile.TemporaryDirectory(prefix="millstream-demo-") as directory:
         return _run(rows, picture, Path(directory), display)
 
 
-def _run(rows: int | None, picture: Path, directory: Path, display: Display) -> Outcome:
+def _run(rows: int | None, picture: Path, directory: Path, display: Display) -> DemoOutcome:
     with display.step("read the flights from their file"):
         flights = load_flights(rows)
         airlines = load_side_table("airlines")
@@ -70,7 +70,7 @@ def _run(rows: int | None, picture: Path, directory: Path, display: Display) -> 
     with display.step("draw the picture"):
         picture.parent.mkdir(parents=True, exist_ok=True)
         draw(results.windows, str(picture))
-    return Outcome(flights.num_rows, results, comparison, str(picture), records)
+    return DemoOutcome(flights.num_rows, results, comparison, str(picture), records)
 
 
 def _input_records(flights: pa.Table) -> int:
@@ -145,7 +145,7 @@ def _run_on_spark(
         session.stop()
 
 
-def _counted(records: dict[int, int], step: Step) -> Callable[[Progress], None]:
+def _counted(records: dict[int, int], step: DemoStep) -> Callable[[Progress], None]:
     """The bar counts what the first sub-topology has read: every flight once."""
 
     def observe(progress: Progress) -> None:

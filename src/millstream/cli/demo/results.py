@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 
 from millstream.cli.demo.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, DAY, SET_ASIDE
-from millstream.cli.demo.verification import AirlineDelay, OriginDay, OriginDelay, Results
+from millstream.cli.demo.verification import AirlineDelay, OriginDay, OriginDelay, TopologyResults
 from millstream.clients import RangeReader
 from millstream.clients.admin import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from millstream.streams.serdes import string, time_windowed
 from millstream.streams.windows import to_ms
 
 
-async def read_results(bootstrap_servers: str) -> Results:
+async def read_results(bootstrap_servers: str) -> TopologyResults:
     windowed = time_windowed(string(), to_ms(DAY))
     windows: dict[OriginDay, OriginDelay] = {}
     airlines: dict[str, AirlineDelay] = {}
@@ -27,7 +27,7 @@ async def read_results(bootstrap_servers: str) -> Results:
         async for key, value in _last_values(reader, BY_AIRLINE):
             airlines[key.decode()] = AirlineDelay(value["airline"], value["flights"], value["mean"])
         set_aside = await _count(reader, SET_ASIDE)
-    return Results(windows, airlines, set_aside)
+    return TopologyResults(windows, airlines, set_aside)
 
 
 async def _last_values(

@@ -33,7 +33,7 @@ class AirlineDelay(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class TopologyResults:
     """The values that the topology writes: the last of every window and of every airline, and how many went aside."""
 
     windows: Mapping[OriginDay, OriginDelay]
@@ -48,7 +48,7 @@ class Comparison:
     differences: list[str] = field(default_factory=list)
 
 
-def expected(flights: pa.Table, airlines: pa.Table) -> Results:
+def expected(flights: pa.Table, airlines: pa.Table) -> TopologyResults:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -62,7 +62,7 @@ def expected(flights: pa.Table, airlines: pa.Table) -> Results:
         .aggregate([("dep_delay", "count"), ("dep_delay", "sum"), ("dep_delay", "max")])
     )
     by_airline = flown.group_by("carrier").aggregate([("dep_delay", "count"), ("dep_delay", "sum")])
-    return Results(
+    return TopologyResults(
         windows={
             OriginDay(row["origin"], row["day_start_ms"]): OriginDelay(
                 row["dep_delay_count"],
@@ -83,7 +83,7 @@ def expected(flights: pa.Table, airlines: pa.Table) -> Results:
     )
 
 
-def compare(wanted: Results, actual: Results) -> Comparison:
+def compare(wanted: TopologyResults, actual: TopologyResults) -> Comparison:
     """Exact comparison, floats included: both sides divide the same two integers."""
     differences = [
         *_differences("window", wanted.windows, actual.windows),

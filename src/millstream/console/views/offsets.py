@@ -14,7 +14,7 @@ Offsets = Mapping[TopicPartition, OffsetAndTimestamp | KafkaError]
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetRange:
+class PartitionOffsets:
     """None where it is not known; `error` says why. `record_count` is end minus start.
 
     Compaction and transaction markers leave offsets without a record, so that count is the most there can be.
@@ -26,10 +26,10 @@ class OffsetRange:
     error: str | None = None
 
 
-UNKNOWN_RANGE = OffsetRange(None, None, None)
+UNKNOWN_RANGE = PartitionOffsets(None, None, None)
 
 
-def offset_ranges(starts: Offsets, ends: Offsets) -> dict[TopicPartition, OffsetRange]:
+def offset_ranges(starts: Offsets, ends: Offsets) -> dict[TopicPartition, PartitionOffsets]:
     """One range for each partition of `starts`."""
     return {partition: _range(starts[partition], ends.get(partition)) for partition in starts}
 
@@ -51,9 +51,9 @@ def total(counts: Iterable[int | None]) -> int | None:
 
 def _range(
     start: OffsetAndTimestamp | KafkaError, end: OffsetAndTimestamp | KafkaError | None
-) -> OffsetRange:
+) -> PartitionOffsets:
     if isinstance(start, KafkaError):
-        return OffsetRange(None, None, None, str(start))
+        return PartitionOffsets(None, None, None, str(start))
     if end is None or isinstance(end, KafkaError):
-        return OffsetRange(start.offset, None, None, None if end is None else str(end))
-    return OffsetRange(start.offset, end.offset, max(0, end.offset - start.offset))
+        return PartitionOffsets(start.offset, None, None, None if end is None else str(end))
+    return PartitionOffsets(start.offset, end.offset, max(0, end.offset - start.offset))

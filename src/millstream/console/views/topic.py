@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millstream.clients.admin import ConfigEntry, TopicDescription
 from millstream.console.views.configs import ConfigRow, config_rows
-from millstream.console.views.offsets import UNKNOWN_RANGE, OffsetRange, total
+from millstream.console.views.offsets import UNKNOWN_RANGE, PartitionOffsets, total
 from millstream.console.views.records import RecordsView
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition, uuid_text
@@ -23,7 +23,7 @@ class PartitionRow:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     is_under_replicated: bool
-    offsets: OffsetRange
+    offsets: PartitionOffsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class TopicView:
 
 def topic_view(
     topic: TopicDescription,
-    ranges: Mapping[TopicPartition, OffsetRange],
+    ranges: Mapping[TopicPartition, PartitionOffsets],
     configs: dict[str, ConfigEntry] | KafkaError,
     records: RecordsView,
 ) -> TopicView:

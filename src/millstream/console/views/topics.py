@@ -13,7 +13,7 @@ from millstream.clients.admin import (
     TopicDescription,
 )
 from millstream.console.views.configs import ConfigRow, changed_config_rows
-from millstream.console.views.offsets import UNKNOWN_RANGE, OffsetRange, total
+from millstream.console.views.offsets import UNKNOWN_RANGE, PartitionOffsets, total
 from millstream.console.views.paging import Page
 from millstream.errors import KafkaError
 from millstream.model import TopicPartition
@@ -21,7 +21,7 @@ from millstream.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class TopicRow:
-    """With an `error` nothing else is known but the name. `record_count`: see OffsetRange."""
+    """With an `error` nothing else is known but the name. `record_count`: see PartitionOffsets."""
 
     name: str
     is_internal: bool = False
@@ -43,7 +43,7 @@ def topics_view(
     names: Sequence[str],
     page: Page,
     topics: Results[str, TopicDescription],
-    ranges: Mapping[TopicPartition, OffsetRange],
+    ranges: Mapping[TopicPartition, PartitionOffsets],
     configs: Results[ConfigResource, dict[str, ConfigEntry]],
 ) -> TopicsView:
     return TopicsView(page, tuple(_row(name, topics[name], ranges, configs) for name in names))
@@ -52,7 +52,7 @@ def topics_view(
 def _row(
     name: str,
     topic: TopicDescription | KafkaError,
-    ranges: Mapping[TopicPartition, OffsetRange],
+    ranges: Mapping[TopicPartition, PartitionOffsets],
     configs: Results[ConfigResource, dict[str, ConfigEntry]],
 ) -> TopicRow:
     if isinstance(topic, KafkaError):

@@ -149,7 +149,7 @@ def _with_code(node: ProcessorNode, parts: _Parts) -> Operator | None:
     context, allowed = parts.context, parts.allowed
     match node.operator:
         case ops.Process() as spec:
-            opened = processor.ProcessorContext(context, node.name, allowed, spec.fixed_key)
+            opened = processor.ProcessorContextImpl(context, node.name, allowed, spec.fixed_key)
             return processor.ProcessOperator(context, spec.supplier, opened)
         case ops.Wrapped() as spec:
             inner = _make(replace(node, operator=spec.inner), parts)

@@ -15,7 +15,7 @@ from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
-from millstream.streams.state.cache import NOWHERE, Origin
+from millstream.streams.state.cache import NOWHERE, ProcessorRecordContext
 
 T = TypeVar("T")
 SizedT = TypeVar("SizedT", bound=Sized)
@@ -163,12 +163,14 @@ class TaskContext:
         offset = self.offsets[ordinal]
         return RecordContext(topic, partition, offset, timestamp, headers, raw_key, raw_value)
 
-    def origin_of(self, rows: Batch) -> Origin:
+    def origin_of(self, rows: Batch) -> ProcessorRecordContext:
         """The record that the last of the rows came from."""
         row = rows.ordinals[-1]
         raw_key = self.raw_keys[row] if self.raw_keys else None
         raw_value = self.raw_values[row] if self.raw_values else None
-        return Origin(self.topic, self.offsets[row], rows.headers[-1], raw_key, raw_value)
+        return ProcessorRecordContext(
+            self.topic, self.offsets[row], rows.headers[-1], raw_key, raw_value
+        )
 
     def place_of(self, rows: Batch) -> str:
         """Where rows came from, for the text of an error."""

@@ -33,7 +33,7 @@ class Instruction(IntEnum):
     ANSWER_IF_FOUND = 3
 
 
-class Subscription(NamedTuple):
+class SubscriptionWrapper(NamedTuple):
     """A left row that wants to know the right row of its foreign key."""
 
     row_hash: bytes | None
@@ -45,7 +45,7 @@ class Subscription(NamedTuple):
     """Of the left row: where the answer goes. None in subscriptions of version 0."""
 
 
-class Response(NamedTuple):
+class SubscriptionResponseWrapper(NamedTuple):
     """The right row for a left one."""
 
     row_hash: bytes | None
@@ -54,38 +54,44 @@ class Response(NamedTuple):
     """Where it goes; not written."""
 
 
-def subscriptions(key: Serde[Any]) -> Serde[Subscription]:  # Any: left tables of any type
+def subscriptions(key: Serde[Any]) -> Serde[SubscriptionWrapper]:  # Any: left tables of any type
     """The serde of subscriptions of left rows whose keys `key` writes."""
 
-    def encode(subscription: Subscription) -> bytes:
+    def encode(subscription: SubscriptionWrapper) -> bytes:
         row_hash, instruction, left_key, partition = subscription
         assert partition is not None, "subscriptions are written in version 1"
         flag = _NO_HASH if row_hash is None else 0
         head = bytes((_SUBSCRIPTION_VERSION | flag, instruction))
         return head + (row_hash or b"") + key.encode(left_key) + _PARTITION.pack(partition)
 
-    def decode(data: bytes) -> Subscription:
+    def decode(data: bytes) -> SubscriptionWrapper:
         version, row_hash, at = _head(data, 2)
         end, partition = len(data), None
         if version > 0:
             end -= _PARTITION.size
             (partition,) = _PARTITION.unpack_from(data, end)
-        return Subscription(row_hash, Instruction(data[1]), key.decode(data[at:end]), partition)
+        return SubscriptionWrapper(
+            row_hash, Instruction(data[1]), key.decode(data[at:end]), partition
+        )
 
     return Serde(f"subscription({key.name})", encode, decode, key.immutable)
 
 
-def responses(value: Serde[Any]) -> Serde[Response]:  # Any: right tables of any type
+def responses(
+    value: Serde[Any],
+) -> Serde[SubscriptionResponseWrapper]:  # Any: right tables of any type
     """The serde of responses with right rows that `value` writes."""
 
-    def encode(response: Response) -> bytes:
+    def encode(response: SubscriptionResponseWrapper) -> bytes:
         row_hash, found, _ = response
         head = bytes((_RESPONSE_VERSION | (_NO_HASH if row_hash is None else 0),))
         return head + (row_hash or b"") + (b"" if found is None else value.encode(found))
 
-    def decode(data: bytes) -> Response:
+    def decode(data: bytes) -> SubscriptionResponseWrapper:
         _, row_hash, at = _head(data, 1)
-        return Response(row_hash, value.decode(data[at:]) if at < len(data) else None)
+        return SubscriptionResponseWrapper(
+            row_hash, value.decode(data[at:]) if at < len(data) else None
+        )
 
     return Serde(f"response({value.name})", encode, decode, value.immutable)
 

@@ -22,7 +22,7 @@ _FIXED_BYTES = 3 * 8 + 1 + 8 + 8 + 4
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ProcessorRecordContext:
     """The record that was being processed when a row was written."""
 
     topic: str | None = None
@@ -40,7 +40,7 @@ class Origin:
         return size
 
 
-NOWHERE = Origin()
+NOWHERE = ProcessorRecordContext()
 """Of rows that were read."""
 
 
@@ -55,7 +55,7 @@ class CacheEntry:
     row_key: bytes
     stored: bytes | None
     timestamp: int
-    origin: Origin
+    origin: ProcessorRecordContext
     is_dirty: bool
     size_bytes: int
 
@@ -104,7 +104,7 @@ class RecordCache:
         row_key: bytes,
         stored: bytes | None,
         timestamp: int,
-        origin: Origin,
+        origin: ProcessorRecordContext,
     ) -> None:
         """Set a row, or delete it (None). May flush the store, to make room."""
         dirty = self._dirty
@@ -210,6 +210,6 @@ def _not_connected(entry: CacheEntry | None) -> None:
     raise AssertionError(f"a store says what becomes of the rows of its cache: {entry!r}")
 
 
-def _size(key: bytes, stored: bytes | None, origin: Origin) -> int:
+def _size(key: bytes, stored: bytes | None, origin: ProcessorRecordContext) -> int:
     """What an entry counts for."""
     return _FIXED_BYTES + len(key) + (0 if stored is None else len(stored)) + origin.size_bytes

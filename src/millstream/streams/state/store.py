@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.state.cache import NOWHERE, CacheEntry, Origin, RecordCache
+from millstream.streams.state.cache import NOWHERE, CacheEntry, ProcessorRecordContext, RecordCache
 from millstream.streams.state.changelog import Changelog, Headers
 from millstream.streams.state.headers import split_headers
 from millstream.streams.state.storage.transaction import TransactionalRows, overlaid
@@ -30,7 +30,7 @@ class OwningTask(Protocol):
     task_id: str
     record_timestamp: int
     record_headers: Headers
-    origin: Origin
+    origin: ProcessorRecordContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +56,21 @@ class ChangelogRecord(NamedTuple):
     headers: Headers = ()
 
 
-class Change(NamedTuple):
+class FlushedChange(NamedTuple):
     """A change of a row that leaves the cache, in the application's types; `old` where it is wanted."""
 
     key: object
     new: object
     old: object
     timestamp: int
-    origin: Origin
+    origin: ProcessorRecordContext
 
 
 @dataclass(frozen=True, slots=True)
 class TableBelow:
     """The receiver of a cached table's changes. `forward` is told whether they had to make room."""
 
-    forward: Callable[[list[Change], bool], None]
+    forward: Callable[[list[FlushedChange], bool], None]
     wants_old: bool
 
 
@@ -157,7 +157,7 @@ class StateStore(ABC):
         cache, below = self.cache, self.below
         assert cache is not None, "only a cache flushes"
         entries = cache.take_dirty(evicted)
-        changes: list[Change] = []
+        changes: list[FlushedChange] = []
         for entry in entries:
             if below is not None:
                 deletes = entry.stored is None
@@ -229,7 +229,7 @@ class StateStore(ABC):
             return split_headers(stored)[0]
         return record_headers if self.spec.with_headers or self.spec.log_headers else ()
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
         """The change that an entry makes as it leaves the cache. Only asked of stores that are cached and belong to a table."""
         raise AssertionError(
             f"store {self.name} belongs to no table: {entry.row_key!r}, before {before!r}"
@@ -290,7 +290,7 @@ class StateStore(ABC):
         """The headers of the record being processed."""
         return () if self._task is None else self._task.record_headers
 
-    def origin(self) -> Origin:
+    def origin(self) -> ProcessorRecordContext:
         """Where the record being processed comes from."""
         return NOWHERE if self._task is None else self._task.origin
 

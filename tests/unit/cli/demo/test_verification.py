@@ -12,7 +12,7 @@ from millstream.cli.demo.verification import (
     AirlineDelay,
     OriginDay,
     OriginDelay,
-    Results,
+    TopologyResults,
     compare,
     expected,
 )
@@ -27,7 +27,7 @@ FLIGHTS = pa.table(
     }
 )
 AIRLINES = pa.table({"carrier": ["UA", "AA"], "name": ["United", "American"]})
-RESULTS = Results(
+RESULTS = TopologyResults(
     windows={
         OriginDay("EWR", 0): OriginDelay(2, 3.5, 5),
         OriginDay("JFK", DAY_MS): OriginDelay(1, -3.0, -3),

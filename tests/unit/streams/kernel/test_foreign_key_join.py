@@ -9,8 +9,8 @@ from millstream.streams.kernel.joins.murmur3 import hash128
 from millstream.streams.serdes import long, string
 from millstream.streams.serdes.foreign_key import (
     Instruction,
-    Response,
-    Subscription,
+    SubscriptionResponseWrapper,
+    SubscriptionWrapper,
     combined_key,
     responses,
     subscriptions,
@@ -132,17 +132,17 @@ def test_rows_are_hashed_as_kafka_streams_hashes_them():
 def test_subscriptions_have_kafka_streams_bytes():
     serde = subscriptions(string())
     row_hash = bytes.fromhex("5e24f520c20b418febd298999366d0f6")
-    asked = Subscription(row_hash, Instruction.ANSWER_IF_FOUND, "d", 0)
+    asked = SubscriptionWrapper(row_hash, Instruction.ANSWER_IF_FOUND, "d", 0)
     written = bytes.fromhex("01035e24f520c20b418febd298999366d0f66400000000")
     assert serde.encode(asked) == written
     assert serde.decode(written) == asked
-    deleted = Subscription(None, Instruction.DELETE_AND_ANSWER, "d", 3)
+    deleted = SubscriptionWrapper(None, Instruction.DELETE_AND_ANSWER, "d", 3)
     assert serde.encode(deleted) == bytes.fromhex("81016400000003")
     assert serde.decode(serde.encode(deleted)) == deleted
 
 
 def test_subscriptions_of_version_0_have_no_partition():
-    assert subscriptions(string()).decode(bytes.fromhex("800264")) == Subscription(
+    assert subscriptions(string()).decode(bytes.fromhex("800264")) == SubscriptionWrapper(
         None, Instruction.ANSWER_ALWAYS, "d", None
     )
 
@@ -150,10 +150,14 @@ def test_subscriptions_of_version_0_have_no_partition():
 def test_responses_have_kafka_streams_bytes():
     serde = responses(long())
     row_hash = bytes(range(16))
-    assert serde.encode(Response(row_hash, 7)) == b"\x00" + row_hash + (7).to_bytes(8, "big")
-    assert serde.decode(serde.encode(Response(row_hash, 7))) == Response(row_hash, 7)
-    assert serde.encode(Response(None, None)) == b"\x80"
-    assert serde.decode(b"\x80") == Response(None, None)
+    assert serde.encode(SubscriptionResponseWrapper(row_hash, 7)) == b"\x00" + row_hash + (
+        7
+    ).to_bytes(8, "big")
+    assert serde.decode(
+        serde.encode(SubscriptionResponseWrapper(row_hash, 7))
+    ) == SubscriptionResponseWrapper(row_hash, 7)
+    assert serde.encode(SubscriptionResponseWrapper(None, None)) == b"\x80"
+    assert serde.decode(b"\x80") == SubscriptionResponseWrapper(None, None)
 
 
 def test_a_version_that_nobody_knows_is_refused():

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.streams.state.cache import CacheEntry, CacheRoom, Origin, RecordCache
+from millstream.streams.state.cache import (
+    CacheEntry,
+    CacheRoom,
+    ProcessorRecordContext,
+    RecordCache,
+)
 
-FROM_IN1 = Origin("in1", 0)
+FROM_IN1 = ProcessorRecordContext("in1", 0)
 
 
 def put(cache: RecordCache, key: bytes, stored: bytes | None = b"x") -> None:
@@ -41,12 +46,12 @@ class Store:
         (b"d", bytes(16), FROM_IN1, 65),
         (bytes(21), bytes(16), FROM_IN1, 85),
         (b"d", None, FROM_IN1, 49),
-        (b"d", bytes(16), Origin("in1", 0, (("h1", b"z"), ("h2", None))), 70),
-        (b"d", bytes(16), Origin(), 62),
+        (b"d", bytes(16), ProcessorRecordContext("in1", 0, (("h1", b"z"), ("h2", None))), 70),
+        (b"d", bytes(16), ProcessorRecordContext(), 62),
     ],
 )
 def test_an_entry_counts_for_key_value_topic_and_headers(
-    key: bytes, stored: bytes | None, origin: Origin, size: int
+    key: bytes, stored: bytes | None, origin: ProcessorRecordContext, size: int
 ) -> None:
     room = CacheRoom(1_000)
     RecordCache(room).write(key, key, stored, 0, origin)

@@ -19,7 +19,7 @@ from millstream.streams.dsl.graph.table_definitions import (
 )
 from millstream.streams.dsl.operations.materialize import AnyMaterialized, key_value_store
 from millstream.streams.options import Partitioner, StoreType
-from millstream.streams.serdes.foreign_key import Response
+from millstream.streams.serdes.foreign_key import SubscriptionResponseWrapper
 from millstream.streams.serdes.serde import bytes_
 from millstream.streams.topology import SinkNode, SourceNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
@@ -262,5 +262,5 @@ def _by_key(partitioner: _AnyPartitioner) -> Partitioner[Any, Any]:  # Any: see 
 
 
 def _to_asking_partition(_topic: str, _key: object, value: object, _partitions: int) -> int | None:
-    assert isinstance(value, Response), "the topic holds responses"
+    assert isinstance(value, SubscriptionResponseWrapper), "the topic holds responses"
     return value.partition

@@ -20,7 +20,7 @@ from millstream.streams.kernel.columns.batch import NO_HEADERS, Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.turns import RowsInTurn, Turn
 from millstream.streams.serdes.windowed import Windowed, pack_session, session_windowed
-from millstream.streams.state.rows.running import NOTHING_WRITTEN, RowKeys, Written
+from millstream.streams.state.rows.running import NOTHING_WRITTEN, RowKeys, WrittenRows
 from millstream.streams.state.session.running import (
     RunningSessions,
     Session,
@@ -80,7 +80,7 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
         written = NOTHING_WRITTEN
         if rows is not None:
             given = rows_at(batch.timestamps, self._updates.records)
-            written = Written(self._updates.names, bytes_of_values(rows, self._store), given)
+            written = WrittenRows(self._updates.names, bytes_of_values(rows, self._store), given)
         self._store.write_sessions(running.take_changed(), written)
 
     def fold_record(

@@ -25,7 +25,7 @@ from millstream.streams.state.rows.running import (
     RowKeys,
     RunningRows,
     WriteThroughRows,
-    Written,
+    WrittenRows,
 )
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
@@ -87,15 +87,18 @@ def written_steps(
     keys: RowKeys,
     result: Batch,
     store: StateStore,
-) -> Written:
+) -> WrittenRows:
     """Gives the changelog record of each row of the result; a tombstone has the timestamp of its own record, `given`."""
     if store.cache is not None:
-        return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
+        # the cache logs what leaves it, and asks for the order alone
+        return WrittenRows(keys, (), ())
     values = bytes_of_values(result, store)
     if not any_null(values):
-        return Written(keys, values, result.timestamps)
+        return WrittenRows(keys, values, result.timestamps)
     rows = zip(values, result.timestamps, given, strict=True)
-    return Written(keys, values, [at if value is None else newest for value, newest, at in rows])
+    return WrittenRows(
+        keys, values, [at if value is None else newest for value, newest, at in rows]
+    )
 
 
 class StreamAggregateOperator(KeyFold):

@@ -19,8 +19,8 @@ from millstream.streams.kernel.joins.table_reader import Lookup
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.foreign_key import (
     Instruction,
-    Response,
-    Subscription,
+    SubscriptionResponseWrapper,
+    SubscriptionWrapper,
     combined_key,
     combined_prefix,
 )
@@ -71,7 +71,7 @@ class Subscribe(Operator):
                 rows.append(row)
                 foreign_keys.append(foreign_key)
                 subscriptions.append(
-                    Subscription(row_hash, instruction, key, self.context.partition)
+                    SubscriptionWrapper(row_hash, instruction, key, self.context.partition)
                 )
         return batch.take(rows).with_keys(foreign_keys).with_values(subscriptions)
 
@@ -126,7 +126,7 @@ class ReceiveSubscription(Operator):
         rows = zip(batch.keys, batch.values, batch.timestamps, batch.headers, strict=True)
         for key, value, timestamp, headers in rows:
             self.context.record_headers = headers
-            assert isinstance(value, Subscription), "the topic holds subscriptions"
+            assert isinstance(value, SubscriptionWrapper), "the topic holds subscriptions"
             instruction = value.instruction
             kept.append(key is not None or instruction is Instruction.ANSWER_ALWAYS)
             if key is not None:
@@ -135,7 +135,7 @@ class ReceiveSubscription(Operator):
         self.context.dropped_records += kept.count(False)
         return batch if all(kept) else batch.where(kept)
 
-    def _key(self, foreign_key: object, subscription: Subscription) -> bytes:
+    def _key(self, foreign_key: object, subscription: SubscriptionWrapper) -> bytes:
         serdes = self._serdes
         return combined_key(
             serdes.right_key.encode(foreign_key), serdes.left_key.encode(subscription.key)
@@ -155,7 +155,7 @@ class AnswerSubscription(Operator):
         answers: list[object] = []
         timestamps: list[int] = []
         for row, (foreign_key, asked) in enumerate(zip(batch.keys, batch.values, strict=True)):
-            assert isinstance(asked, Subscription), "the topic holds subscriptions"
+            assert isinstance(asked, SubscriptionWrapper), "the topic holds subscriptions"
             found = None if foreign_key is None else self._lookup(foreign_key)
             value, found_at = found or _NO_ROW
             if not self._is_answered(asked.instruction, is_found=found is not None):
@@ -163,7 +163,11 @@ class AnswerSubscription(Operator):
             rows.append(row)
             keys.append(asked.key)
             is_over = asked.instruction is Instruction.DELETE_AND_ANSWER
-            answers.append(Response(asked.row_hash, None if is_over else value, asked.partition))
+            answers.append(
+                SubscriptionResponseWrapper(
+                    asked.row_hash, None if is_over else value, asked.partition
+                )
+            )
             timestamps.append(max(batch.timestamps[row], found_at))
         result = batch.take(rows).with_keys(keys).with_values(answers)
         result.timestamps = timestamps
@@ -201,13 +205,13 @@ class AnswerSubscribers(Operator):
             for asked in self._subscribers(foreign_key):
                 rows.append(row)
                 keys.append(asked.key)
-                answers.append(Response(asked.row_hash, value, asked.partition))
+                answers.append(SubscriptionResponseWrapper(asked.row_hash, value, asked.partition))
         return batch.take(rows).with_keys(keys).with_values(answers)
 
-    def _subscribers(self, foreign_key: object) -> list[Subscription]:
+    def _subscribers(self, foreign_key: object) -> list[SubscriptionWrapper]:
         prefix = combined_prefix(self._serdes.right_key.encode(foreign_key))
         found = self._store.scan_bytes(prefix, end_of_prefix(prefix))
-        return [value for value, _ in found if isinstance(value, Subscription)]
+        return [value for value, _ in found if isinstance(value, SubscriptionWrapper)]
 
 
 class ResolveResponse(Operator):
@@ -230,7 +234,7 @@ class ResolveResponse(Operator):
         kept: list[bool] = []
         joined: list[object] = []
         for key, answer in zip(batch.keys, batch.values, strict=True):
-            assert isinstance(answer, Response), "the topic holds responses"
+            assert isinstance(answer, SubscriptionResponseWrapper), "the topic holds responses"
             row = self._lookup(key)
             left = None if row is None else row[0]
             row_hash = None if row is None else hash128(self._encode(left))

@@ -24,7 +24,7 @@ from millstream.streams.processor import Headers, ProcessorSupplier, Punctuation
 from millstream.streams.serdes.serde import Serde
 
 
-class ProcessorContext:
+class ProcessorContextImpl:
     """The context of one processor in one task."""
 
     def __init__(
@@ -184,7 +184,7 @@ class ProcessOperator(Operator):
         self,
         context: TaskContext,
         supplier: ProcessorSupplier,
-        processor_context: ProcessorContext,
+        processor_context: ProcessorContextImpl,
     ) -> None:
         super().__init__(context)
         self._node = processor_context.node

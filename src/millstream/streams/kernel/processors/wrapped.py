@@ -8,14 +8,14 @@ from typing import Any
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.processors.processor import ProcessOperator, ProcessorContext
+from millstream.streams.kernel.processors.processor import ProcessOperator, ProcessorContextImpl
 from millstream.streams.kernel.turns import RowsInTurn, deliver_in_turn
 from millstream.streams.processor import TableChange
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.wrapping import AnyRecord, Forward
 
 
-class _OperatorContext(ProcessorContext):
+class _OperatorContext(ProcessorContextImpl):
     """Also runs the operator, and turns changes of tables into values of records and back."""
 
     inner: Operator

@@ -9,7 +9,7 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.processors.processor import ProcessorContext
+from millstream.streams.kernel.processors.processor import ProcessorContextImpl
 from millstream.streams.kernel.punctuation import Punctuation
 from millstream.streams.kernel.tables.operators import RowStore, stored
 from millstream.streams.processor import PunctuationType
@@ -18,7 +18,7 @@ from millstream.streams.topology import operators as ops
 Transform = Callable[[object, object], object]
 
 
-class TransformerContext(ProcessorContext):
+class TransformerContext(ProcessorContextImpl):
     """The context of a transformer, which can neither forward nor schedule."""
 
     def schedule(

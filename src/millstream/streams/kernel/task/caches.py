@@ -16,7 +16,7 @@ from millstream.streams.errors import ProcessingError, ProcessorStateError, Seri
 from millstream.streams.kernel.columns.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.task.traversal import Traversal
-from millstream.streams.state.store import Change, StateStore, TableBelow
+from millstream.streams.state.store import FlushedChange, StateStore, TableBelow
 from millstream.streams.topology.execution_plan import ExecutionPlan, table_operator, table_store
 from millstream.streams.topology.nodes import ProcessorNode
 
@@ -59,7 +59,7 @@ class TaskCaches:
                     raise failed from error.__cause__
 
     def _forward(
-        self, way: Traversal, wants_old: bool, changes: list[Change], at_once: bool
+        self, way: Traversal, wants_old: bool, changes: list[FlushedChange], at_once: bool
     ) -> None:
         """Send changes through what is below their table; `at_once`: in the middle of a record that goes on then."""
         context = self._context
@@ -83,7 +83,7 @@ class TaskCaches:
                 way.run(_batch([change], [context.ordinal], wants_old=wants_old))
 
 
-def _batch(changes: list[Change], ordinals: Iterable[int], *, wants_old: bool) -> Batch:
+def _batch(changes: list[FlushedChange], ordinals: Iterable[int], *, wants_old: bool) -> Batch:
     return Batch(
         [change.key for change in changes],
         [change.new for change in changes],

@@ -9,11 +9,11 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
-from millstream.streams.state.rows.running import RunningRows, Written
+from millstream.streams.state.rows.running import RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.storage.byte_store import end_of_prefix
-from millstream.streams.state.store import Change, StateStore
+from millstream.streams.state.store import FlushedChange, StateStore
 
 
 class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
@@ -115,7 +115,7 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         """The rows as they are; to be given back to `write_rows`, and only where `takes_columns`."""
         return RunningRows(self._row)
 
-    def write_rows(self, rows: RunningRows, written: Written) -> None:
+    def write_rows(self, rows: RunningRows, written: WrittenRows) -> None:
         """Set rows as a batch has left them; `written` is every single step on the way, for the changelog."""
         decoded, pending, cache = self._decoded, self.rows.pending, self.cache
         pack, encode = self._pack_row_start, self._encode_value
@@ -135,12 +135,14 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         if self.changelog is not None and cache is None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
         new, old = (
             None if stored is None else self.decode_row(stored)[0]
             for stored in (entry.stored, before)
         )
-        return Change(self._key.decode(entry.row_key), new, old, entry.timestamp, entry.origin)
+        return FlushedChange(
+            self._key.decode(entry.row_key), new, old, entry.timestamp, entry.origin
+        )
 
     def scan_bytes(self, low: bytes, high: bytes | None) -> list[Row]:
         """For foreign-key joins: rows whose keys lie in [low, high) as bytes, without their keys; read at once, so that writing may follow."""

@@ -64,7 +64,7 @@ class WriteThroughRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRows:
     """The writes of a fold, record by record: columns of equal length, as the changelog has them.
 
     Of a store with a cache the keys alone.
@@ -79,4 +79,4 @@ class Written:
         return reversed(dict.fromkeys(reversed(self.keys)))
 
 
-NOTHING_WRITTEN: Final = Written((), (), ())
+NOTHING_WRITTEN: Final = WrittenRows((), (), ())

@@ -12,9 +12,9 @@ from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, pack_ses
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlySessionStore, Stored
-from millstream.streams.state.rows.running import Written
+from millstream.streams.state.rows.running import WrittenRows
 from millstream.streams.state.rows.segmented import SegmentedStore, unpack_time
-from millstream.streams.state.store import Change, StoreParts
+from millstream.streams.state.store import FlushedChange, StoreParts
 
 Session = tuple[Windowed[Stored], Stored]
 
@@ -80,7 +80,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         ]
 
     def write_sessions(
-        self, rows: Iterable[tuple[bytes, int, int, Stored]], written: Written
+        self, rows: Iterable[tuple[bytes, int, int, Stored]], written: WrittenRows
     ) -> None:
         """Set sessions, by key's bytes, start and end, as a batch has left them; those that are too old by now are forgotten.
 
@@ -100,13 +100,15 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         """The aggregate that operators work with, of a row as processors see it."""
         return row
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
         data, start, end = self._split(entry.row_key)
         new, old = (
             None if stored is None else self.aggregate_of(self.decode_row(stored))
             for stored in (entry.stored, before)
         )
-        return Change(Windowed(self._key.decode(data), start, end), new, old, end, entry.origin)
+        return FlushedChange(
+            Windowed(self._key.decode(data), start, end), new, old, end, entry.origin
+        )
 
     def sessions_of_key(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool

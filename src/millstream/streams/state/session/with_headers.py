@@ -16,7 +16,7 @@ from millstream.streams.state.headers import (
 )
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.session.store import SessionStore
-from millstream.streams.state.store import Change, StoreParts
+from millstream.streams.state.store import FlushedChange, StoreParts
 
 
 class SessionStoreWithHeaders(SessionStore):
@@ -49,7 +49,7 @@ class SessionStoreWithHeaders(SessionStore):
     def logged_value(self, stored: bytes) -> bytes:
         return without_headers(stored)
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
         """Gives the change of an entry that leaves the cache, with the headers of the session, not of the record, as in Kafka Streams."""
         headers = () if entry.stored is None else split_headers(entry.stored)[0]
         return (

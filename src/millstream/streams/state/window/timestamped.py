@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import ValueTimestampHeaders, as_row
-from millstream.streams.state.rows.running import RunningRows, Written
+from millstream.streams.state.rows.running import RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
-from millstream.streams.state.store import Change
+from millstream.streams.state.store import FlushedChange
 from millstream.streams.state.window.rows import WindowRows
 
 
@@ -56,7 +56,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         """The rows of a window as they are, by key; to be given back to `write_windows`."""
         return RunningRows(lambda data: self._row(data, start))
 
-    def write_windows(self, rows: Iterable[tuple[bytes, int, Row]], written: Written) -> None:
+    def write_windows(self, rows: Iterable[tuple[bytes, int, Row]], written: WrittenRows) -> None:
         """Set rows, by key's bytes and start, as a batch has left them; those that are too old by now are forgotten.
 
         `written` is every single step on the way, for the changelog.
@@ -82,7 +82,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         if self.changelog is not None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
 
-    def _write_to_cache(self, rows: Mapping[tuple[bytes, int], Row], written: Written) -> None:
+    def _write_to_cache(self, rows: Mapping[tuple[bytes, int], Row], written: WrittenRows) -> None:
         """Row by row, for any may have to make room for the next."""
         pack, encode = self._pack_row_start, self._encode_value
         for log_key in written.latest_keys():
@@ -93,13 +93,13 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             else:
                 self._put(data, start, row, pack(timestamp) + encode(value), timestamp)
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
         data, start = self.split(entry.row_key)
         new, old = (
             None if stored is None else self.decode_row(stored)[0]
             for stored in (entry.stored, before)
         )
-        return Change(self.window(data, start), new, old, entry.timestamp, entry.origin)
+        return FlushedChange(self.window(data, start), new, old, entry.timestamp, entry.origin)
 
     def restore_row(
         self, key: bytes, value: bytes | None, timestamp: int, headers: Headers

@@ -80,7 +80,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SubtopologyBox:
     """A sub-topology: its boxes, arrows between them, and (node, store) pairs drawn as dashed lines."""
 
     id: int
@@ -94,7 +94,7 @@ class Group:
 class Scene:
     """`links` go from a sink to a source of another group, by the topic between them."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[SubtopologyBox, ...]
     links: tuple[tuple[str, str], ...]
 
 
@@ -131,7 +131,7 @@ def _title_width(text: str) -> float:
     return sum(_TITLE_CAPITAL if each.isupper() else _TITLE_SMALL for each in text)
 
 
-def _group(topology: Topology, group: SubTopology) -> Group:
+def _group(topology: Topology, group: SubTopology) -> SubtopologyBox:
     owners: dict[str, str] = {}
     shared = []
     for name in group.nodes:
@@ -148,7 +148,7 @@ def _group(topology: Topology, group: SubTopology) -> Group:
     title = f"Sub-topology {group.id}"
     if group.is_global:
         title += ", a global store: in every instance"
-    return Group(group.id, title, boxes, arrows, tuple(shared))
+    return SubtopologyBox(group.id, title, boxes, arrows, tuple(shared))
 
 
 def _box(topology: Topology, group: SubTopology, name: str, owners: dict[str, str]) -> Box:

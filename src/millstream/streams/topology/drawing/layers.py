@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from millstream.streams.topology.drawing.boxes import Box, Group
+from millstream.streams.topology.drawing.boxes import Box, SubtopologyBox
 
 COLUMN_GAP: Final = 46.0
 ROW_GAP: Final = 18.0
@@ -42,7 +42,7 @@ class Layout:
     height: float
 
 
-def lay_out(group: Group) -> Layout:
+def lay_out(group: SubtopologyBox) -> Layout:
     columns = _columns(group)
     chains, grid = _grid(group, columns)
     _order(grid, chains)
@@ -51,7 +51,7 @@ def lay_out(group: Group) -> Layout:
     return _layout(group, grid, chains, centres)
 
 
-def _columns(group: Group) -> dict[str, int]:
+def _columns(group: SubtopologyBox) -> dict[str, int]:
     """The longest way from a source; sources stand right before the first of their children.
 
     Sinks whose topics are read again stand in the last column, so that the links from them cross no box.
@@ -81,7 +81,7 @@ def _columns(group: Group) -> dict[str, int]:
 
 
 def _grid(
-    group: Group, columns: Mapping[str, int]
+    group: SubtopologyBox, columns: Mapping[str, int]
 ) -> tuple[list[tuple[str, ...]], list[list[str]]]:
     """Each arrow as the chain of items it passes, and the items of each column."""
     grid: list[list[str]] = [[] for _ in range(max(columns.values(), default=0) + 1)]
@@ -181,7 +181,7 @@ def _packed(
 
 
 def _layout(
-    group: Group,
+    group: SubtopologyBox,
     grid: Sequence[Sequence[str]],
     chains: Sequence[tuple[str, ...]],
     centres: Mapping[str, float],

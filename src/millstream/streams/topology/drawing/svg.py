@@ -16,8 +16,8 @@ from millstream.streams.topology.drawing.boxes import (
     STORE_HEIGHT,
     Box,
     BoxKind,
-    Group,
     Scene,
+    SubtopologyBox,
     scene_of,
     shortened,
 )
@@ -74,7 +74,7 @@ def to_svg(topology: Topology) -> str:
     )
 
 
-def _group(group: Group, layout: Layout, origin: Point) -> list[str]:
+def _group(group: SubtopologyBox, layout: Layout, origin: Point) -> list[str]:
     drums: dict[str, Place] = {}
     parts: list[str] = []
     for box in group.boxes:
