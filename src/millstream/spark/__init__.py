@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
-    from millstream.spark.position import StoreOutOfDate
-    from millstream.spark.reading import DataLoss
-    from millstream.spark.runner import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
+    from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
+    from millstream.spark.pipeline.spark_streams import (
+        MicroBatchRunner,
+        RunnerOptions,
+        SparkStreams,
+        State,
+    )
     from millstream.spark.session import SparkOptions, configure
     from millstream.spark.source import FORMAT, register
+    from millstream.streams.runtime.errors import DataLoss
 else:
     __getattr__ = names_of(
         __name__,
         {
-            "millstream.spark.position": "StoreOutOfDate",
-            "millstream.spark.reading": "DataLoss",
-            "millstream.spark.runner": "MicroBatchRunner PipelineFailed Progress RunnerOptions",
+            "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
+            "millstream.spark.pipeline.spark_streams": "MicroBatchRunner RunnerOptions SparkStreams State",
             "millstream.spark.session": "SparkOptions configure",
             "millstream.spark.source": "FORMAT register",
+            "millstream.streams.runtime.errors": "DataLoss",
         },
     )
 
@@ -33,7 +38,8 @@ __all__ = [
     "Progress",
     "RunnerOptions",
     "SparkOptions",
-    "StoreOutOfDate",
+    "SparkStreams",
+    "State",
     "configure",
     "register",
 ]

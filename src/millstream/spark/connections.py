@@ -36,8 +36,6 @@ class Connections:
     kafka: KafkaSettings
     metadata_age_ms: int = METADATA_AGE_MS
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
-    verified: set[object] = field(default_factory=set)
-    """What needs to be looked at once in a process, and was."""
     _reader: RangeReader | None = None
     _producer: Producer | None = None
     _sampler: RangeReader | None = None

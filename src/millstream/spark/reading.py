@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
 
-from millstream.errors import MillstreamError, OffsetOutOfRange
+from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.connections import Connections, connections
-from millstream.spark.coverage import Range, announcement
 from millstream.spark.offsets import advanced
 from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
+from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,10 +28,6 @@ _COLUMNS: Final = (
 _HEADERS: Final = ", headers array<struct<key: string, value: binary>>"
 
 Offsets = Mapping[TopicPartition, Offset]
-
-
-class DataLoss(MillstreamError):
-    """Records that a query was to read are no longer in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +101,6 @@ def split(begin: Offsets, end: Offsets, *, copartition: bool) -> Sequence[Ranges
 
 
 def read_ranges(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
-    if options.announce_ranges and ranges:
-        coverage = {each.topic: Range(each.start, each.end) for each in ranges}
-        schema = row_schema(headers=options.include_headers)
-        yield announcement(ranges[0].partition, coverage, schema)
     for each in ranges:
         yield from _read_range(options, each)
 

@@ -62,7 +62,7 @@ def settings(options: SparkOptions) -> dict[str, str]:
         "spark.python.worker.reuse": "true",
         # Workers are forked with pyarrow, pandas and the kernel loaded; each would import them for seconds.
         "spark.python.daemon.module": "millstream.spark.worker_daemon",
-        # Two attempts of one task on two machines would both count; on one machine the stores' lock keeps them apart.
+        # Two attempts of one task fence each other.
         "spark.speculation": "false",
         "spark.ui.enabled": str(options.ui).lower(),
         "spark.ui.showConsoleProgress": "false",

@@ -29,7 +29,7 @@ _ALIASES: Final = {
 }
 _KNOWN: Final = (
     "bootstrap.servers", "subscribe", "startingoffsets", "maxrecordspertrigger", "polltimeoutms",
-    "includeheaders", "failondataloss", "copartition", "endingoffsets", "discoveryintervalms", "announceranges",
+    "includeheaders", "failondataloss", "copartition", "endingoffsets", "discoveryintervalms",
 )  # fmt: skip
 
 
@@ -51,8 +51,6 @@ class SourceOptions:
     include_headers: bool = False
     fail_on_data_loss: bool = True
     copartition: bool = False
-    announce_ranges: bool = False
-    """For the runner: a row with the ranges before those of each Spark partition; see `coverage`."""
 
 
 def parse_source_options(
@@ -94,7 +92,6 @@ def parse_source_options(
         include_headers=_flag("includeHeaders", given.get("includeheaders", "false")),
         fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
         copartition=_flag("copartition", given.get("copartition", "false")),
-        announce_ranges=_flag("announceRanges", given.get("announceranges", "false")),
     )
 
 

@@ -22,7 +22,6 @@ from millstream.model import Offset
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.reading import (
-    DataLoss,
     Offsets,
     RangesPartition,
     link_of,
@@ -32,6 +31,7 @@ from millstream.spark.reading import (
     starting_offsets,
 )
 from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
+from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,14 +18,16 @@ from pyspark import daemon
 
 import millstream.clients.core.arrow_batches
 import millstream.records.arrow
+import millstream.spark.pipeline.host_link
+import millstream.spark.pipeline.jobs
 import millstream.spark.source
-import millstream.spark.task
 
 PRELOADED = (
     millstream.clients.core.arrow_batches,
     millstream.records.arrow,
     millstream.spark.source,
-    millstream.spark.task,
+    millstream.spark.pipeline.host_link,
+    millstream.spark.pipeline.jobs,
     np,
     pa,
     pc,

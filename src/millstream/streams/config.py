@@ -58,7 +58,8 @@ class StreamsConfig:
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
-    `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too.
+    `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too. Left out it is
+    the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
     """
 
@@ -78,7 +79,7 @@ class StreamsConfig:
     on_production_error: OnError | ProductionHandler = OnError.FAIL
     handle_global_errors: bool = False
     metrics_recording_level: RecordingLevel = RecordingLevel.INFO
-    processing_guarantee: ProcessingGuarantee | str = ProcessingGuarantee.AT_LEAST_ONCE
+    processing_guarantee: ProcessingGuarantee | str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -95,8 +96,9 @@ class StreamsConfig:
             metrics_recording_level=RecordingLevel,
             settings=Mapping,
         )
-        guarantee = _guarantee(self.processing_guarantee)
-        object.__setattr__(self, "processing_guarantee", guarantee)  # frozen, and text is taken
+        if self.processing_guarantee is not None:
+            guarantee = _guarantee(self.processing_guarantee)
+            object.__setattr__(self, "processing_guarantee", guarantee)  # frozen, and text is taken
         check_serdes(
             "StreamsConfig", default_key=self.default_key, default_value=self.default_value
         )
@@ -134,7 +136,9 @@ class StreamsConfig:
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
             "processing.exception.handler": self.on_processing_error,
             "processing.exception.handler.global.enabled": self.handle_global_errors,
-            "processing.guarantee": str(self.processing_guarantee),
+            "processing.guarantee": str(
+                self.processing_guarantee or ProcessingGuarantee.AT_LEAST_ONCE
+            ),
             "production.exception.handler": self.on_production_error,
             "statestore.cache.max.bytes": self.cache_max_bytes,
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from millstream.spark.failures import is_worth_another_start
+from millstream.spark.pipeline.failures import is_worth_another_start
 
 Result = TypeVar("Result")
 _STARTS_MAX = 30

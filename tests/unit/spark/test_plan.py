@@ -1,27 +1,25 @@
-"""From a topology to queries and internal topics."""
+"""From a topology to tasks and internal topics."""
 
 from __future__ import annotations
-
-from datetime import timedelta
 
 import pytest
 
 from millstream.cli.demo.topology import flights_topology
 from millstream.errors import ConfigError
-from millstream.spark.plan import plan_topology
-from millstream.streams import OffsetReset, StreamsBuilder
+from millstream.spark.pipeline.plan import SubTopologyPlan, plan_topology
+from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 
 REPARTITION = "app-KSTREAM-AGGREGATE-STATE-STORE-0000000010-repartition"
 
 
-def test_the_demo_runs_as_two_queries_writer_first() -> None:
+def test_the_demo_has_two_sub_topologies_writer_first() -> None:
     plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4})
-    assert [(q.id, q.sources, q.tasks, q.stateful) for q in plan.queries] == [
-        (0, ("airlines", "flights"), 4, True),
-        (1, (REPARTITION,), 4, True),
-    ]
+    assert plan.sub_topologies == (
+        SubTopologyPlan(0, ("airlines", "flights"), 4),
+        SubTopologyPlan(1, (REPARTITION,), 4, frozenset([REPARTITION])),
+    )
 
 
 def test_internal_topics_have_the_partitions_of_their_tasks() -> None:
@@ -38,7 +36,7 @@ def test_internal_topics_have_the_partitions_of_their_tasks() -> None:
 
 def test_an_existing_repartition_topic_keeps_its_partitions() -> None:
     plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4, REPARTITION: 3})
-    assert [q.tasks for q in plan.queries] == [4, 3]
+    assert [each.tasks for each in plan.sub_topologies] == [4, 3]
 
 
 def test_a_missing_source_topic_is_named() -> None:
@@ -53,19 +51,6 @@ def test_a_pattern_is_refused_with_what_to_do() -> None:
         plan_topology(builder.build(), "app", {})
 
 
-def test_a_reset_belongs_to_the_topics_of_its_source() -> None:
-    builder = StreamsBuilder()
-    builder.stream("a", key=string(), value=string(), reset=OffsetReset.LATEST).to("out")
-    builder.stream("b", key=string(), value=string(), reset=timedelta(hours=1)).to("out")
-    builder.stream("c", key=string(), value=string()).to("out")
-    plan = plan_topology(builder.build(), "app", {"a": 1, "b": 1, "c": 1})
-    assert [query.resets for query in plan.queries] == [
-        {"a": OffsetReset.LATEST},
-        {"b": timedelta(hours=1)},
-        {},
-    ]
-
-
 def test_a_chain_of_repartitions_runs_in_its_order() -> None:
     builder = StreamsBuilder()
     stream = builder.stream("in", key=string(), value=string())
@@ -73,4 +58,4 @@ def test_a_chain_of_repartitions_runs_in_its_order() -> None:
         stream = stream.repartition(partitions=5)
     stream.to("out")
     plan = plan_topology(builder.build(), "app", {"in": 2})
-    assert [q.tasks for q in plan.queries] == [2, 5, 5, 5]
+    assert [each.tasks for each in plan.sub_topologies] == [2, 5, 5, 5]

@@ -12,8 +12,9 @@ from millstream.streams.serdes import string
 from millstream.testing import TopologyTestDriver
 
 
-def test_it_is_at_least_once_and_takes_names() -> None:
-    assert StreamsConfig("app").processing_guarantee is ProcessingGuarantee.AT_LEAST_ONCE
+def test_it_is_the_runners_or_a_name() -> None:
+    assert StreamsConfig("app").processing_guarantee is None
+    assert StreamsConfig("app").as_settings()["processing.guarantee"] == "at_least_once"
     config = StreamsConfig("app", processing_guarantee="exactly_once_v2")
     assert config.processing_guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2
     assert config.as_settings()["processing.guarantee"] == "exactly_once_v2"
@@ -26,7 +27,7 @@ def test_names_that_kafka_has_removed_are_told_of_the_new_one(given: str) -> Non
         StreamsConfig("app", processing_guarantee=given)
 
 
-@pytest.mark.parametrize("given", ["AT_LEAST_ONCE", "", None, 2])
+@pytest.mark.parametrize("given", ["AT_LEAST_ONCE", "", 2])
 def test_anything_else_is_refused(given: object) -> None:
     with pytest.raises(ConfigError, match=r"must be at_least_once or exactly_once_v2, not [^;]*$"):
         StreamsConfig("app", processing_guarantee=given)  # type: ignore[arg-type]  # that is the point

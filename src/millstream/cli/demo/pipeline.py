@@ -18,7 +18,7 @@ from millstream.cli.demo.results import read_results
 from millstream.cli.demo.verification import Comparison, TopologyResults, compare, expected
 from millstream.clients import Producer
 from millstream.clients.admin import Admin, NewTopic
-from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions
+from millstream.spark import Progress, RunnerOptions, SparkStreams
 from millstream.spark.session import SparkOptions, configure
 from millstream.streams.config import StreamsConfig
 
@@ -127,7 +127,7 @@ def _run_on_spark(
         )
         session.sparkContext.setLogLevel("FATAL")
     try:
-        runner = MicroBatchRunner(
+        runner = SparkStreams(
             topics.flights_topology(),
             StreamsConfig(application_id=topics.APPLICATION_ID),
             session,

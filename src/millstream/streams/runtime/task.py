@@ -40,6 +40,7 @@ from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss, StoreLocked
 from millstream.streams.runtime.outputs import record_count, together, write
+from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.steps import Observer, Step, unobserved
 from millstream.streams.state.storage.factory import rocksdb_stores
@@ -98,21 +99,6 @@ class TaskEnvironment:
         return await asyncio.get_running_loop().run_in_executor(self.kernel, work)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReport:
-    """One run of a task. `position`: by input topic, the next offset after it. `next_punctuation_ms`: when to run it without records."""
-
-    task: str
-    position: Mapping[str, int]
-    read: int = 0
-    processed: int = 0
-    written: int = 0
-    logged: int = 0
-    dropped: int = 0
-    restored: int = 0
-    next_punctuation_ms: int | None = None
-
-
 class ActiveTask:
     """One task as its owner runs it; made by `start`. Not for use by two callers at a time."""
 
@@ -155,9 +141,10 @@ class ActiveTask:
         producer = environment.clients.make_producer(transactional_id if is_exact else None)
         return cls(spec, partition, environment, producer)
 
-    async def run(self, ends: Mapping[str, int]) -> TaskReport:
+    async def run(self, ends: Mapping[str, int], *, renew: bool = False) -> TaskReport:
         """Processes the input up to `ends` (by topic, exclusive) and commits it. Punctuations that are due come with it.
 
+        `renew` commits the offsets also where nothing is new: a group forgets them offsets.retention.minutes after the last commit.
         After an exception the task must be closed: its outcome is settled by the next start.
         """
         task = self._open_task
@@ -170,14 +157,15 @@ class ActiveTask:
         self._step(Step.PROCESSED)
         position = CommittedPosition(
             offsets={
-                topic: max(offset, ends.get(topic, offset))
-                for topic, offset in {**self._position.offsets, **prepared.offsets}.items()
+                topic: max(offset, prepared.offsets.get(topic, 0), ends.get(topic, 0))
+                for topic, offset in self._position.offsets.items()
             },
             times={**self._position.times, **prepared.partition_times},
             store_times=prepared.store_times,
             changelogs=self._topic_ids,
         )
-        if self._is_new(position, output):
+        is_committed = renew or self._is_new(position, output)
+        if is_committed:
             await self._commit(position, output)
         return TaskReport(
             task=self.id,
@@ -189,6 +177,7 @@ class ActiveTask:
             dropped=task.dropped_records,
             restored=self._take_restored(),
             next_punctuation_ms=task.next_punctuation_ms,
+            is_committed=is_committed,
         )
 
     @property

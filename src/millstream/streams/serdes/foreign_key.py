@@ -78,8 +78,8 @@ def subscriptions(key: Serde[Any]) -> Serde[SubscriptionWrapper]:  # Any: left t
 
 
 def responses(
-    value: Serde[Any],
-) -> Serde[SubscriptionResponseWrapper]:  # Any: right tables of any type
+    value: Serde[Any],  # Any: right tables of any type
+) -> Serde[SubscriptionResponseWrapper]:
     """The serde of responses with right rows that `value` writes."""
 
     def encode(response: SubscriptionResponseWrapper) -> bytes:

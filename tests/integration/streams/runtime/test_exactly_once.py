@@ -179,3 +179,15 @@ async def test_a_reset_application_begins_anew_on_any_disk(world: World) -> None
     await world.create(*internal, world.sink)
     await world.run_all()
     assert await world.results() == ONCE[:3]
+
+
+async def test_offsets_that_are_renewed_stay_as_they_are(world: World) -> None:
+    await world.put(FIRST)
+    await world.run(0)
+    repartition = world.spec(1).sources[0]
+    task = await world.start(1)
+    await task.run(await world.ends([repartition]))
+    again = await task.run({}, renew=True)
+    await task.close()
+    assert again.position == {repartition: 4}
+    assert (await world.committed())[TopicPartition(repartition, 0)] == 4

@@ -6,13 +6,10 @@ Pure: partition counts of existing topics come in, a plan comes out; `runner` pe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 
 from millstream.errors import ConfigError
-from millstream.streams.config import ProcessingGuarantee, StreamsConfig
-from millstream.streams.options import OffsetReset
-from millstream.streams.topology.nodes import SourceNode
+from millstream.streams.config import StreamsConfig
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -28,25 +25,20 @@ class InternalTopic:
 
 @dataclass(frozen=True, slots=True)
 class SubTopologyPlan:
-    """One streaming query: it reads `sources`, co-partitioned, as `tasks` tasks.
-
-    `resets`: where the first run begins with a topic, for topics that have a reset.
-    """
+    """A sub-topology reads `sources`, co-partitioned, as `tasks` tasks. The application itself writes `repartition_sources`."""
 
     id: int
     sources: tuple[str, ...]
     tasks: int
-    stateful: bool
-    resets: Mapping[str, OffsetReset | timedelta] = field(default_factory=dict)
+    repartition_sources: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyPlan:
-    """`queries` in an order in which each comes after those that write what it reads."""
+    """`sub_topologies` in an order in which each comes after those that write what it reads."""
 
-    queries: tuple[SubTopologyPlan, ...]
+    sub_topologies: tuple[SubTopologyPlan, ...]
     internal_topics: tuple[InternalTopic, ...]
-    repartition_topics: frozenset[str]
 
 
 def plan_topology(
@@ -62,13 +54,11 @@ def plan_topology(
     _require_fixed_sources(topics)
     ordered = _in_order(groups, topics)
     partitions = partition_counts(topology, application_id, existing_partitions)
-    queries, internal = [], []
+    plans, internal = [], []
     for group in ordered:
         mine = topics[group.id]
         tasks = max(partitions[topic] for topic in mine.sources)
-        stateful = bool(topology.stores_of(group))
-        resets = _resets(topology, group)
-        queries.append(SubTopologyPlan(group.id, mine.sources, tasks, stateful, resets))
+        plans.append(SubTopologyPlan(group.id, mine.sources, tasks, frozenset(mine.repartition)))
         internal += [
             InternalTopic(name, partitions[name], conf) for name, conf in mine.repartition.items()
         ]
@@ -77,15 +67,7 @@ def plan_topology(
             for name, conf in mine.changelogs.items()
             if name not in mine.sources
         ]
-    repartition = frozenset(name for each in topics.values() for name in each.repartition)
-    return TopologyPlan(tuple(queries), tuple(internal), repartition)
-
-
-def _resets(topology: Topology, group: SubTopology) -> dict[str, OffsetReset | timedelta]:
-    sources = (node for name in group.nodes if isinstance(node := topology.nodes[name], SourceNode))
-    return {
-        topic: node.reset for node in sources if node.reset is not None for topic in node.topics
-    }
+    return TopologyPlan(tuple(plans), tuple(internal))
 
 
 def _require_fixed_sources(topics: Mapping[int, SubTopologyTopics]) -> None:
@@ -113,21 +95,10 @@ def _in_order(
     return ordered
 
 
-def require_supported(topology: Topology, config: StreamsConfig) -> None:
+def require_supported(config: StreamsConfig) -> None:
     """Raises ConfigError, with what to write instead, for what a topology may ask for and Spark cannot give yet."""
-    if config.processing_guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2:
-        raise ConfigError(
-            "processing_guarantee exactly_once_v2 is not built on Spark yet: outputs are written at least once, and state "
-            "counts each input once; leave it at at_least_once"
-        )
     if config.max_task_idle_ms > 0:
         raise ConfigError(
             f"max_task_idle_ms={config.max_task_idle_ms} has no effect on Spark: a micro-batch does not wait for topics "
             "that have no records; leave it at 0"
         )
-    for node in topology.nodes.values():
-        if isinstance(node, SourceNode) and node.reset is OffsetReset.NONE:
-            raise ConfigError(
-                f"source {node.name} has reset=NONE, but on Spark a first run has no committed offsets and would always "
-                "fail; say EARLIEST, LATEST or a timedelta"
-            )

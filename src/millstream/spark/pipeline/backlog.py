@@ -1,0 +1,116 @@
+"""Decides which tasks of a sub-topology run next, by what they have done. Pure: offsets, times and reports come in.
+
+The group's committed offsets say what is done. What a task does not know of, a topic without a commit, it decides itself in a run
+over nothing, and reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from millstream.model import Offset, TopicPartition
+from millstream.streams.runtime.report import TaskReport
+
+RENEW_MS: Final = 21_600_000
+"""Offsets are committed again so long after their last commit. A group forgets them after offsets.retention.minutes, 7 days."""
+
+Ends = Mapping[TopicPartition, Offset]
+
+
+@dataclass(frozen=True, slots=True)
+class DueTask:
+    """A task to run, up to `ends` by topic; over nothing where it starts, punctuates or renews its offsets."""
+
+    partition: int
+    ends: Mapping[str, int]
+    renew: bool = False
+
+
+@dataclass(slots=True)
+class _Task:
+    position: Mapping[str, int] | None = None
+    next_punctuation_ms: int | None = None
+    committed_ms: int | None = None
+    """None: nobody knows how old the commit is."""
+
+
+@dataclass(slots=True)
+class Backlog:
+    """The tasks of one sub-topology. Times are of the wall clock."""
+
+    sources: tuple[str, ...]
+    partitions: int
+    _tasks: dict[int, _Task] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._tasks = {number: _Task() for number in range(self.partitions)}
+
+    def learn(self, committed: Mapping[TopicPartition, int]) -> None:
+        """Takes what the group has committed, for the tasks whose position is not known."""
+        for number, task in self._tasks.items():
+            if task.position is None:
+                found = {
+                    topic: committed[TopicPartition(topic, number)]
+                    for topic in self.sources
+                    if TopicPartition(topic, number) in committed
+                }
+                task.position = found if len(found) == len(self.sources) else None
+
+    @property
+    def is_known(self) -> bool:
+        """Every task has a position."""
+        return all(task.position is not None for task in self._tasks.values())
+
+    @property
+    def position(self) -> dict[TopicPartition, Offset]:
+        """The next offsets to read, of the tasks whose position is known."""
+        return {
+            TopicPartition(topic, number): Offset(offset)
+            for number, task in self._tasks.items()
+            for topic, offset in (task.position or {}).items()
+        }
+
+    def due(self, ends: Ends, now_ms: int) -> list[DueTask]:
+        """The tasks to run now, with records up to `ends`."""
+        due = []
+        for number, task in self._tasks.items():
+            mine = self._new(number, task, ends)
+            renew = task.committed_ms is None or now_ms - task.committed_ms >= RENEW_MS
+            punctuation_ms = task.next_punctuation_ms
+            if mine or renew or (punctuation_ms is not None and punctuation_ms <= now_ms):
+                due.append(DueTask(number, mine, renew))
+        return due
+
+    def next_due_ms(self) -> int | None:
+        """When a task punctuates or renews its offsets although no record has come; None where nothing has run yet."""
+        times = [
+            time
+            for task in self._tasks.values()
+            if task.committed_ms is not None
+            for time in (task.next_punctuation_ms, task.committed_ms + RENEW_MS)
+            if time is not None
+        ]
+        return min(times, default=None)
+
+    def take(self, partition: int, report: TaskReport, now_ms: int) -> None:
+        """Takes what a run has done."""
+        task = self._tasks[partition]
+        if report.is_committed:
+            task.committed_ms = now_ms
+        task.position = report.position
+        task.next_punctuation_ms = report.next_punctuation_ms
+
+    def forget(self, partition: int) -> None:
+        """A run has failed: what it has done is to be asked for."""
+        self._tasks[partition] = _Task()
+
+    def _new(self, number: int, task: _Task, ends: Ends) -> dict[str, int]:
+        if task.position is None:
+            return {}
+        return {
+            topic: end
+            for topic, start in task.position.items()
+            if (end := ends.get(TopicPartition(topic, number), start)) > start
+        }

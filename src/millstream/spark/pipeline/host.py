@@ -1,0 +1,191 @@
+"""The tasks of one process: kept open between runs, with their stores, connections and producers.
+
+Knows neither Spark nor sockets. A task is started by its first run here, which fences it everywhere else, and closed when a run
+fails, when its application is another one, and when it has not been run for a while because it has moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from millstream.clients import Producer, RangeReader
+from millstream.clients.admin import Admin
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+)
+from millstream.errors import (
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    ProducerFenced,
+    RetriableError,
+    TransactionAbortable,
+    UnknownProducerId,
+)
+from millstream.runtime import Clock
+from millstream.spark.kafka_settings import KafkaSettings
+from millstream.spark.pipeline.hosted_application import HostedApplication
+from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.task import ActiveTask, TaskEnvironment
+
+IDLE_MS: Final = 600_000
+"""A task that has not been run for so long is closed."""
+TRANSACTION_TIMEOUT_MS: Final = 30_000
+"""A transaction takes one write of outputs. Of a task that has died in it and is not started again, readers wait so long."""
+_RETRIABLE: Final = (
+    RetriableError,
+    StoreLocked,
+    ProducerFenced,
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    UnknownProducerId,
+    TransactionAbortable,
+    TransactionAborted,
+    ConnectionError,
+    TimeoutError,
+)
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where one task is kept. `lock`: one run at a time."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    active: ActiveTask | None = None
+    digest: str = ""
+    used_ms: int = 0
+
+
+class TaskHost:
+    """Runs tasks, each in turn with its own earlier runs; different tasks share the thread of the kernel."""
+
+    def __init__(self, clock: Clock, observe: Observer = unobserved) -> None:
+        self._clock = clock
+        self._observe = observe
+        self._kernel = ThreadPoolExecutor(1, "kernel")
+        self._applications: dict[str, HostedApplication] = {}
+        """By digest."""
+        self._clients: dict[KafkaSettings, TaskClients] = {}
+        self._places: dict[tuple[str, str], _Place] = {}
+        """By application id and task id."""
+
+    def knows(self, digest: str) -> bool:
+        return digest in self._applications
+
+    def take(self, digest: str, pickled: bytes) -> None:
+        """Takes an application, which requests name by its digest from now on."""
+        application = pickle.loads(pickled)  # noqa: S301  # the driver has made it
+        assert isinstance(application, HostedApplication), "applications are what is sent"
+        self._applications[digest] = application
+
+    async def run(self, request: RunTask) -> Reply:
+        """Never raises what a task, a store or a broker raises: that is the reply."""
+        application = self._applications[request.application_digest]
+        spec = application.spec(request.sub_topology)
+        task_id = spec.task_id(request.partition)
+        place = self._places.setdefault((request.application_id, task_id), _Place())
+        async with place.lock:
+            try:
+                active = await self._active(place, request, application)
+                report = await active.run(request.ends, renew=request.renew)
+            except Exception as error:  # noqa: BLE001  # whatever users' functions raise
+                await self._close(place)
+                return _failed(task_id, error)
+            except BaseException:
+                await self._close(place)
+                raise
+            place.used_ms = self._clock.now().monotonic_ms
+        return report
+
+    async def close_tasks(self, application_id: str) -> None:
+        """Closes all tasks of an application."""
+        await self._close_where(lambda owner, _: owner == application_id)
+
+    async def close_idle(self) -> None:
+        """Closes the tasks that have moved elsewhere."""
+        since_ms = self._clock.now().monotonic_ms - IDLE_MS
+        await self._close_where(lambda _, place: place.used_ms < since_ms)
+
+    async def close(self) -> None:
+        """Closes all tasks and clients."""
+        await self._close_where(lambda *_: True)
+        for clients in self._clients.values():
+            await clients.reader.close()
+            await clients.admin.close()
+        self._clients.clear()
+        self._kernel.shutdown()
+
+    async def _active(
+        self, place: _Place, request: RunTask, application: HostedApplication
+    ) -> ActiveTask:
+        if place.active is not None and place.digest == request.application_digest:
+            return place.active
+        await self._close(place)
+        environment = TaskEnvironment(
+            self._clients_of(application.kafka), self._clock, self._kernel, self._observe
+        )
+        spec = application.spec(request.sub_topology)
+        place.active = await ActiveTask.start(spec, request.partition, environment)
+        place.digest = request.application_digest
+        return place.active
+
+    def _clients_of(self, kafka: KafkaSettings) -> TaskClients:
+        if kafka not in self._clients:
+            self._clients[kafka] = TaskClients(
+                RangeReader(**kafka.of_reader()),
+                Admin(**kafka.of_client()),
+                lambda transactional_id: _producer(kafka, transactional_id),
+            )
+        return self._clients[kafka]
+
+    async def _close_where(self, wanted: Callable[[str, _Place], bool]) -> None:
+        for key, place in list(self._places.items()):
+            if wanted(key[0], place):
+                async with place.lock:
+                    await self._close(place)
+
+    async def _close(self, place: _Place) -> None:
+        active, place.active = place.active, None
+        if active is None:
+            return
+        try:
+            await active.close()
+        except Exception:  # whatever users' processors raise
+            _LOGGER.exception("task %s was not closed in order", active.id)
+
+
+def _producer(kafka: KafkaSettings, transactional_id: str | None) -> Producer:
+    settings = {"linger_ms": 0} | kafka.of_producer()
+    if transactional_id is not None:
+        settings |= {
+            "transactional_id": transactional_id,
+            "transaction_timeout_ms": TRANSACTION_TIMEOUT_MS,
+        }
+    return Producer(**settings)
+
+
+def _failed(task_id: str, error: Exception) -> TaskFailed:
+    """`module.Error: what it says`, as Python prints it, in one line."""
+    kind = type(error)
+    text = " ".join(f"{kind.__module__}.{kind.__qualname__}: {error}".split())
+    return TaskFailed(task_id, text, is_retriable=_is_retriable(error))
+
+
+def _is_retriable(error: BaseException | None) -> bool:
+    """Whether the next attempt may succeed: the cluster, another attempt or a lock was in the way."""
+    if isinstance(error, TransactionFailed | TransactionalProducerFailed):
+        return _is_retriable(error.__cause__)
+    return isinstance(error, _RETRIABLE)

@@ -1,0 +1,209 @@
+"""A Spark worker's way to the task hosts of its executor: finds one, starts it where it is not there, ends it where it is stuck."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from millstream.runtime.system import SystemClock
+from millstream.spark.pipeline.messages import (
+    LENGTH,
+    Application,
+    ApplicationWanted,
+    CloseTasks,
+    Hello,
+    Reply,
+    RunTask,
+    TaskFailed,
+    Working,
+    decode,
+    encode,
+)
+from millstream.streams.runtime.report import TaskReport
+
+HELLO_TIMEOUT_S: Final = 20.0
+WORKING_TIMEOUT_S: Final = 60.0
+"""A host says every few seconds that it still works. One that has stopped saying it is ended."""
+START_TIMEOUT_S: Final = 60.0
+_CREDENTIALS: Final = struct.Struct("3i")
+
+
+class HostUnreachable(Exception):
+    """The host did not start, or has ended before it answered."""
+
+
+def run_task(request: RunTask, application: Callable[[], bytes], hosts: int) -> Reply:
+    """Has a task run by its host, one of `hosts` in this executor. A host that ends meanwhile is a failed task, which may be repeated."""
+    number = (request.sub_topology + request.partition) % hosts
+    try:
+        with _connected(number) as host:
+            answer = _ask(host, request, WORKING_TIMEOUT_S)
+            if isinstance(answer, ApplicationWanted):
+                answer = _ask(host, Application(application(), tuple(sys.path)), WORKING_TIMEOUT_S)
+            while isinstance(answer, Working):
+                answer = _receive(host, WORKING_TIMEOUT_S)
+    except HostUnreachable as error:
+        task_id = f"{request.sub_topology}_{request.partition}"
+        return TaskFailed(task_id, f"{type(error).__name__}: {error}", is_retriable=True)
+    assert isinstance(answer, TaskReport | TaskFailed), "a host answers with a reply"
+    return answer
+
+
+def close_tasks(application_id: str, hosts: int) -> None:
+    """Closes the tasks of an application in the hosts of this executor that are there."""
+    for number in range(hosts):
+        with contextlib.suppress(OSError, HostUnreachable), _connection(_socket(number)) as host:
+            _ask(host, CloseTasks(application_id), HELLO_TIMEOUT_S)
+
+
+@contextlib.contextmanager
+def _connected(number: int) -> Iterator[socket.socket]:
+    """A connection to a host that answers. Raises HostUnreachable."""
+    path = _socket(number)
+    for _ in range(2):
+        try:
+            host = _connection(path)
+        except OSError:
+            _start(path)
+            host = _connection(path)
+        try:
+            _ask(host, Hello(), HELLO_TIMEOUT_S)
+        except HostUnreachable:
+            host.close()
+            continue
+        with host:
+            yield host
+        return
+    raise HostUnreachable(f"the task host of {path} does not answer")
+
+
+def _connection(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(str(path))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _ask(host: socket.socket, message: object, timeout_s: float) -> object:
+    try:
+        host.settimeout(timeout_s)
+        host.sendall(encode(message))
+    except OSError as error:
+        raise HostUnreachable(f"the task host has ended: {error}") from error
+    return _receive(host, timeout_s)
+
+
+def _receive(host: socket.socket, timeout_s: float) -> object:
+    """Ends the host where it says nothing: it is stuck or stopped, and holds stores that the next one needs."""
+    host.settimeout(timeout_s)
+    try:
+        (length,) = LENGTH.unpack(_exactly(host, LENGTH.size))
+        return decode(_exactly(host, length))
+    except TimeoutError as error:
+        pid = _pid_of(host)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        raise HostUnreachable(
+            f"the task host, process {pid}, did not answer for {timeout_s:g} s and was ended"
+        ) from error
+    except OSError as error:
+        raise HostUnreachable(f"the task host has ended: {error}") from error
+
+
+def _exactly(host: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = host.recv(size - len(data))
+        if not part:
+            raise HostUnreachable("the task host has ended")
+        data += part
+    return bytes(data)
+
+
+def _pid_of(host: socket.socket) -> int:
+    credentials = host.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
+    return pid
+
+
+def _start(path: Path) -> None:
+    """Starts the host of this socket, unless another worker is doing so. Returns when it can be connected to."""
+    with path.with_suffix(".start").open("w") as starting:
+        fcntl.flock(starting, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):
+            _connection(path).close()
+            return  # another worker was first
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        process = subprocess.Popen(  # noqa: S603  # our own module
+            [sys.executable, "-m", "millstream.spark.pipeline.host_process", str(path), str(executor_pid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=environment,
+            close_fds=True,
+        )  # fmt: skip
+        _wait_for(path, process)
+
+
+def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    clock = SystemClock()
+    deadline_ms = clock.now().monotonic_ms + int(START_TIMEOUT_S * 1000)
+    while clock.now().monotonic_ms < deadline_ms:
+        with contextlib.suppress(OSError):
+            _connection(path).close()
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(0.02)
+            raise HostUnreachable(
+                f"the task host ended with code {code} at its start; its error is in the executor's log"
+            )
+    process.kill()
+    raise HostUnreachable(f"the task host did not start within {START_TIMEOUT_S:g} s")
+
+
+def _socket(number: int) -> Path:
+    """In a directory of this user and executor, which nobody else may enter."""
+    directory = Path(tempfile.gettempdir(), f"millstream-{os.getuid()}")
+    directory.mkdir(mode=0o700, exist_ok=True)
+    known = directory.stat()
+    if known.st_uid != os.getuid() or known.st_mode & 0o077:
+        raise HostUnreachable(
+            f"others may enter {directory}: remove it, or give it to this user alone (chmod 700)"
+        )
+    directory /= str(executor_pid())
+    directory.mkdir(exist_ok=True)
+    return directory / f"host-{number}.socket"
+
+
+def executor_pid() -> int:
+    """The JVM above this worker: Spark's daemon of workers stands between them, or does not."""
+    pid = os.getppid()
+    while pid > 1 and _command(pid) != "java":
+        pid = _parent(pid)
+    return pid if pid > 1 else os.getppid()
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0

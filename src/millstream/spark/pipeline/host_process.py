@@ -1,0 +1,201 @@
+"""The process of a task host: `python -m millstream.spark.pipeline.host_process SOCKET PID`.
+
+Serves the workers of one executor on a Unix socket, one process a core. Ends with the executor's JVM, whose process id it is given,
+and on SIGTERM and SIGHUP; then open transactions are aborted and stores closed. A lock beside the socket keeps it the only one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Final
+
+from millstream.runtime.system import SystemClock
+from millstream.spark.pipeline.host import TaskHost
+from millstream.spark.pipeline.messages import (
+    LENGTH,
+    Application,
+    ApplicationWanted,
+    CloseTasks,
+    Hello,
+    RunTask,
+    Working,
+    decode,
+    encode,
+)
+
+WORKING_EVERY_S: Final = 5.0
+CLOSE_TIMEOUT_S: Final = 10.0
+_CLOSE_IDLE_EVERY_S: Final = 60.0
+_LOOK_FOR_EXECUTOR_EVERY_S: Final = 1.0
+_LOGGER = logging.getLogger(__name__)
+
+
+class _Connection:
+    """One worker's requests, one after another."""
+
+    def __init__(
+        self, host: TaskHost, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._host = host
+        self._reader = reader
+        self._writer = writer
+
+    async def serve(self) -> None:
+        try:
+            while True:
+                await self._answer(await self._receive())
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # the worker has ended, or has what it wanted
+        finally:
+            self._writer.close()
+
+    async def _answer(self, message: object) -> None:
+        match message:
+            case Hello():
+                await self._send(message)
+            case RunTask():
+                await self._run(message)
+            case CloseTasks():
+                await self._host.close_tasks(message.application_id)
+                await self._send(message)
+            case _:
+                raise AssertionError(f"a worker sends no {type(message).__name__}")
+
+    async def _run(self, request: RunTask) -> None:
+        """A run goes on when its worker has gone: it is whole, and the next one finds what it has done."""
+        if not self._host.knows(request.application_digest):
+            await self._send(ApplicationWanted())
+            application = await self._receive()
+            assert isinstance(application, Application), "it was asked for"
+            sys.path += [each for each in application.path if each not in sys.path]
+            self._host.take(request.application_digest, application.pickled)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(self._host.run(request))
+            with contextlib.suppress(ConnectionError):
+                while not (await asyncio.wait((running,), timeout=WORKING_EVERY_S))[0]:
+                    await self._send(Working())
+        await self._send(running.result())
+
+    async def _receive(self) -> object:
+        (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
+        return decode(await self._reader.readexactly(length))
+
+    async def _send(self, message: object) -> None:
+        self._writer.write(encode(message))
+        await self._writer.drain()
+
+
+async def serve(path: Path, executor_pid: int) -> None:
+    """Serves until the executor has ended or a signal says so."""
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, ending.set)
+    host = TaskHost(SystemClock())
+    server = await asyncio.start_unix_server(
+        lambda reader, writer: _Connection(host, reader, writer).serve(), sock=_listening(path)
+    )
+    async with asyncio.TaskGroup() as tasks:
+        chores = [
+            tasks.create_task(_ends_with(executor_pid, ending)),
+            tasks.create_task(_close_idle(host)),
+        ]
+        await ending.wait()
+        for chore in chores:
+            chore.cancel()
+    server.close()
+    with contextlib.suppress(TimeoutError):  # a user's function may not end
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await host.close()
+
+
+def _listening(path: Path) -> socket.socket:
+    """A socket that is at `path` only once it listens. What an earlier host left there is replaced."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(new))
+    listening.listen()
+    new.replace(path)
+    return listening
+
+
+def _remove_files(path: Path) -> None:
+    """The last host of an executor removes their directory, too."""
+    for suffix in (".socket", ".start", ".lock"):
+        path.with_suffix(suffix).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # another host has its files there
+        path.parent.rmdir()
+
+
+async def _ends_with(executor_pid: int, ending: asyncio.Event) -> None:
+    """A process id may be given to another process, but not while this one has an open descriptor of it."""
+    descriptor = None
+    try:
+        descriptor = os.pidfd_open(executor_pid)
+        asyncio.get_running_loop().add_reader(descriptor, ending.set)
+    except ProcessLookupError:
+        ending.set()
+    except (AttributeError, OSError):  # not on this system
+        while _is_alive(executor_pid):  # noqa: ASYNC110  # there is no event to wait for
+            await asyncio.sleep(_LOOK_FOR_EXECUTOR_EVERY_S)
+        ending.set()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+async def _close_idle(host: TaskHost) -> None:
+    while True:
+        await asyncio.sleep(_CLOSE_IDLE_EVERY_S)
+        await host.close_idle()
+
+
+def main(arguments: list[str]) -> None:
+    path, executor_pid = Path(arguments[0]), int(arguments[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's goes to the driver, which ends us
+    with path.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return  # another one serves here
+        gc.collect()
+        gc.freeze()
+        runner = asyncio.Runner(loop_factory=_loop_factory())
+        try:
+            runner.run(serve(path, executor_pid))
+        except Exception:
+            _LOGGER.exception("the task host has failed")
+        finally:
+            _remove_files(path)
+            logging.shutdown()
+            os._exit(0)  # the thread of the kernel may be in a function that does not end
+
+
+def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.Loop
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+"""The messages between a Spark worker and the task host beside it. Pure: values to bytes and back.
+
+A message is a length in four bytes and a pickle. Both ends are of one release and one user, and meet in a directory that only this
+user may enter.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from millstream.streams.runtime.report import TaskReport
+
+LENGTH: Final = Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Asks a host whether it is alive; it answers with the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTask:
+    """Asks for one run of a task, up to `ends` by input topic. `application_digest` names what the application was made from."""
+
+    application_id: str
+    application_digest: str
+    sub_topology: int
+    partition: int
+    ends: Mapping[str, int]
+    renew: bool = False
+    """The offsets are committed again although they are the same, so that the group does not forget them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationWanted:
+    """The host does not know the application of a request: it wants `Application` before it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A pickled `HostedApplication`, and the import path of the worker."""
+
+    pickled: bytes
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CloseTasks:
+    """Asks a host to close all tasks of an application; it answers with the same."""
+
+    application_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """The host still works on the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed:
+    """A run that has failed. `is_retriable`: the next attempt may succeed, since the cause lies outside of the application."""
+
+    task: str
+    text: str
+    is_retriable: bool
+
+
+Reply = TaskReport | TaskFailed
+
+
+def encode(message: object) -> bytes:
+    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(body)) + body
+
+
+def decode(body: bytes) -> object:
+    message: object = pickle.loads(body)  # noqa: S301  # the other end is our own process
+    return message

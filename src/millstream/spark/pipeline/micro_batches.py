@@ -1,0 +1,270 @@
+"""The micro-batches of one sub-topology: look what has come, choose how far to read, run the tasks, note what they have done.
+
+Runs in a thread of the driver with connections of its own. Keeps nothing that matters: whoever goes on asks the group.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.clients.admin import Admin
+from millstream.errors import KafkaError, MillstreamError
+from millstream.model import Offset, TopicPartition
+from millstream.runtime import Clock
+from millstream.spark import admission
+from millstream.spark.connections import Connections
+from millstream.spark.kafka_settings import KafkaSettings
+from millstream.spark.pipeline.backlog import Backlog, DueTask
+from millstream.spark.pipeline.failures import cause
+from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
+from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
+from millstream.spark.pipeline.plan import SubTopologyPlan
+from millstream.spark.source_options import LATEST
+from millstream.streams.runtime.report import TaskReport
+
+ATTEMPTS_MAX: Final = 6
+RETRY_FIRST_MS: Final = 100
+POLL_MS: Final = 1_000
+PURGE_MS: Final = 30_000
+"""Repartition topics are cut so often, as in Kafka Streams (repartition.purge.interval.ms)."""
+_LOGGER = logging.getLogger(__name__)
+
+Offsets = Mapping[TopicPartition, Offset]
+
+
+class PipelineFailed(MillstreamError):
+    """A sub-topology has failed for good; the text names it and the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One micro-batch. Numbers of records, but for `tasks`; `lag`: input records that lay behind it when it was planned."""
+
+    sub_topology: int
+    batch_id: int
+    input_records: int
+    duration_ms: int
+    tasks: int = 0
+    output_records: int = 0
+    changelog_records: int = 0
+    restored_records: int = 0
+    dropped_records: int = 0
+    lag: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """The things that all sub-topologies of an application share in the driver. `observe` is called by several threads."""
+
+    application_id: str
+    kafka: KafkaSettings
+    jobs: TaskJobs
+    clock: Clock
+    stopping: threading.Event
+    observe: Callable[[Progress], None]
+    records_max: int | None
+
+
+class MicroBatches:
+    """To be used by one thread. `close` ends its connections."""
+
+    def __init__(self, plan: SubTopologyPlan, driver: Driver) -> None:
+        self._plan = plan
+        self._driver = driver
+        self._clock = driver.clock
+        self._backlog = Backlog(plan.sources, plan.tasks)
+        self._link = Connections(driver.kafka)
+        self._admin: Admin | None = None
+        self._batch_id = 0
+        self._attempts = 0
+        self._purged_ms = self._clock.now().monotonic_ms
+        self._purged: dict[TopicPartition, int] = {}
+
+    def run_available(self) -> None:
+        """Works until everything that is readable now has been processed. Raises PipelineFailed."""
+        last = self._readable()
+        self._learn()
+        while not self._driver.stopping.is_set():
+            due = self._due(last)
+            if not due:
+                break
+            self._run(due, last)
+        self._purge()
+
+    def run(self) -> None:
+        """Works until the driver stops. Raises PipelineFailed."""
+        while not self._driver.stopping.is_set():
+            try:
+                self._learn()
+                readable = self._readable()
+                due = self._due(readable)
+                if due:
+                    self._run(due, readable)
+                else:
+                    self._wait()
+                self._purge_now_and_then()
+            except PipelineFailed:
+                raise
+            except MillstreamError as error:
+                self._failed_attempt(str(error), is_retriable=True)
+
+    def close(self) -> None:
+        if self._admin is not None:
+            self._link.run(self._admin.close())
+        self._link.close()
+
+    # One micro-batch.
+
+    def _due(self, readable: Offsets) -> list[DueTask]:
+        begin = self._backlog.position
+        ends = admission.in_time(
+            begin,
+            {tp: end for tp, end in readable.items() if tp in begin},
+            self._driver.records_max,
+            self._link.times_at,
+            self._link.offsets_after,
+        )
+        return self._backlog.due(ends, self._clock.now().wall_ms)
+
+    def _run(self, due: Sequence[DueTask], readable: Offsets) -> None:
+        lag = self._lag(due, readable)
+        began_ms = self._clock.now().monotonic_ms
+        requests = [self._request(each) for each in due]
+        try:
+            replies = self._driver.jobs.run(
+                requests, f"sub-topology {self._plan.id}, micro-batch {self._batch_id}"
+            )
+        except JobFailed as error:
+            for each in due:
+                self._backlog.forget(each.partition)
+            self._failed_attempt(cause(str(error)), is_retriable=True)
+            return
+        self._take(due, replies)
+        duration_ms = self._clock.now().monotonic_ms - began_ms
+        self._driver.observe(self._progress(replies, duration_ms, lag))
+        self._batch_id += 1
+        self._require_success(replies)
+
+    def _request(self, due: DueTask) -> RunTask:
+        return RunTask(
+            self._driver.application_id,
+            self._driver.jobs.digest,
+            self._plan.id,
+            due.partition,
+            due.ends,
+            due.renew,
+        )
+
+    def _take(self, due: Sequence[DueTask], replies: Sequence[Reply]) -> None:
+        now_ms = self._clock.now().wall_ms
+        for each, reply in zip(due, replies, strict=True):
+            if isinstance(reply, TaskReport):
+                self._backlog.take(each.partition, reply, now_ms)
+            else:
+                self._backlog.forget(each.partition)
+
+    def _require_success(self, replies: Sequence[Reply]) -> None:
+        failed = [reply for reply in replies if isinstance(reply, TaskFailed)]
+        if not failed:
+            self._attempts = 0
+            return
+        final = next((each for each in failed if not each.is_retriable), failed[0])
+        self._failed_attempt(f"task {final.task}: {final.text}", is_retriable=final.is_retriable)
+
+    def _failed_attempt(self, text: str, *, is_retriable: bool) -> None:
+        """Waits before the next attempt. Raises PipelineFailed where there is none."""
+        self._attempts += 1
+        if not is_retriable or self._attempts >= ATTEMPTS_MAX:
+            raise PipelineFailed(f"sub-topology {self._plan.id} failed: {text}")
+        pause_ms = RETRY_FIRST_MS << (self._attempts - 1)
+        _LOGGER.warning("sub-topology %d: %s; again in %d ms", self._plan.id, text, pause_ms)
+        self._driver.stopping.wait(pause_ms / 1000)
+        self._learn()
+
+    def _progress(self, replies: Sequence[Reply], duration_ms: int, lag: int) -> Progress:
+        reports = [reply for reply in replies if isinstance(reply, TaskReport)]
+        return Progress(
+            sub_topology=self._plan.id,
+            batch_id=self._batch_id,
+            input_records=sum(each.read for each in reports),
+            duration_ms=duration_ms,
+            tasks=len(replies),
+            output_records=sum(each.written for each in reports),
+            changelog_records=sum(each.logged for each in reports),
+            restored_records=sum(each.restored for each in reports),
+            dropped_records=sum(each.dropped for each in reports),
+            lag=lag,
+        )
+
+    def _lag(self, due: Sequence[DueTask], readable: Offsets) -> int:
+        position = dict(self._backlog.position)
+        for each in due:
+            position |= {
+                TopicPartition(topic, each.partition): Offset(end)
+                for topic, end in each.ends.items()
+            }
+        return sum(max(0, end - position.get(tp, end)) for tp, end in readable.items())
+
+    # Questions to the cluster.
+
+    def _learn(self) -> None:
+        if self._backlog.is_known:
+            return
+        group = self._driver.application_id
+
+        async def committed() -> dict[TopicPartition, int]:
+            groups = await self._admin_client().list_consumer_group_offsets(
+                [group], require_stable=True
+            )
+            found = groups.result(group)
+            return {tp: found.result(tp).offset for tp in found}
+
+        self._backlog.learn(self._link.run(committed()))
+
+    def _readable(self) -> dict[TopicPartition, Offset]:
+        """The last stable offsets of the source partitions."""
+        reader = self._link.reader()
+        return {
+            TopicPartition(topic, partition): Offset(offset)
+            for topic in self._plan.sources
+            for partition, offset in self._link.run(reader.offsets(topic, LATEST)).items()
+        }
+
+    def _wait(self) -> None:
+        """Waits for records, but not longer than until something else is due."""
+        next_ms = self._backlog.next_due_ms()
+        timeout_ms = POLL_MS
+        if next_ms is not None:
+            timeout_ms = max(1, min(POLL_MS, next_ms - self._clock.now().wall_ms))
+        self._link.wait_for_records(self._backlog.position, timeout_ms)
+
+    def _purge_now_and_then(self) -> None:
+        if self._clock.now().monotonic_ms - self._purged_ms >= PURGE_MS:
+            self._purge()
+
+    def _purge(self) -> None:
+        """Deletes what has been read of repartition topics; the tasks have committed that they have."""
+        self._purged_ms = self._clock.now().monotonic_ms
+        done = {
+            tp: offset
+            for tp, offset in self._backlog.position.items()
+            if tp.topic in self._plan.repartition_sources and offset > self._purged.get(tp, 0)
+        }
+        if not done:
+            return
+
+        async def delete() -> dict[TopicPartition, KafkaError]:
+            return (await self._admin_client().delete_records(done)).errors()
+
+        for tp, error in self._link.run(delete()).items():
+            _LOGGER.warning("%s keeps what has been read of it: %s", tp, error)
+        self._purged |= done
+
+    def _admin_client(self) -> Admin:
+        if self._admin is None:
+            self._admin = Admin(**self._driver.kafka.of_client())
+        return self._admin

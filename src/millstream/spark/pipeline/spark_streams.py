@@ -1,0 +1,310 @@
+"""`SparkStreams`: a topology as an application on a Spark session, with the life of a `KafkaStreams`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from millstream.clients.admin import Admin, NewTopic
+from millstream.clients.core.illegal_state import IllegalState
+from millstream.errors import ConfigError
+from millstream.runtime import Clock
+from millstream.runtime.system import SystemClock
+from millstream.spark.kafka_settings import for_both
+from millstream.spark.pipeline.hosted_application import HostedApplication
+from millstream.spark.pipeline.jobs import TaskJobs
+from millstream.spark.pipeline.micro_batches import (
+    Driver,
+    MicroBatches,
+    Progress,
+)
+from millstream.spark.pipeline.plan import (
+    InternalTopic,
+    SubTopologyPlan,
+    TopologyPlan,
+    plan_topology,
+    require_supported,
+)
+from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.topology.topology import Topology
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RECORDS_PER_TRIGGER_MAX: Final = 200_000
+_JOIN_S: Final = 0.2
+_LOGGER = logging.getLogger(__name__)
+
+
+class State(StrEnum):
+    """The life of an application, with Kafka Streams' names."""
+
+    CREATED = "CREATED"
+    RUNNING = "RUNNING"
+    PENDING_SHUTDOWN = "PENDING_SHUTDOWN"
+    NOT_RUNNING = "NOT_RUNNING"
+    PENDING_ERROR = "PENDING_ERROR"
+    ERROR = "ERROR"
+
+
+TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
+    State.CREATED: frozenset({State.RUNNING, State.PENDING_SHUTDOWN}),
+    State.RUNNING: frozenset({State.PENDING_SHUTDOWN, State.PENDING_ERROR}),
+    State.PENDING_SHUTDOWN: frozenset({State.NOT_RUNNING}),
+    State.PENDING_ERROR: frozenset({State.ERROR}),
+    State.ERROR: frozenset({State.PENDING_SHUTDOWN}),
+    State.NOT_RUNNING: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerOptions:
+    """`directory` holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary one."""
+
+    bootstrap_servers: str
+    directory: str | None = None
+    records_per_trigger_max: int | None = RECORDS_PER_TRIGGER_MAX
+    """Records of one micro-batch, over all partitions; they are in memory together. None: all there are."""
+
+    client_settings: Mapping[str, str | int | bool] = field(default_factory=dict, repr=False)
+    """Of all clients, by Kafka's names: `{"security.protocol": "SASL_SSL", …}`. Secrets are shown nowhere.
+
+    Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
+    """
+
+    def state_directory(self, application_id: str) -> Path:
+        directory = self.directory or f"{tempfile.gettempdir()}/millstream"
+        return Path(directory, "state", application_id).resolve()
+
+
+class SparkStreams:
+    """A topology on Spark. `run_available` works through what is there; `start` goes on until `close`.
+
+    Exactly once unless the configuration says at_least_once. The application's group holds what is done, so that any session may
+    go on with it, on any machine. A context manager.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        session: SparkSession,
+        options: RunnerOptions,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        """Creates the internal topics that are missing. Raises ConfigError, TopologyError, and what the cluster answers."""
+        require_supported(config)
+        if config.processing_guarantee is None:
+            config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
+        given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
+        self._kafka = for_both(given)
+        self._config = config
+        self._options = options
+        self._clock = SystemClock() if clock is None else clock
+        self._topology = topology.with_own_changelogs()
+        application = HostedApplication(
+            self._topology,
+            config,
+            self._kafka,
+            str(options.state_directory(config.application_id)),
+        )
+        self._jobs = TaskJobs(session, application)
+        self.plan: Final = self._prepare()
+        self._state = State.CREATED
+        self._listeners: list[Callable[[State, State], object]] = []
+        self._observers: list[Callable[[Progress], object]] = []
+        self._progress: dict[int, Progress] = {}
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._failures: list[BaseException] = []
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._config.application_id}, {self._state}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def last_progress(self) -> Mapping[int, Progress]:
+        """The last micro-batch of each sub-topology, by its number."""
+        return dict(self._progress)
+
+    def on_state_change(self, listener: Callable[[State, State], object]) -> None:
+        """Has the listener called with each new state and the one before it."""
+        self._listeners.append(listener)
+
+    def on_progress(self, observer: Callable[[Progress], object]) -> None:
+        """Has the observer called after each micro-batch, from the thread of its sub-topology."""
+        self._observers.append(observer)
+
+    def run_available(self, observe: Callable[[Progress], object] | None = None) -> None:
+        """Processes everything that is readable in the source topics now, writers before readers, then returns.
+
+        `observe` is called after each micro-batch. Raises PipelineFailed. May be called again and again.
+        """
+        if self._state is not State.CREATED:
+            raise IllegalState(f"run_available is for an application that is not {self._state}")
+        for each in self.plan.sub_topologies:
+            batches = MicroBatches(each, self._driver(observe))
+            try:
+                batches.run_available()
+            finally:
+                batches.close()
+
+    def start(self) -> None:
+        """Starts all sub-topologies; they run until `close`, or until one of them fails."""
+        self._enter(State.RUNNING)
+        for each in self.plan.sub_topologies:
+            thread = threading.Thread(
+                target=self._run,
+                args=(each,),
+                name=f"{self._config.application_id}-{each.id}",
+                daemon=True,
+            )
+            self._threads.append(thread)
+            thread.start()
+
+    def await_termination(self, timeout_s: float | None = None) -> bool:
+        """Waits until the application has been closed. False at the time limit. Raises PipelineFailed as soon as it has failed."""
+        clock = self._clock
+        deadline_ms = None
+        if timeout_s is not None:
+            deadline_ms = clock.now().monotonic_ms + int(timeout_s * 1000)
+        while any(thread.is_alive() for thread in self._threads):
+            self._raise_failure()
+            left_s = _JOIN_S
+            if deadline_ms is not None:
+                left_s = min(left_s, (deadline_ms - clock.now().monotonic_ms) / 1000)
+                if left_s <= 0:
+                    return False
+            for thread in self._threads:
+                thread.join(left_s / len(self._threads))
+        self._raise_failure()
+        return True
+
+    def close(self) -> None:
+        """Ends after the micro-batches under way, and closes the tasks in their hosts. Idempotent."""
+        with self._lock:
+            if self._state in {State.NOT_RUNNING, State.PENDING_SHUTDOWN}:
+                return
+            if self._state is State.PENDING_ERROR:
+                self._enter(State.ERROR)
+            self._enter(State.PENDING_SHUTDOWN)
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        self._jobs.close()
+        self._enter(State.NOT_RUNNING)
+
+    # In threads.
+
+    def _run(self, plan: SubTopologyPlan) -> None:
+        batches = MicroBatches(plan, self._driver(None))
+        try:
+            batches.run()
+        except BaseException as error:  # noqa: BLE001  # whoever waits is told
+            self._failed(error)
+        finally:
+            batches.close()
+
+    def _failed(self, error: BaseException) -> None:
+        with self._lock:
+            self._failures.append(error)
+            self._stopping.set()
+            if self._state is State.RUNNING:
+                _LOGGER.error("application %s: %s", self._config.application_id, error)
+                self._enter(State.PENDING_ERROR)
+                self._enter(State.ERROR)
+
+    def _raise_failure(self) -> None:
+        if self._failures:
+            raise self._failures[0]
+
+    def _driver(self, observe: Callable[[Progress], object] | None) -> Driver:
+        def observed(progress: Progress) -> None:
+            self._progress[progress.sub_topology] = progress
+            for observer in self._observers if observe is None else [*self._observers, observe]:
+                observer(progress)
+
+        return Driver(
+            application_id=self._config.application_id,
+            kafka=self._kafka,
+            jobs=self._jobs,
+            clock=self._clock,
+            stopping=self._stopping,
+            observe=observed,
+            records_max=self._options.records_per_trigger_max,
+        )
+
+    def _enter(self, state: State) -> None:
+        with self._lock:
+            before = self._state
+            if state not in TRANSITIONS[before]:
+                raise IllegalState(
+                    f"application {self._config.application_id} is {before} and cannot become {state}"
+                )
+            self._state = state
+        for listener in self._listeners:
+            listener(state, before)
+
+    # Set-up.
+
+    def _prepare(self) -> TopologyPlan:
+        async def prepare() -> TopologyPlan:
+            async with Admin(**self._kafka.of_client()) as admin:
+                names = await admin.list_topics(include_internal=True)
+                topics = (await admin.describe_topics(names)).raise_errors()
+                partitions = {name: len(topics.result(name).partitions) for name in topics}
+                plan = plan_topology(self._topology, self._config.application_id, partitions)
+                await _create_internal_topics(admin, plan.internal_topics, partitions)
+            return plan
+
+        return asyncio.run(prepare())
+
+
+class MicroBatchRunner(SparkStreams):
+    """The name that `SparkStreams` had at first. `stop` is `close`."""
+
+    def stop(self) -> None:
+        self.close()
+
+
+async def _create_internal_topics(
+    admin: Admin, topics: Iterable[InternalTopic], existing: Mapping[str, int]
+) -> None:
+    """Creates what is missing. Raises ConfigError when an internal topic has another number of partitions."""
+    missing = []
+    for topic in topics:
+        count = existing.get(topic.name)
+        if count is None:
+            missing.append(NewTopic(topic.name, topic.partitions, configs=dict(topic.settings)))
+        elif count != topic.partitions:
+            raise ConfigError(
+                f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
+                "a source topic has been given more partitions since; reset the application to go on"
+            )
+    if missing:
+        _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
+        (await admin.create_topics(missing)).raise_errors()

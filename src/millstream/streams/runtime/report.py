@@ -1,0 +1,23 @@
+"""The report of one run of a task, for its runner. Pure data; it travels between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """One run of a task. `position`: by input topic, the next offset after it. `next_punctuation_ms`: when to run it without records."""
+
+    task: str
+    position: Mapping[str, int]
+    read: int = 0
+    processed: int = 0
+    written: int = 0
+    logged: int = 0
+    dropped: int = 0
+    restored: int = 0
+    next_punctuation_ms: int | None = None
+    is_committed: bool = False
+    """Something was committed: outputs, offsets, or the same offsets again."""
