@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from millstream.errors import EncodeError
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
+from millstream.protocol.message_values import MessageValue
 
 WORDS = {
     "name": "known", "topic": "known", "topic_names": ["known"],
@@ -21,7 +21,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def filled_request(kind: type, version: int, group: str) -> Any:
+def filled_request(kind: type[Any], version: int, group: str) -> Any:
     """A request with one item in every list of structs, naming a topic that exists and a group that does not.
 
     As far as `version` has the fields.
@@ -45,23 +45,23 @@ def filled_request(kind: type, version: int, group: str) -> Any:
     return message
 
 
-def with_items(kind: type, words: Mapping[str, Any]) -> Any:
+def with_items(kind: type[Any], words: Mapping[str, Any]) -> Any:
     """One item in every list: a struct of its own, partition 0, or what `words` has for it."""
     message = kind()
     hints = typing.get_type_hints(kind, vars(import_module(kind.__module__)))
-    for field in dataclasses.fields(message):
-        if field.name in words:
-            setattr(message, field.name, words[field.name])
+    for name in kind.field_names():
+        if name in words:
+            setattr(message, name, words[name])
             continue
-        for hint in (hints[field.name], *typing.get_args(hints[field.name])):
+        for hint in (hints[name], *typing.get_args(hints[name])):
             if typing.get_origin(hint) is list:
                 (inner,) = typing.get_args(hint)
-                if isinstance(inner, type) and dataclasses.is_dataclass(inner):
-                    setattr(message, field.name, [with_items(inner, words)])
-                elif inner is int and field.name.startswith("partition"):
-                    setattr(message, field.name, [0])
-                elif inner is str and field.name == "groups":
-                    setattr(message, field.name, words["group_ids"])
+                if isinstance(inner, type) and issubclass(inner, MessageValue):
+                    setattr(message, name, [with_items(inner, words)])
+                elif inner is int and name.startswith("partition"):
+                    setattr(message, name, [0])
+                elif inner is str and name == "groups":
+                    setattr(message, name, words["group_ids"])
     return message
 
 
@@ -70,9 +70,9 @@ def error_codes(value: Any) -> Iterator[int]:
     if isinstance(value, list):
         for item in value:
             yield from error_codes(item)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            content = getattr(value, field.name)
-            if field.name in {"error_code", "partition_error_code"}:
+    elif isinstance(value, MessageValue):
+        for name in value.field_names():
+            content = getattr(value, name)
+            if name in {"error_code", "partition_error_code"}:
                 yield content
             yield from error_codes(content)

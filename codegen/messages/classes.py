@@ -1,4 +1,4 @@
-"""Writes the dataclasses: a struct is data only, a message also reads and writes itself."""
+"""Writes the classes: a struct is data only, a message also reads and writes itself."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from millstream.protocol.schema import Field, MessageSchema, Struct
 def emit_class(lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
     name = names.class_of(struct, message)
     frozen = struct is not message.root and names.is_frozen(struct)
-    # dataclass() compiles every method it adds, seven eighths of what it costs to make a class: messages bring their own.
-    options = (
-        "frozen=True, slots=True" if frozen else "slots=True, init=False, repr=False, eq=False"
-    )
-    lines.add(f"@dataclass({options})")
-    with lines.block(f"class {name}:"):
-        # A docstring spares dataclass() a look at the signature.
+    if frozen:
+        lines.add("@dataclass(frozen=True, slots=True)")
+    with lines.block(f"class {name}({names.use('MessageValue')}):"):
         lines.add(f'"""{_docstring(names, message, struct)}"""', "")
+        if not frozen:  # dataclass() makes a class twice and looks at every field; few of a node's classes are worth that
+            lines.add_list("__slots__ = (", _slots(struct), ")")
+            lines.add("")
         for field in struct.fields:
-            _declare(lines, field, names, message, struct)
-        lines.add(f"unknown_tagged_fields: tuple[{names.use('TaggedField')}, ...] = ()")
+            _declare(lines, field, names, message, struct, with_default=frozen)
+        names.use("TaggedField")
+        lines.add(f"unknown_tagged_fields: tuple[TaggedField, ...]{' = ()' if frozen else ''}")
         if not frozen:
-            _value_methods(lines, names, message, struct)
+            _initializer(lines, names, message, struct)
         if struct is message.root:
             _methods(lines, names, message)
     lines.add("", "")
@@ -46,27 +46,31 @@ def _docstring(names: ModuleNames, message: MessageSchema, struct: Struct) -> st
     return f"In {first}{' and elsewhere' if more else ''}, {versions}."
 
 
+def _slots(struct: Struct) -> list[str]:
+    if not struct.fields:
+        return ['"unknown_tagged_fields",']
+    return [*(f'"{field.attribute}"' for field in struct.fields), '"unknown_tagged_fields"']
+
+
 def _declare(
-    lines: Lines, field: Field, names: ModuleNames, message: MessageSchema, struct: Struct
+    lines: Lines,
+    field: Field,
+    names: ModuleNames,
+    message: MessageSchema,
+    struct: Struct,
+    *,
+    with_default: bool,
 ) -> None:
     if field.type == "records":
         names.use("Records")
     class_name = names.class_of(field.struct, message) if field.struct is not None else ""
-    default = names.default(field, message)
-    opening = f"{field.attribute}: {annotation(field, class_name)} = "
-    remark = _remark(field, struct)
-    if default in ("[]", f"{class_name}()"):
-        factory = "list" if default == "[]" else class_name
-        lines.add_list(
-            f"{opening}field(", [f"default_factory={factory}"], f"){remark}", comma=False
-        )
-    else:
-        lines.add(f"{opening}{default}{remark}")
+    default = f" = {names.default(field, message)}" if with_default else ""
+    lines.add(
+        f"{field.attribute}: {annotation(field, class_name)}{default}{_remark(field, struct)}"
+    )
 
 
-def _value_methods(
-    lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct
-) -> None:
+def _initializer(lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
     parameters, assignments = ["self"], []
     for field in struct.fields:
         class_name = names.class_of(field.struct, message) if field.struct is not None else ""
@@ -84,8 +88,6 @@ def _value_methods(
     lines.add_list("def __init__(", parameters, ") -> None:")
     with lines.block(""):
         lines.add(*assignments)
-    lines.add("")
-    lines.add(f"__eq__ = {names.use('equal_messages')}", f"__repr__ = {names.use('show_message')}")
 
 
 def _remark(field: Field, struct: Struct) -> str:

@@ -14,7 +14,7 @@ from codegen.messages.types import default, is_value
 from millstream.protocol.schema import Field, MessageSchema, Struct, snake_case
 
 _PRIMITIVES: Final = {
-    "message_values": ("UNSET", "equal_messages", "show_message"),
+    "message_values": ("UNSET", "MessageValue"),
     "buffers": ("Records", "append_records"),
     "diagnosis": ("explain_malformed", "explain_refused", "version_refused"),
     "reading": (

@@ -70,8 +70,8 @@ def _head(table_name: str, messages: list[MessageSchema], names: ModuleNames, te
     head.add('"""', "", "from __future__ import annotations", "")
     if "Iterable[" in text:
         head.add("from collections.abc import Iterable")
-    fields = ", field" if "field(default_factory" in text else ""
-    head.add(f"from dataclasses import dataclass{fields}")
+    if "@dataclass(" in text:
+        head.add("from dataclasses import dataclass")
     if names.structs():
         head.add("from struct import Struct")
     head.add("from typing import ClassVar, Final, Self", "")

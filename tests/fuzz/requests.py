@@ -18,6 +18,7 @@ from millstream.protocol.api import VERSIONS, ApiKey, request_class
 from millstream.protocol.diagnosis import schema_of
 from millstream.protocol.frames import encode_request
 from millstream.protocol.json_form import struct_class
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.schema import INTEGERS, Field, Struct
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.compression import Codec
@@ -49,12 +50,12 @@ class Pools:
             item = pending.pop()
             if isinstance(item, list):
                 pending += item[:8]
-            elif hasattr(item, "__dataclass_fields__"):
-                for name in item.__dataclass_fields__:
+            elif isinstance(item, MessageValue):
+                for name in item.field_names():
                     value = getattr(item, name)
                     if name in _LEARNED and value not in (None, "", -1):
                         self.learned.setdefault(name, deque(maxlen=_KEPT)).append(value)
-                    elif isinstance(value, list) or hasattr(value, "__dataclass_fields__"):
+                    elif isinstance(value, (list, MessageValue)):
                         pending.append(value)
 
 

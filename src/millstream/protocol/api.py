@@ -55,6 +55,10 @@ class Message(Protocol):
     HIGHEST_VERSION: ClassVar[int]
     FIRST_FLEXIBLE_VERSION: ClassVar[int | None]
 
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """In the order in which the constructor takes them."""
+
     def encode(self, out: bytearray, version: int) -> None:
         """Appends the body. Raises EncodeError, and UnsupportedVersion for a version the message does not have."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, Final, TypeVar, cast, get_args, get_type_hints
 
 from millstream.model import uuid_from_text, uuid_text
 from millstream.protocol.api import Message
 from millstream.protocol.diagnosis import schema_of
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.schema import Field, Struct
 from millstream.protocol.tagged_fields import TaggedField
 
@@ -97,8 +97,8 @@ def struct_class(parent: type, attribute: str) -> type:
     pending = [get_type_hints(parent)[attribute]]
     while pending:
         hint = pending.pop()
-        if is_dataclass(hint):
-            return cast("type", hint)
+        if isinstance(hint, type) and issubclass(hint, MessageValue):
+            return hint
         pending += get_args(hint)
     raise TypeError(f"{parent.__name__}.{attribute} holds no struct")
 

@@ -1,24 +1,37 @@
-"""Equality and `repr` of generated messages, by all their fields. Written once for all classes."""
+"""The base of generated classes: equality, `repr` and copies by all their fields."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import copy
+from typing import Any, Final, Self
 
 UNSET: Final[Any] = object()  # Any: stands in for a value of any type
 """The default of parameters whose real default is made anew for each message."""
 
 
-def equal_messages(one: object, other: object) -> bool:
-    if one.__class__ is not other.__class__:
-        return False
-    return all(getattr(one, name) == getattr(other, name) for name in _fields(one))
+class MessageValue:
+    """A message, or a struct in one. Its slots are its fields, in the order in which `__init__` takes them."""
 
+    __slots__ = ()
 
-def show_message(message: object) -> str:
-    fields = (f"{name}={getattr(message, name)!r}" for name in _fields(message))
-    return f"{message.__class__.__qualname__}({', '.join(fields)})"
+    def __eq__(self, other: object) -> bool:
+        if self.__class__ is not other.__class__:
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in self.field_names())
 
+    __hash__ = None  # type: ignore[assignment]  # equal by what may change
 
-def _fields(message: object) -> tuple[str, ...]:
-    fields: tuple[str, ...] = message.__class__.__slots__  # type: ignore[attr-defined]  # every generated class has slots
-    return fields
+    def __repr__(self) -> str:
+        fields = (f"{name}={getattr(self, name)!r}" for name in self.field_names())
+        return f"{self.__class__.__qualname__}({', '.join(fields)})"
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        return cls.__slots__
+
+    def replaced(self, **changes: object) -> Self:
+        """A copy with other values in some fields."""
+        copied = copy.copy(self)
+        for name, value in changes.items():
+            setattr(copied, name, value)
+        return copied

@@ -18,6 +18,7 @@ from millstream.model import ZERO_UUID
 from millstream.protocol.api import VERSIONS, ApiKey
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.json_form import to_json
+from millstream.protocol.message_values import MessageValue
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from tests.oracle.broker.messages import Fields, api_key, request
@@ -264,11 +265,11 @@ def _codes(answer: Any) -> set[int]:
         item = pending.pop()
         if isinstance(item, list):
             pending += item
-        elif hasattr(item, "__dataclass_fields__"):
-            for name in item.__dataclass_fields__:
+        elif isinstance(item, MessageValue):
+            for name in item.field_names():
                 value = getattr(item, name)
                 if name == "error_code":
                     found.add(value)
-                elif isinstance(value, list) or hasattr(value, "__dataclass_fields__"):
+                elif isinstance(value, (list, MessageValue)):
                     pending.append(value)
     return found

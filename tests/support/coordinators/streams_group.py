@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from millstream.coordinator.assignors.task import TaskId
@@ -177,7 +177,7 @@ class SimStreamsGroup:
 
     def beat(self, member_id: str, **changes: Change) -> StreamsHeartbeat:
         member = self.members[member_id]
-        beat = self._ask(replace(self._request(member), **changes))
+        beat = self._ask(self._request(member).replaced(**changes))
         response = beat.response
         member.epoch = response.member_epoch
         member.endpoint_epoch = response.endpoint_information_epoch
@@ -187,7 +187,7 @@ class SimStreamsGroup:
 
     def leave(self, member_id: str, /, **changes: Change) -> StreamsGroupHeartbeatResponse:
         request = StreamsGroupHeartbeatRequest(group_id=GROUP, member_id=member_id, member_epoch=-1)
-        response = self._ask(replace(request, **changes)).response
+        response = self._ask(request.replaced(**changes)).response
         self.members.pop(member_id, None)
         return response
 

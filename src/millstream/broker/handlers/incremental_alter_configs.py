@@ -9,8 +9,6 @@ Not supported: policies; listeners cannot be changed while a broker runs.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from millstream.broker.config.log_levels import check_log_level, set_log_level
 from millstream.broker.node.identity import NodeIdentity
 from millstream.broker.node.services import ControllerClient
@@ -60,7 +58,7 @@ async def handle(
         for each in loggers
     ]
     there = await controller.submit(
-        Controller.handle_incremental_alter_configs, replace(request, resources=stored)
+        Controller.handle_incremental_alter_configs, request.replaced(resources=stored)
     )
     answers = {True: iter(here), False: iter(there.responses)}
     there.responses = [next(answers[_is_logger(each)]) for each in request.resources]

@@ -7,8 +7,6 @@ say when the offset expires. Answered once committed, at most `offsets.commit.ti
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -60,7 +58,7 @@ async def handle(
     storable = [part for part in known if part.partitions]
     committed = (
         await _commit(
-            replace(request, topics=storable), context, group_coordinator=group_coordinator
+            request.replaced(topics=storable), context, group_coordinator=group_coordinator
         )
         if storable
         else {}

@@ -6,8 +6,6 @@ partitions that do not exist; a group with members whose subscriptions cannot be
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
@@ -46,7 +44,7 @@ async def handle(
     known = [_known_part(topic, image) for topic in request.topics]
     response = await group_coordinator.ask(
         request.group_id,
-        replace(request, topics=[topic for topic in known if topic.partitions]),
+        request.replaced(topics=[topic for topic in known if topic.partitions]),
         OffsetDeleteResponse,
         context.caller,
     )

@@ -8,7 +8,7 @@ COORDINATOR_LOAD_IN_PROGRESS is told as COORDINATOR_NOT_AVAILABLE.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.config.dynamic_config import DynamicConfig
@@ -72,7 +72,7 @@ async def handle(
 ) -> TxnOffsetCommitResponse:
     image = services.metadata.image
     known = [part for topic in request.topics if (part := _known_part(topic, image)).partitions]
-    codes = await _commit(replace(request, topics=known), context, services) if known else {}
+    codes = await _commit(request.replaced(topics=known), context, services) if known else {}
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(

@@ -19,6 +19,7 @@ from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import PolicyViolation
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.create_topics import CreatableTopic
+from millstream.protocol.message_values import MessageValue
 
 ELEMENTS_PER_PART: Final = 50
 _ELEMENTS_ENCODED_AT_ONCE: Final = 1_000
@@ -34,7 +35,7 @@ TELLS_ALL: Final = frozenset(
 )  # fmt: skip
 """Short requests whose answers may be long: they tell all that there is of something."""
 Element: TypeAlias = (
-    Any  # Any: whatever a list of a message holds; generated classes have nothing in common
+    Any  # Any: whatever a list of a message holds; paths name fields of any generated class
 )
 Path = tuple[str, ...]
 """Names of lists, from the outermost in."""
@@ -158,7 +159,7 @@ def has_long_lists(answer: Message, key: ApiKey) -> bool:
     if told is not None and getattr(answer, told[0]):
         return not _is_short(getattr(answer, told[0]), told[1:], _ELEMENTS_ENCODED_AT_ONCE)
     total = 0
-    for name in answer.__dataclass_fields__:  # type: ignore[attr-defined]  # every message is a dataclass
+    for name in answer.field_names():
         elements = getattr(answer, name)
         if isinstance(elements, list):
             total += len(elements)
@@ -168,8 +169,10 @@ def has_long_lists(answer: Message, key: ApiKey) -> bool:
 
 
 def _list_lengths(element: object) -> int:
-    names = getattr(element, "__dataclass_fields__", ())
-    return sum(len(value) for name in names if isinstance(value := getattr(element, name), list))
+    if not isinstance(element, MessageValue):
+        return 0
+    values = (getattr(element, name) for name in element.field_names())
+    return sum(len(value) for value in values if isinstance(value, list))
 
 
 def _parts(request: Message, filled: Sequence[Lists]) -> Iterator[Message]:
@@ -268,7 +271,7 @@ def _append(together: list[Element], answers: list[Element], inner: Path) -> Non
 def _are_of_one(left: Element, right: Element, but_for: str) -> bool:
     return all(
         getattr(left, name) == getattr(right, name)
-        for name in left.__dataclass_fields__
+        for name in left.field_names()
         if name != but_for
     )
 

@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/add_offsets_to_txn.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -31,15 +30,18 @@ _INT64_INT16_BYTE: Final = Struct(">qhB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddOffsetsToTxnRequest:
+class AddOffsetsToTxnRequest(MessageValue):
     """Request of API 25, versions 0-4."""
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tagged_fields"
+    )
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -54,9 +56,6 @@ class AddOffsetsToTxnRequest:
         self.producer_epoch = producer_epoch
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 25
     LOWEST_VERSION: ClassVar[int] = 0
@@ -155,13 +154,14 @@ class AddOffsetsToTxnRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddOffsetsToTxnResponse:
+class AddOffsetsToTxnResponse(MessageValue):
     """Response of API 25, versions 0-4."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -172,9 +172,6 @@ class AddOffsetsToTxnResponse:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 25
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/add_partitions_to_txn.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -48,13 +47,14 @@ _INT64_INT16_INT32: Final = Struct(">qhi")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnTopic:
+class AddPartitionsToTxnTopic(MessageValue):
     """In `AddPartitionsToTxnRequest.v3_and_below_topics` and elsewhere, versions 0-5."""
 
-    name: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -66,20 +66,25 @@ class AddPartitionsToTxnTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnTransaction:
+class AddPartitionsToTxnTransaction(MessageValue):
     """In `AddPartitionsToTxnRequest.transactions`, versions 4-5."""
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    verify_only: bool = False
-    topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "transactional_id",
+        "producer_id",
+        "producer_epoch",
+        "verify_only",
+        "topics",
+        "unknown_tagged_fields",
+    )
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    verify_only: bool
+    topics: list[AddPartitionsToTxnTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -97,20 +102,25 @@ class AddPartitionsToTxnTransaction:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnRequest:
+class AddPartitionsToTxnRequest(MessageValue):
     """Request of API 24, versions 0-5."""
 
-    transactions: list[AddPartitionsToTxnTransaction] = field(default_factory=list)  # 4+
-    v3_and_below_transactional_id: str = ""  # 0-3
-    v3_and_below_producer_id: int = 0  # 0-3
-    v3_and_below_producer_epoch: int = 0  # 0-3
-    v3_and_below_topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)  # 0-3
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "transactions",
+        "v3_and_below_transactional_id",
+        "v3_and_below_producer_id",
+        "v3_and_below_producer_epoch",
+        "v3_and_below_topics",
+        "unknown_tagged_fields",
+    )
+
+    transactions: list[AddPartitionsToTxnTransaction]  # 4+
+    v3_and_below_transactional_id: str  # 0-3
+    v3_and_below_producer_id: int  # 0-3
+    v3_and_below_producer_epoch: int  # 0-3
+    v3_and_below_topics: list[AddPartitionsToTxnTopic]  # 0-3
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -127,9 +137,6 @@ class AddPartitionsToTxnRequest:
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
         self.v3_and_below_topics = [] if v3_and_below_topics is UNSET else v3_and_below_topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 24
     LOWEST_VERSION: ClassVar[int] = 0
@@ -281,13 +288,14 @@ class AddPartitionsToTxnRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnPartitionResult:
+class AddPartitionsToTxnPartitionResult(MessageValue):
     """In `AddPartitionsToTxnTopicResult.results_by_partition`, versions 0-5."""
 
-    partition_index: int = 0
-    partition_error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "partition_error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    partition_error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -299,17 +307,15 @@ class AddPartitionsToTxnPartitionResult:
         self.partition_error_code = partition_error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnTopicResult:
+class AddPartitionsToTxnTopicResult(MessageValue):
     """In `AddPartitionsToTxnResponse.results_by_topic_v3_and_below` and elsewhere, versions 0-5."""
 
-    name: str = ""
-    results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "results_by_partition", "unknown_tagged_fields")
+
+    name: str
+    results_by_partition: list[AddPartitionsToTxnPartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -321,17 +327,15 @@ class AddPartitionsToTxnTopicResult:
         self.results_by_partition = [] if results_by_partition is UNSET else results_by_partition
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnResult:
+class AddPartitionsToTxnResult(MessageValue):
     """In `AddPartitionsToTxnResponse.results_by_transaction`, versions 4-5."""
 
-    transactional_id: str = ""
-    topic_results: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("transactional_id", "topic_results", "unknown_tagged_fields")
+
+    transactional_id: str
+    topic_results: list[AddPartitionsToTxnTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -343,21 +347,23 @@ class AddPartitionsToTxnResult:
         self.topic_results = [] if topic_results is UNSET else topic_results
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddPartitionsToTxnResponse:
+class AddPartitionsToTxnResponse(MessageValue):
     """Response of API 24, versions 0-5."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0  # 4+
-    results_by_transaction: list[AddPartitionsToTxnResult] = field(default_factory=list)  # 4+
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = field(
-        default_factory=list
-    )  # 0-3
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "results_by_transaction",
+        "results_by_topic_v3_and_below",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int  # 4+
+    results_by_transaction: list[AddPartitionsToTxnResult]  # 4+
+    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult]  # 0-3
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -372,9 +378,6 @@ class AddPartitionsToTxnResponse:
         self.results_by_transaction = [] if results_by_transaction is UNSET else results_by_transaction
         self.results_by_topic_v3_and_below = [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 24
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/add_raft_voter.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -45,14 +44,15 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Listener:
+class Listener(MessageValue):
     """In `AddRaftVoterRequest.listeners`, versions 0-1."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -66,21 +66,27 @@ class Listener:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddRaftVoterRequest:
+class AddRaftVoterRequest(MessageValue):
     """Request of API 80, versions 0-1."""
 
-    cluster_id: str | None = ""
-    timeout_ms: int = 0
-    voter_id: int = 0
-    voter_directory_id: Uuid = ZERO_UUID
-    listeners: list[Listener] = field(default_factory=list)
-    ack_when_committed: bool = True  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "cluster_id",
+        "timeout_ms",
+        "voter_id",
+        "voter_directory_id",
+        "listeners",
+        "ack_when_committed",
+        "unknown_tagged_fields",
+    )
+
+    cluster_id: str | None
+    timeout_ms: int
+    voter_id: int
+    voter_directory_id: Uuid
+    listeners: list[Listener]
+    ack_when_committed: bool  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -99,9 +105,6 @@ class AddRaftVoterRequest:
         self.listeners = [] if listeners is UNSET else listeners
         self.ack_when_committed = ack_when_committed
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 80
     LOWEST_VERSION: ClassVar[int] = 0
@@ -197,14 +200,15 @@ class AddRaftVoterRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AddRaftVoterResponse:
+class AddRaftVoterResponse(MessageValue):
     """Response of API 80, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -217,9 +221,6 @@ class AddRaftVoterResponse:
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 80
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/allocate_producer_ids.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import READ_FAILURES, past_end
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES
@@ -24,13 +23,14 @@ _INT32_INT64_ZERO: Final = Struct(">iqx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AllocateProducerIdsRequest:
+class AllocateProducerIdsRequest(MessageValue):
     """Request of API 67, version 0."""
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "broker_epoch", "unknown_tagged_fields")
+
+    broker_id: int
+    broker_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -41,9 +41,6 @@ class AllocateProducerIdsRequest:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 67
     LOWEST_VERSION: ClassVar[int] = 0
@@ -83,15 +80,22 @@ class AllocateProducerIdsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AllocateProducerIdsResponse:
+class AllocateProducerIdsResponse(MessageValue):
     """Response of API 67, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id_start: int = 0
-    producer_id_len: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "producer_id_start",
+        "producer_id_len",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    producer_id_start: int
+    producer_id_len: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -106,9 +110,6 @@ class AllocateProducerIdsResponse:
         self.producer_id_start = producer_id_start
         self.producer_id_len = producer_id_len
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 67
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/alter_client_quotas.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -46,13 +45,14 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EntityData:
+class EntityData(MessageValue):
     """In `AlterClientQuotasRequestEntryData.entity`, versions 0-1."""
 
-    entity_type: str = ""
-    entity_name: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity_type", "entity_name", "unknown_tagged_fields")
+
+    entity_type: str
+    entity_name: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,18 +64,16 @@ class EntityData:
         self.entity_name = entity_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OpData:
+class OpData(MessageValue):
     """In `AlterClientQuotasRequestEntryData.ops`, versions 0-1."""
 
-    key: str = ""
-    value: float = 0.0
-    remove: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "remove", "unknown_tagged_fields")
+
+    key: str
+    value: float
+    remove: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -89,17 +87,15 @@ class OpData:
         self.remove = remove
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterClientQuotasRequestEntryData:
+class AlterClientQuotasRequestEntryData(MessageValue):
     """In `AlterClientQuotasRequest.entries`, versions 0-1."""
 
-    entity: list[EntityData] = field(default_factory=list)
-    ops: list[OpData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity", "ops", "unknown_tagged_fields")
+
+    entity: list[EntityData]
+    ops: list[OpData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -111,17 +107,15 @@ class AlterClientQuotasRequestEntryData:
         self.ops = [] if ops is UNSET else ops
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterClientQuotasRequest:
+class AlterClientQuotasRequest(MessageValue):
     """Request of API 49, versions 0-1."""
 
-    entries: list[AlterClientQuotasRequestEntryData] = field(default_factory=list)
-    validate_only: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entries", "validate_only", "unknown_tagged_fields")
+
+    entries: list[AlterClientQuotasRequestEntryData]
+    validate_only: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -132,9 +126,6 @@ class AlterClientQuotasRequest:
         self.entries = [] if entries is UNSET else entries
         self.validate_only = validate_only
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 49
     LOWEST_VERSION: ClassVar[int] = 0
@@ -206,14 +197,15 @@ class AlterClientQuotasRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterClientQuotasResponseEntryData:
+class AlterClientQuotasResponseEntryData(MessageValue):
     """In `AlterClientQuotasResponse.entries`, versions 0-1."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    entity: list[EntityData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "error_message", "entity", "unknown_tagged_fields")
+
+    error_code: int
+    error_message: str | None
+    entity: list[EntityData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -227,17 +219,15 @@ class AlterClientQuotasResponseEntryData:
         self.entity = [] if entity is UNSET else entity
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterClientQuotasResponse:
+class AlterClientQuotasResponse(MessageValue):
     """Response of API 49, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    entries: list[AlterClientQuotasResponseEntryData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "entries", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    entries: list[AlterClientQuotasResponseEntryData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -248,9 +238,6 @@ class AlterClientQuotasResponse:
         self.throttle_time_ms = throttle_time_ms
         self.entries = [] if entries is UNSET else entries
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 49
     LOWEST_VERSION: ClassVar[int] = 0

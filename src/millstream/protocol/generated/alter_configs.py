@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/alter_configs.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -46,13 +45,14 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterableConfig:
+class AlterableConfig(MessageValue):
     """In `AlterConfigsResource.configs`, versions 0-2."""
 
-    name: str = ""
-    value: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "value", "unknown_tagged_fields")
+
+    name: str
+    value: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,18 +64,16 @@ class AlterableConfig:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterConfigsResource:
+class AlterConfigsResource(MessageValue):
     """In `AlterConfigsRequest.resources`, versions 0-2."""
 
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[AlterableConfig] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resource_type", "resource_name", "configs", "unknown_tagged_fields")
+
+    resource_type: int
+    resource_name: str
+    configs: list[AlterableConfig]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -89,17 +87,15 @@ class AlterConfigsResource:
         self.configs = [] if configs is UNSET else configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterConfigsRequest:
+class AlterConfigsRequest(MessageValue):
     """Request of API 33, versions 0-2."""
 
-    resources: list[AlterConfigsResource] = field(default_factory=list)
-    validate_only: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resources", "validate_only", "unknown_tagged_fields")
+
+    resources: list[AlterConfigsResource]
+    validate_only: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -110,9 +106,6 @@ class AlterConfigsRequest:
         self.resources = [] if resources is UNSET else resources
         self.validate_only = validate_only
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 33
     LOWEST_VERSION: ClassVar[int] = 0
@@ -184,15 +177,18 @@ class AlterConfigsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterConfigsResourceResponse:
+class AlterConfigsResourceResponse(MessageValue):
     """In `AlterConfigsResponse.responses`, versions 0-2."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code", "error_message", "resource_type", "resource_name", "unknown_tagged_fields"
+    )
+
+    error_code: int
+    error_message: str | None
+    resource_type: int
+    resource_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -208,17 +204,15 @@ class AlterConfigsResourceResponse:
         self.resource_name = resource_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterConfigsResponse:
+class AlterConfigsResponse(MessageValue):
     """Response of API 33, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    responses: list[AlterConfigsResourceResponse] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "responses", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    responses: list[AlterConfigsResourceResponse]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -229,9 +223,6 @@ class AlterConfigsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is UNSET else responses
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 33
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/alter_partition.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     READ_FAILURES,
@@ -47,13 +46,14 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerState:
+class BrokerState(MessageValue):
     """In `AlterPartitionRequestPartitionData.new_isr_with_epochs`, version 3."""
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "broker_epoch", "unknown_tagged_fields")
+
+    broker_id: int
+    broker_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -65,21 +65,27 @@ class BrokerState:
         self.broker_epoch = broker_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionRequestPartitionData:
+class AlterPartitionRequestPartitionData(MessageValue):
     """In `AlterPartitionRequestTopicData.partitions`, versions 2-3."""
 
-    partition_index: int = 0
-    leader_epoch: int = 0
-    new_isr: list[int] = field(default_factory=list)  # 2
-    new_isr_with_epochs: list[BrokerState] = field(default_factory=list)  # 3
-    leader_recovery_state: int = 0
-    partition_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "leader_epoch",
+        "new_isr",
+        "new_isr_with_epochs",
+        "leader_recovery_state",
+        "partition_epoch",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    leader_epoch: int
+    new_isr: list[int]  # 2
+    new_isr_with_epochs: list[BrokerState]  # 3
+    leader_recovery_state: int
+    partition_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -99,17 +105,15 @@ class AlterPartitionRequestPartitionData:
         self.partition_epoch = partition_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionRequestTopicData:
+class AlterPartitionRequestTopicData(MessageValue):
     """In `AlterPartitionRequest.topics`, versions 2-3."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[AlterPartitionRequestPartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[AlterPartitionRequestPartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -121,18 +125,16 @@ class AlterPartitionRequestTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionRequest:
+class AlterPartitionRequest(MessageValue):
     """Request of API 56, versions 2-3."""
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    topics: list[AlterPartitionRequestTopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "broker_epoch", "topics", "unknown_tagged_fields")
+
+    broker_id: int
+    broker_epoch: int
+    topics: list[AlterPartitionRequestTopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -145,9 +147,6 @@ class AlterPartitionRequest:
         self.broker_epoch = broker_epoch
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 56
     LOWEST_VERSION: ClassVar[int] = 2
@@ -203,18 +202,28 @@ class AlterPartitionRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionResponsePartitionData:
+class AlterPartitionResponsePartitionData(MessageValue):
     """In `AlterPartitionResponseTopicData.partitions`, versions 2-3."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    isr: list[int] = field(default_factory=list)
-    leader_recovery_state: int = 0
-    partition_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "leader_id",
+        "leader_epoch",
+        "isr",
+        "leader_recovery_state",
+        "partition_epoch",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    error_code: int
+    leader_id: int
+    leader_epoch: int
+    isr: list[int]
+    leader_recovery_state: int
+    partition_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -236,17 +245,15 @@ class AlterPartitionResponsePartitionData:
         self.partition_epoch = partition_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionResponseTopicData:
+class AlterPartitionResponseTopicData(MessageValue):
     """In `AlterPartitionResponse.topics`, versions 2-3."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[AlterPartitionResponsePartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[AlterPartitionResponsePartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -258,18 +265,16 @@ class AlterPartitionResponseTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionResponse:
+class AlterPartitionResponse(MessageValue):
     """Response of API 56, versions 2-3."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    topics: list[AlterPartitionResponseTopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    topics: list[AlterPartitionResponseTopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -282,9 +287,6 @@ class AlterPartitionResponse:
         self.error_code = error_code
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 56
     LOWEST_VERSION: ClassVar[int] = 2

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/alter_partition_reassignments.txt
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -44,13 +43,14 @@ _INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReassignablePartition:
+class ReassignablePartition(MessageValue):
     """In `ReassignableTopic.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    replicas: list[int] | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "replicas", "unknown_tagged_fields")
+
+    partition_index: int
+    replicas: list[int] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -62,17 +62,15 @@ class ReassignablePartition:
         self.replicas = replicas
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReassignableTopic:
+class ReassignableTopic(MessageValue):
     """In `AlterPartitionReassignmentsRequest.topics`, versions 0-1."""
 
-    name: str = ""
-    partitions: list[ReassignablePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[ReassignablePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -84,18 +82,16 @@ class ReassignableTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionReassignmentsRequest:
+class AlterPartitionReassignmentsRequest(MessageValue):
     """Request of API 45, versions 0-1."""
 
-    timeout_ms: int = 60000
-    allow_replication_factor_change: bool = True  # 1
-    topics: list[ReassignableTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tagged_fields")
+
+    timeout_ms: int
+    allow_replication_factor_change: bool  # 1
+    topics: list[ReassignableTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -108,9 +104,6 @@ class AlterPartitionReassignmentsRequest:
         self.allow_replication_factor_change = allow_replication_factor_change
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 45
     LOWEST_VERSION: ClassVar[int] = 0
@@ -191,14 +184,15 @@ class AlterPartitionReassignmentsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReassignablePartitionResponse:
+class ReassignablePartitionResponse(MessageValue):
     """In `ReassignableTopicResponse.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "error_message", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -212,17 +206,15 @@ class ReassignablePartitionResponse:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReassignableTopicResponse:
+class ReassignableTopicResponse(MessageValue):
     """In `AlterPartitionReassignmentsResponse.responses`, versions 0-1."""
 
-    name: str = ""
-    partitions: list[ReassignablePartitionResponse] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[ReassignablePartitionResponse]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -234,20 +226,25 @@ class ReassignableTopicResponse:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterPartitionReassignmentsResponse:
+class AlterPartitionReassignmentsResponse(MessageValue):
     """Response of API 45, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    allow_replication_factor_change: bool = True  # 1
-    error_code: int = 0
-    error_message: str | None = ""
-    responses: list[ReassignableTopicResponse] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "allow_replication_factor_change",
+        "error_code",
+        "error_message",
+        "responses",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    allow_replication_factor_change: bool  # 1
+    error_code: int
+    error_message: str | None
+    responses: list[ReassignableTopicResponse]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -264,9 +261,6 @@ class AlterPartitionReassignmentsResponse:
         self.error_message = error_message
         self.responses = [] if responses is UNSET else responses
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 45
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/alter_replica_log_dirs.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -44,13 +43,14 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterReplicaLogDirTopic:
+class AlterReplicaLogDirTopic(MessageValue):
     """In `AlterReplicaLogDir.topics`, versions 1-2."""
 
-    name: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -62,17 +62,15 @@ class AlterReplicaLogDirTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterReplicaLogDir:
+class AlterReplicaLogDir(MessageValue):
     """In `AlterReplicaLogDirsRequest.dirs`, versions 1-2."""
 
-    path: str = ""
-    topics: list[AlterReplicaLogDirTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("path", "topics", "unknown_tagged_fields")
+
+    path: str
+    topics: list[AlterReplicaLogDirTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -84,16 +82,14 @@ class AlterReplicaLogDir:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterReplicaLogDirsRequest:
+class AlterReplicaLogDirsRequest(MessageValue):
     """Request of API 34, versions 1-2."""
 
-    dirs: list[AlterReplicaLogDir] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("dirs", "unknown_tagged_fields")
+
+    dirs: list[AlterReplicaLogDir]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -102,9 +98,6 @@ class AlterReplicaLogDirsRequest:
     ) -> None:
         self.dirs = [] if dirs is UNSET else dirs
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 34
     LOWEST_VERSION: ClassVar[int] = 1
@@ -171,13 +164,14 @@ class AlterReplicaLogDirsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterReplicaLogDirPartitionResult:
+class AlterReplicaLogDirPartitionResult(MessageValue):
     """In `AlterReplicaLogDirTopicResult.partitions`, versions 1-2."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -189,17 +183,15 @@ class AlterReplicaLogDirPartitionResult:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterReplicaLogDirTopicResult:
+class AlterReplicaLogDirTopicResult(MessageValue):
     """In `AlterReplicaLogDirsResponse.results`, versions 1-2."""
 
-    topic_name: str = ""
-    partitions: list[AlterReplicaLogDirPartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[AlterReplicaLogDirPartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -211,17 +203,15 @@ class AlterReplicaLogDirTopicResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterReplicaLogDirsResponse:
+class AlterReplicaLogDirsResponse(MessageValue):
     """Response of API 34, versions 1-2."""
 
-    throttle_time_ms: int = 0
-    results: list[AlterReplicaLogDirTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    results: list[AlterReplicaLogDirTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -232,9 +222,6 @@ class AlterReplicaLogDirsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 34
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/alter_share_group_offsets.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -41,13 +40,14 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterShareGroupOffsetsRequestPartition:
+class AlterShareGroupOffsetsRequestPartition(MessageValue):
     """In `AlterShareGroupOffsetsRequestTopic.partitions`, version 0."""
 
-    partition_index: int = 0
-    start_offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "start_offset", "unknown_tagged_fields")
+
+    partition_index: int
+    start_offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -59,17 +59,15 @@ class AlterShareGroupOffsetsRequestPartition:
         self.start_offset = start_offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterShareGroupOffsetsRequestTopic:
+class AlterShareGroupOffsetsRequestTopic(MessageValue):
     """In `AlterShareGroupOffsetsRequest.topics`, version 0."""
 
-    topic_name: str = ""
-    partitions: list[AlterShareGroupOffsetsRequestPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[AlterShareGroupOffsetsRequestPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -81,17 +79,15 @@ class AlterShareGroupOffsetsRequestTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterShareGroupOffsetsRequest:
+class AlterShareGroupOffsetsRequest(MessageValue):
     """Request of API 91, version 0."""
 
-    group_id: str = ""
-    topics: list[AlterShareGroupOffsetsRequestTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[AlterShareGroupOffsetsRequestTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -102,9 +98,6 @@ class AlterShareGroupOffsetsRequest:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 91
     LOWEST_VERSION: ClassVar[int] = 0
@@ -171,14 +164,15 @@ class AlterShareGroupOffsetsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterShareGroupOffsetsResponsePartition:
+class AlterShareGroupOffsetsResponsePartition(MessageValue):
     """In `AlterShareGroupOffsetsResponseTopic.partitions`, version 0."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "error_message", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -192,18 +186,16 @@ class AlterShareGroupOffsetsResponsePartition:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterShareGroupOffsetsResponseTopic:
+class AlterShareGroupOffsetsResponseTopic(MessageValue):
     """In `AlterShareGroupOffsetsResponse.responses`, version 0."""
 
-    topic_name: str = ""
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[AlterShareGroupOffsetsResponsePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    topic_id: Uuid
+    partitions: list[AlterShareGroupOffsetsResponsePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -217,19 +209,19 @@ class AlterShareGroupOffsetsResponseTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterShareGroupOffsetsResponse:
+class AlterShareGroupOffsetsResponse(MessageValue):
     """Response of API 91, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    responses: list[AlterShareGroupOffsetsResponseTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "error_message", "responses", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    responses: list[AlterShareGroupOffsetsResponseTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -244,9 +236,6 @@ class AlterShareGroupOffsetsResponse:
         self.error_message = error_message
         self.responses = [] if responses is UNSET else responses
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 91
     LOWEST_VERSION: ClassVar[int] = 0

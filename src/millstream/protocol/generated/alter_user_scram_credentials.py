@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/alter_user_scram_credentials.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -42,13 +41,14 @@ _INT8_ZERO: Final = Struct(">bx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ScramCredentialDeletion:
+class ScramCredentialDeletion(MessageValue):
     """In `AlterUserScramCredentialsRequest.deletions`, version 0."""
 
-    name: str = ""
-    mechanism: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "mechanism", "unknown_tagged_fields")
+
+    name: str
+    mechanism: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -60,20 +60,20 @@ class ScramCredentialDeletion:
         self.mechanism = mechanism
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ScramCredentialUpsertion:
+class ScramCredentialUpsertion(MessageValue):
     """In `AlterUserScramCredentialsRequest.upsertions`, version 0."""
 
-    name: str = ""
-    mechanism: int = 0
-    iterations: int = 0
-    salt: bytes = b""
-    salted_password: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name", "mechanism", "iterations", "salt", "salted_password", "unknown_tagged_fields"
+    )
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -91,17 +91,15 @@ class ScramCredentialUpsertion:
         self.salted_password = salted_password
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterUserScramCredentialsRequest:
+class AlterUserScramCredentialsRequest(MessageValue):
     """Request of API 51, version 0."""
 
-    deletions: list[ScramCredentialDeletion] = field(default_factory=list)
-    upsertions: list[ScramCredentialUpsertion] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("deletions", "upsertions", "unknown_tagged_fields")
+
+    deletions: list[ScramCredentialDeletion]
+    upsertions: list[ScramCredentialUpsertion]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -112,9 +110,6 @@ class AlterUserScramCredentialsRequest:
         self.deletions = [] if deletions is UNSET else deletions
         self.upsertions = [] if upsertions is UNSET else upsertions
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 51
     LOWEST_VERSION: ClassVar[int] = 0
@@ -183,14 +178,15 @@ class AlterUserScramCredentialsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterUserScramCredentialsResult:
+class AlterUserScramCredentialsResult(MessageValue):
     """In `AlterUserScramCredentialsResponse.results`, version 0."""
 
-    user: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("user", "error_code", "error_message", "unknown_tagged_fields")
+
+    user: str
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -204,17 +200,15 @@ class AlterUserScramCredentialsResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AlterUserScramCredentialsResponse:
+class AlterUserScramCredentialsResponse(MessageValue):
     """Response of API 51, version 0."""
 
-    throttle_time_ms: int = 0
-    results: list[AlterUserScramCredentialsResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    results: list[AlterUserScramCredentialsResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -225,9 +219,6 @@ class AlterUserScramCredentialsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 51
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/api_versions.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -52,13 +51,14 @@ _S3INT16_ZERO: Final = Struct(">hhhx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ApiVersionsRequest:
+class ApiVersionsRequest(MessageValue):
     """Request of API 18, versions 0-4."""
 
-    client_software_name: str = ""  # 3+
-    client_software_version: str = ""  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("client_software_name", "client_software_version", "unknown_tagged_fields")
+
+    client_software_name: str  # 3+
+    client_software_version: str  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -69,9 +69,6 @@ class ApiVersionsRequest:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 18
     LOWEST_VERSION: ClassVar[int] = 0
@@ -154,14 +151,15 @@ class ApiVersionsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ApiVersion:
+class ApiVersion(MessageValue):
     """In `ApiVersionsResponse.api_keys`, versions 0-4."""
 
-    api_key: int = 0
-    min_version: int = 0
-    max_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("api_key", "min_version", "max_version", "unknown_tagged_fields")
+
+    api_key: int
+    min_version: int
+    max_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -175,18 +173,16 @@ class ApiVersion:
         self.max_version = max_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SupportedFeatureKey:
+class SupportedFeatureKey(MessageValue):
     """In `ApiVersionsResponse.supported_features`, versions 3-4."""
 
-    name: str = ""
-    min_version: int = 0
-    max_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "min_version", "max_version", "unknown_tagged_fields")
+
+    name: str
+    min_version: int
+    max_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -200,18 +196,16 @@ class SupportedFeatureKey:
         self.max_version = max_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FinalizedFeatureKey:
+class FinalizedFeatureKey(MessageValue):
     """In `ApiVersionsResponse.finalized_features`, versions 3-4."""
 
-    name: str = ""
-    max_version_level: int = 0
-    min_version_level: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "max_version_level", "min_version_level", "unknown_tagged_fields")
+
+    name: str
+    max_version_level: int
+    min_version_level: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -225,22 +219,29 @@ class FinalizedFeatureKey:
         self.min_version_level = min_version_level
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ApiVersionsResponse:
+class ApiVersionsResponse(MessageValue):
     """Response of API 18, versions 0-4."""
 
-    error_code: int = 0
-    api_keys: list[ApiVersion] = field(default_factory=list)
-    throttle_time_ms: int = 0  # 1+
-    supported_features: list[SupportedFeatureKey] = field(default_factory=list)  # 3+, tag 0
-    finalized_features_epoch: int = -1  # 3+, tag 1
-    finalized_features: list[FinalizedFeatureKey] = field(default_factory=list)  # 3+, tag 2
-    zk_migration_ready: bool = False  # 3+, tag 3
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "api_keys",
+        "throttle_time_ms",
+        "supported_features",
+        "finalized_features_epoch",
+        "finalized_features",
+        "zk_migration_ready",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    api_keys: list[ApiVersion]
+    throttle_time_ms: int  # 1+
+    supported_features: list[SupportedFeatureKey]  # 3+, tag 0
+    finalized_features_epoch: int  # 3+, tag 1
+    finalized_features: list[FinalizedFeatureKey]  # 3+, tag 2
+    zk_migration_ready: bool  # 3+, tag 3
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -261,9 +262,6 @@ class ApiVersionsResponse:
         self.finalized_features = [] if finalized_features is UNSET else finalized_features
         self.zk_migration_ready = zk_migration_ready
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 18
     LOWEST_VERSION: ClassVar[int] = 0

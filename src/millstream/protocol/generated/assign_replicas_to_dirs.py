@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/assign_replicas_to_dirs.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import READ_FAILURES, count_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, uuid_refused, write_uvarint
@@ -30,12 +29,13 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsRequestPartitionData:
+class AssignReplicasToDirsRequestPartitionData(MessageValue):
     """In `AssignReplicasToDirsRequestTopicData.partitions`, version 0."""
 
-    partition_index: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "unknown_tagged_fields")
+
+    partition_index: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, partition_index: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -43,17 +43,15 @@ class AssignReplicasToDirsRequestPartitionData:
         self.partition_index = partition_index
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsRequestTopicData:
+class AssignReplicasToDirsRequestTopicData(MessageValue):
     """In `AssignReplicasToDirsRequestDirectoryData.topics`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[AssignReplicasToDirsRequestPartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[AssignReplicasToDirsRequestPartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -65,17 +63,15 @@ class AssignReplicasToDirsRequestTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsRequestDirectoryData:
+class AssignReplicasToDirsRequestDirectoryData(MessageValue):
     """In `AssignReplicasToDirsRequest.directories`, version 0."""
 
-    id: Uuid = ZERO_UUID
-    topics: list[AssignReplicasToDirsRequestTopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("id", "topics", "unknown_tagged_fields")
+
+    id: Uuid
+    topics: list[AssignReplicasToDirsRequestTopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -87,18 +83,16 @@ class AssignReplicasToDirsRequestDirectoryData:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsRequest:
+class AssignReplicasToDirsRequest(MessageValue):
     """Request of API 73, version 0."""
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    directories: list[AssignReplicasToDirsRequestDirectoryData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "broker_epoch", "directories", "unknown_tagged_fields")
+
+    broker_id: int
+    broker_epoch: int
+    directories: list[AssignReplicasToDirsRequestDirectoryData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -111,9 +105,6 @@ class AssignReplicasToDirsRequest:
         self.broker_epoch = broker_epoch
         self.directories = [] if directories is UNSET else directories
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 73
     LOWEST_VERSION: ClassVar[int] = 0
@@ -169,13 +160,14 @@ class AssignReplicasToDirsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsResponsePartitionData:
+class AssignReplicasToDirsResponsePartitionData(MessageValue):
     """In `AssignReplicasToDirsResponseTopicData.partitions`, version 0."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -187,17 +179,15 @@ class AssignReplicasToDirsResponsePartitionData:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsResponseTopicData:
+class AssignReplicasToDirsResponseTopicData(MessageValue):
     """In `AssignReplicasToDirsResponseDirectoryData.topics`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[AssignReplicasToDirsResponsePartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[AssignReplicasToDirsResponsePartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -209,17 +199,15 @@ class AssignReplicasToDirsResponseTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsResponseDirectoryData:
+class AssignReplicasToDirsResponseDirectoryData(MessageValue):
     """In `AssignReplicasToDirsResponse.directories`, version 0."""
 
-    id: Uuid = ZERO_UUID
-    topics: list[AssignReplicasToDirsResponseTopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("id", "topics", "unknown_tagged_fields")
+
+    id: Uuid
+    topics: list[AssignReplicasToDirsResponseTopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -231,18 +219,16 @@ class AssignReplicasToDirsResponseDirectoryData:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AssignReplicasToDirsResponse:
+class AssignReplicasToDirsResponse(MessageValue):
     """Response of API 73, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    directories: list[AssignReplicasToDirsResponseDirectoryData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "directories", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    directories: list[AssignReplicasToDirsResponseDirectoryData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -255,9 +241,6 @@ class AssignReplicasToDirsResponse:
         self.error_code = error_code
         self.directories = [] if directories is UNSET else directories
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 73
     LOWEST_VERSION: ClassVar[int] = 0

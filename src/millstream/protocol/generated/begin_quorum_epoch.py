@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/begin_quorum_epoch.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -59,15 +58,22 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginQuorumEpochRequestPartitionData:
+class BeginQuorumEpochRequestPartitionData(MessageValue):
     """In `BeginQuorumEpochRequestTopicData.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    voter_directory_id: Uuid = ZERO_UUID  # 1
-    leader_id: int = 0
-    leader_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "voter_directory_id",
+        "leader_id",
+        "leader_epoch",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    voter_directory_id: Uuid  # 1
+    leader_id: int
+    leader_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -83,17 +89,15 @@ class BeginQuorumEpochRequestPartitionData:
         self.leader_epoch = leader_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginQuorumEpochRequestTopicData:
+class BeginQuorumEpochRequestTopicData(MessageValue):
     """In `BeginQuorumEpochRequest.topics`, versions 0-1."""
 
-    topic_name: str = ""
-    partitions: list[BeginQuorumEpochRequestPartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[BeginQuorumEpochRequestPartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,18 +109,16 @@ class BeginQuorumEpochRequestTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LeaderEndpoint:
+class LeaderEndpoint(MessageValue):
     """In `BeginQuorumEpochRequest.leader_endpoints`, version 1."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -130,19 +132,17 @@ class LeaderEndpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginQuorumEpochRequest:
+class BeginQuorumEpochRequest(MessageValue):
     """Request of API 53, versions 0-1."""
 
-    cluster_id: str | None = None
-    voter_id: int = -1  # 1
-    topics: list[BeginQuorumEpochRequestTopicData] = field(default_factory=list)
-    leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tagged_fields")
+
+    cluster_id: str | None
+    voter_id: int  # 1
+    topics: list[BeginQuorumEpochRequestTopicData]
+    leader_endpoints: list[LeaderEndpoint]  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -157,9 +157,6 @@ class BeginQuorumEpochRequest:
         self.topics = [] if topics is UNSET else topics
         self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 53
     LOWEST_VERSION: ClassVar[int] = 0
@@ -280,15 +277,18 @@ class BeginQuorumEpochRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginQuorumEpochResponsePartitionData:
+class BeginQuorumEpochResponsePartitionData(MessageValue):
     """In `BeginQuorumEpochResponseTopicData.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tagged_fields"
+    )
+
+    partition_index: int
+    error_code: int
+    leader_id: int
+    leader_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -304,17 +304,15 @@ class BeginQuorumEpochResponsePartitionData:
         self.leader_epoch = leader_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginQuorumEpochResponseTopicData:
+class BeginQuorumEpochResponseTopicData(MessageValue):
     """In `BeginQuorumEpochResponse.topics`, versions 0-1."""
 
-    topic_name: str = ""
-    partitions: list[BeginQuorumEpochResponsePartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[BeginQuorumEpochResponsePartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -326,18 +324,16 @@ class BeginQuorumEpochResponseTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `BeginQuorumEpochResponse.node_endpoints`, version 1."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -351,18 +347,16 @@ class NodeEndpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginQuorumEpochResponse:
+class BeginQuorumEpochResponse(MessageValue):
     """Response of API 53, versions 0-1."""
 
-    error_code: int = 0
-    topics: list[BeginQuorumEpochResponseTopicData] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tagged_fields")
+
+    error_code: int
+    topics: list[BeginQuorumEpochResponseTopicData]
+    node_endpoints: list[NodeEndpoint]  # 1, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -375,9 +369,6 @@ class BeginQuorumEpochResponse:
         self.topics = [] if topics is UNSET else topics
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 53
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,13 +5,12 @@ Written by `make codegen` from codegen/schemas/broker_heartbeat.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     READ_FAILURES,
     past_end,
@@ -38,18 +37,28 @@ _INT32_INT16_3BOOL_ZERO: Final = Struct(">ih???x")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerHeartbeatRequest:
+class BrokerHeartbeatRequest(MessageValue):
     """Request of API 63, versions 0-2."""
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    current_metadata_offset: int = 0
-    want_fence: bool = False
-    want_shut_down: bool = False
-    offline_log_dirs: list[Uuid] = field(default_factory=list)  # 1+, tag 0
-    cordoned_log_dirs: list[Uuid] | None = None  # 2, tag 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "broker_id",
+        "broker_epoch",
+        "current_metadata_offset",
+        "want_fence",
+        "want_shut_down",
+        "offline_log_dirs",
+        "cordoned_log_dirs",
+        "unknown_tagged_fields",
+    )
+
+    broker_id: int
+    broker_epoch: int
+    current_metadata_offset: int
+    want_fence: bool
+    want_shut_down: bool
+    offline_log_dirs: list[Uuid]  # 1+, tag 0
+    cordoned_log_dirs: list[Uuid] | None  # 2, tag 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -70,9 +79,6 @@ class BrokerHeartbeatRequest:
         self.offline_log_dirs = [] if offline_log_dirs is UNSET else offline_log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 63
     LOWEST_VERSION: ClassVar[int] = 0
@@ -137,16 +143,24 @@ class BrokerHeartbeatRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerHeartbeatResponse:
+class BrokerHeartbeatResponse(MessageValue):
     """Response of API 63, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    is_caught_up: bool = False
-    is_fenced: bool = True
-    should_shut_down: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "is_caught_up",
+        "is_fenced",
+        "should_shut_down",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    is_caught_up: bool
+    is_fenced: bool
+    should_shut_down: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -163,9 +177,6 @@ class BrokerHeartbeatResponse:
         self.is_fenced = is_fenced
         self.should_shut_down = should_shut_down
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 63
     LOWEST_VERSION: ClassVar[int] = 0

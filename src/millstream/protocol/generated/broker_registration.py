@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/broker_registration.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -55,15 +54,16 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Listener:
+class Listener(MessageValue):
     """In `BrokerRegistrationRequest.listeners`, versions 0-4."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "security_protocol", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -79,18 +79,16 @@ class Listener:
         self.security_protocol = security_protocol
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Feature:
+class Feature(MessageValue):
     """In `BrokerRegistrationRequest.features`, versions 0-4."""
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tagged_fields")
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -104,24 +102,33 @@ class Feature:
         self.max_supported_version = max_supported_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerRegistrationRequest:
+class BrokerRegistrationRequest(MessageValue):
     """Request of API 62, versions 0-4."""
 
-    broker_id: int = 0
-    cluster_id: str = ""
-    incarnation_id: Uuid = ZERO_UUID
-    listeners: list[Listener] = field(default_factory=list)
-    features: list[Feature] = field(default_factory=list)
-    rack: str | None = ""
-    is_migrating_zk_broker: bool = False  # 1+
-    log_dirs: list[Uuid] = field(default_factory=list)  # 2+
-    previous_broker_epoch: int = -1  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "broker_id",
+        "cluster_id",
+        "incarnation_id",
+        "listeners",
+        "features",
+        "rack",
+        "is_migrating_zk_broker",
+        "log_dirs",
+        "previous_broker_epoch",
+        "unknown_tagged_fields",
+    )
+
+    broker_id: int
+    cluster_id: str
+    incarnation_id: Uuid
+    listeners: list[Listener]
+    features: list[Feature]
+    rack: str | None
+    is_migrating_zk_broker: bool  # 1+
+    log_dirs: list[Uuid]  # 2+
+    previous_broker_epoch: int  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -146,9 +153,6 @@ class BrokerRegistrationRequest:
         self.log_dirs = [] if log_dirs is UNSET else log_dirs
         self.previous_broker_epoch = previous_broker_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 62
     LOWEST_VERSION: ClassVar[int] = 0
@@ -296,14 +300,15 @@ class BrokerRegistrationRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerRegistrationResponse:
+class BrokerRegistrationResponse(MessageValue):
     """Response of API 62, versions 0-4."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    broker_epoch: int = -1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    broker_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -316,9 +321,6 @@ class BrokerRegistrationResponse:
         self.error_code = error_code
         self.broker_epoch = broker_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 62
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/consumer_protocol.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -36,13 +35,14 @@ _INT32_INT16: Final = Struct(">ih")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerProtocolAssignmentTopicPartition:
+class ConsumerProtocolAssignmentTopicPartition(MessageValue):
     """In `ConsumerProtocolAssignment.assigned_partitions`, versions 0-3."""
 
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -54,19 +54,15 @@ class ConsumerProtocolAssignmentTopicPartition:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerProtocolAssignment:
+class ConsumerProtocolAssignment(MessageValue):
     """Consumer, versions 0-3."""
 
-    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(
-        default_factory=list
-    )
-    user_data: bytes | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("assigned_partitions", "user_data", "unknown_tagged_fields")
+
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
+    user_data: bytes | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -77,9 +73,6 @@ class ConsumerProtocolAssignment:
         self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
         self.user_data = user_data
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 3
@@ -133,13 +126,14 @@ class ConsumerProtocolAssignment:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerProtocolSubscriptionTopicPartition:
+class ConsumerProtocolSubscriptionTopicPartition(MessageValue):
     """In `ConsumerProtocolSubscription.owned_partitions`, versions 1-3."""
 
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -151,22 +145,25 @@ class ConsumerProtocolSubscriptionTopicPartition:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerProtocolSubscription:
+class ConsumerProtocolSubscription(MessageValue):
     """Consumer, versions 0-3."""
 
-    topics: list[str] = field(default_factory=list)
-    user_data: bytes | None = None
-    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(
-        default_factory=list
-    )  # 1+
-    generation_id: int = -1  # 2+
-    rack_id: str | None = None  # 3
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "topics",
+        "user_data",
+        "owned_partitions",
+        "generation_id",
+        "rack_id",
+        "unknown_tagged_fields",
+    )
+
+    topics: list[str]
+    user_data: bytes | None
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition]  # 1+
+    generation_id: int  # 2+
+    rack_id: str | None  # 3
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -183,9 +180,6 @@ class ConsumerProtocolSubscription:
         self.generation_id = generation_id
         self.rack_id = rack_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 3

@@ -6,13 +6,13 @@ Written by `make codegen` from codegen/schemas/control_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -54,19 +54,17 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ControlRecordTypeSchema:
+class ControlRecordTypeSchema(MessageValue):
     """Control, version 0."""
 
-    type: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("type", "unknown_tagged_fields")
+
+    type: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(self, type: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
         self.type = type
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -101,21 +99,19 @@ class ControlRecordTypeSchema:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndTxnMarker:
+class EndTxnMarker(MessageValue):
     """Control, version 0."""
 
-    coordinator_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("coordinator_epoch", "unknown_tagged_fields")
+
+    coordinator_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, coordinator_epoch: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.coordinator_epoch = coordinator_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -150,13 +146,14 @@ class EndTxnMarker:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class KRaftVersionRecord:
+class KRaftVersionRecord(MessageValue):
     """Control, version 0."""
 
-    version: int = 0
-    kraft_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("version", "kraft_version", "unknown_tagged_fields")
+
+    version: int
+    kraft_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -167,9 +164,6 @@ class KRaftVersionRecord:
         self.version = version
         self.kraft_version = kraft_version
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -208,13 +202,14 @@ class KRaftVersionRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LeaderChangeMessageVoter:
+class LeaderChangeMessageVoter(MessageValue):
     """In `LeaderChangeMessage.voters` and elsewhere, versions 0-1."""
 
-    voter_id: int = 0
-    voter_directory_id: Uuid = ZERO_UUID  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("voter_id", "voter_directory_id", "unknown_tagged_fields")
+
+    voter_id: int
+    voter_directory_id: Uuid  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -226,19 +221,17 @@ class LeaderChangeMessageVoter:
         self.voter_directory_id = voter_directory_id
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LeaderChangeMessage:
+class LeaderChangeMessage(MessageValue):
     """Control, versions 0-1."""
 
-    version: int = 0
-    leader_id: int = 0
-    voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
-    granting_voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("version", "leader_id", "voters", "granting_voters", "unknown_tagged_fields")
+
+    version: int
+    leader_id: int
+    voters: list[LeaderChangeMessageVoter]
+    granting_voters: list[LeaderChangeMessageVoter]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -253,9 +246,6 @@ class LeaderChangeMessage:
         self.voters = [] if voters is UNSET else voters
         self.granting_voters = [] if granting_voters is UNSET else granting_voters
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 1
@@ -325,21 +315,19 @@ class LeaderChangeMessage:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SnapshotFooterRecord:
+class SnapshotFooterRecord(MessageValue):
     """Control, version 0."""
 
-    version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("version", "unknown_tagged_fields")
+
+    version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, version: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.version = version
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -378,13 +366,14 @@ class SnapshotFooterRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SnapshotHeaderRecord:
+class SnapshotHeaderRecord(MessageValue):
     """Control, version 0."""
 
-    version: int = 0
-    last_contained_log_timestamp: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("version", "last_contained_log_timestamp", "unknown_tagged_fields")
+
+    version: int
+    last_contained_log_timestamp: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -395,9 +384,6 @@ class SnapshotHeaderRecord:
         self.version = version
         self.last_contained_log_timestamp = last_contained_log_timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -440,14 +426,15 @@ class SnapshotHeaderRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Endpoint:
+class Endpoint(MessageValue):
     """In `VotersRecordVoter.endpoints`, version 0."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -461,12 +448,9 @@ class Endpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
-
 
 @dataclass(frozen=True, slots=True)
-class KRaftVersionFeature:
+class KRaftVersionFeature(MessageValue):
     """In `VotersRecordVoter.kraft_version_feature`, version 0."""
 
     min_supported_version: int = 0
@@ -477,15 +461,22 @@ class KRaftVersionFeature:
 _NO_KRAFT_VERSION_FEATURE: Final = KRaftVersionFeature()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VotersRecordVoter:
+class VotersRecordVoter(MessageValue):
     """In `VotersRecord.voters`, version 0."""
 
-    voter_id: int = 0
-    voter_directory_id: Uuid = ZERO_UUID
-    endpoints: list[Endpoint] = field(default_factory=list)
-    kraft_version_feature: KRaftVersionFeature = _NO_KRAFT_VERSION_FEATURE
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "voter_id",
+        "voter_directory_id",
+        "endpoints",
+        "kraft_version_feature",
+        "unknown_tagged_fields",
+    )
+
+    voter_id: int
+    voter_directory_id: Uuid
+    endpoints: list[Endpoint]
+    kraft_version_feature: KRaftVersionFeature
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -501,17 +492,15 @@ class VotersRecordVoter:
         self.kraft_version_feature = kraft_version_feature
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VotersRecord:
+class VotersRecord(MessageValue):
     """Control, version 0."""
 
-    version: int = 0
-    voters: list[VotersRecordVoter] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("version", "voters", "unknown_tagged_fields")
+
+    version: int
+    voters: list[VotersRecordVoter]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -522,9 +511,6 @@ class VotersRecord:
         self.version = version
         self.voters = [] if voters is UNSET else voters
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/controller_registration.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -44,15 +43,16 @@ _UINT16_INT16_ZERO: Final = Struct(">Hhx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Listener:
+class Listener(MessageValue):
     """In `ControllerRegistrationRequest.listeners`, version 0."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "security_protocol", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -68,18 +68,16 @@ class Listener:
         self.security_protocol = security_protocol
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Feature:
+class Feature(MessageValue):
     """In `ControllerRegistrationRequest.features`, version 0."""
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tagged_fields")
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -93,20 +91,25 @@ class Feature:
         self.max_supported_version = max_supported_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ControllerRegistrationRequest:
+class ControllerRegistrationRequest(MessageValue):
     """Request of API 70, version 0."""
 
-    controller_id: int = 0
-    incarnation_id: Uuid = ZERO_UUID
-    zk_migration_ready: bool = False
-    listeners: list[Listener] = field(default_factory=list)
-    features: list[Feature] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "controller_id",
+        "incarnation_id",
+        "zk_migration_ready",
+        "listeners",
+        "features",
+        "unknown_tagged_fields",
+    )
+
+    controller_id: int
+    incarnation_id: Uuid
+    zk_migration_ready: bool
+    listeners: list[Listener]
+    features: list[Feature]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -123,9 +126,6 @@ class ControllerRegistrationRequest:
         self.listeners = [] if listeners is UNSET else listeners
         self.features = [] if features is UNSET else features
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 70
     LOWEST_VERSION: ClassVar[int] = 0
@@ -207,14 +207,15 @@ class ControllerRegistrationRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ControllerRegistrationResponse:
+class ControllerRegistrationResponse(MessageValue):
     """Response of API 70, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -227,9 +228,6 @@ class ControllerRegistrationResponse:
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 70
     LOWEST_VERSION: ClassVar[int] = 0

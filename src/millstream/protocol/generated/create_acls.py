@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/create_acls.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -46,18 +45,28 @@ _S2INT8_ZERO: Final = Struct(">bbx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AclCreation:
+class AclCreation(MessageValue):
     """In `CreateAclsRequest.creations`, versions 1-3."""
 
-    resource_type: int = 0
-    resource_name: str = ""
-    resource_pattern_type: int = 3
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "resource_type",
+        "resource_name",
+        "resource_pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+        "unknown_tagged_fields",
+    )
+
+    resource_type: int
+    resource_name: str
+    resource_pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -79,16 +88,14 @@ class AclCreation:
         self.permission_type = permission_type
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreateAclsRequest:
+class CreateAclsRequest(MessageValue):
     """Request of API 30, versions 1-3."""
 
-    creations: list[AclCreation] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("creations", "unknown_tagged_fields")
+
+    creations: list[AclCreation]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -97,9 +104,6 @@ class CreateAclsRequest:
     ) -> None:
         self.creations = [] if creations is UNSET else creations
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 30
     LOWEST_VERSION: ClassVar[int] = 1
@@ -166,13 +170,14 @@ class CreateAclsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AclCreationResult:
+class AclCreationResult(MessageValue):
     """In `CreateAclsResponse.results`, versions 1-3."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "error_message", "unknown_tagged_fields")
+
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -184,17 +189,15 @@ class AclCreationResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreateAclsResponse:
+class CreateAclsResponse(MessageValue):
     """Response of API 30, versions 1-3."""
 
-    throttle_time_ms: int = 0
-    results: list[AclCreationResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    results: list[AclCreationResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -205,9 +208,6 @@ class CreateAclsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 30
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/create_delegation_token.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -47,13 +46,14 @@ _S3INT64_INT16: Final = Struct(">qqqh")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatableRenewers:
+class CreatableRenewers(MessageValue):
     """In `CreateDelegationTokenRequest.renewers`, versions 1-3."""
 
-    principal_type: str = ""
-    principal_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("principal_type", "principal_name", "unknown_tagged_fields")
+
+    principal_type: str
+    principal_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -65,19 +65,23 @@ class CreatableRenewers:
         self.principal_name = principal_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreateDelegationTokenRequest:
+class CreateDelegationTokenRequest(MessageValue):
     """Request of API 38, versions 1-3."""
 
-    owner_principal_type: str | None = ""  # 3
-    owner_principal_name: str | None = ""  # 3
-    renewers: list[CreatableRenewers] = field(default_factory=list)
-    max_lifetime_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "owner_principal_type",
+        "owner_principal_name",
+        "renewers",
+        "max_lifetime_ms",
+        "unknown_tagged_fields",
+    )
+
+    owner_principal_type: str | None  # 3
+    owner_principal_name: str | None  # 3
+    renewers: list[CreatableRenewers]
+    max_lifetime_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -92,9 +96,6 @@ class CreateDelegationTokenRequest:
         self.renewers = [] if renewers is UNSET else renewers
         self.max_lifetime_ms = max_lifetime_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 38
     LOWEST_VERSION: ClassVar[int] = 1
@@ -216,22 +217,36 @@ class CreateDelegationTokenRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreateDelegationTokenResponse:
+class CreateDelegationTokenResponse(MessageValue):
     """Response of API 38, versions 1-3."""
 
-    error_code: int = 0
-    principal_type: str = ""
-    principal_name: str = ""
-    token_requester_principal_type: str = ""  # 3
-    token_requester_principal_name: str = ""  # 3
-    issue_timestamp_ms: int = 0
-    expiry_timestamp_ms: int = 0
-    max_timestamp_ms: int = 0
-    token_id: str = ""
-    hmac: bytes = b""
-    throttle_time_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "principal_type",
+        "principal_name",
+        "token_requester_principal_type",
+        "token_requester_principal_name",
+        "issue_timestamp_ms",
+        "expiry_timestamp_ms",
+        "max_timestamp_ms",
+        "token_id",
+        "hmac",
+        "throttle_time_ms",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    principal_type: str
+    principal_name: str
+    token_requester_principal_type: str  # 3
+    token_requester_principal_name: str  # 3
+    issue_timestamp_ms: int
+    expiry_timestamp_ms: int
+    max_timestamp_ms: int
+    token_id: str
+    hmac: bytes
+    throttle_time_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -260,9 +275,6 @@ class CreateDelegationTokenResponse:
         self.hmac = hmac
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 38
     LOWEST_VERSION: ClassVar[int] = 1

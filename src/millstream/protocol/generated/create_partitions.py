@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/create_partitions.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -48,12 +47,13 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatePartitionsAssignment:
+class CreatePartitionsAssignment(MessageValue):
     """In `CreatePartitionsTopic.assignments`, versions 0-3."""
 
-    broker_ids: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_ids", "unknown_tagged_fields")
+
+    broker_ids: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, broker_ids: list[int] = UNSET, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -61,18 +61,16 @@ class CreatePartitionsAssignment:
         self.broker_ids = [] if broker_ids is UNSET else broker_ids
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatePartitionsTopic:
+class CreatePartitionsTopic(MessageValue):
     """In `CreatePartitionsRequest.topics`, versions 0-3."""
 
-    name: str = ""
-    count: int = 0
-    assignments: list[CreatePartitionsAssignment] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "count", "assignments", "unknown_tagged_fields")
+
+    name: str
+    count: int
+    assignments: list[CreatePartitionsAssignment] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -86,18 +84,16 @@ class CreatePartitionsTopic:
         self.assignments = [] if assignments is UNSET else assignments
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatePartitionsRequest:
+class CreatePartitionsRequest(MessageValue):
     """Request of API 37, versions 0-3."""
 
-    topics: list[CreatePartitionsTopic] = field(default_factory=list)
-    timeout_ms: int = 0
-    validate_only: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tagged_fields")
+
+    topics: list[CreatePartitionsTopic]
+    timeout_ms: int
+    validate_only: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -110,9 +106,6 @@ class CreatePartitionsRequest:
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 37
     LOWEST_VERSION: ClassVar[int] = 0
@@ -188,14 +181,15 @@ class CreatePartitionsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatePartitionsTopicResult:
+class CreatePartitionsTopicResult(MessageValue):
     """In `CreatePartitionsResponse.results`, versions 0-3."""
 
-    name: str = ""
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "error_code", "error_message", "unknown_tagged_fields")
+
+    name: str
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -209,17 +203,15 @@ class CreatePartitionsTopicResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatePartitionsResponse:
+class CreatePartitionsResponse(MessageValue):
     """Response of API 37, versions 0-3."""
 
-    throttle_time_ms: int = 0
-    results: list[CreatePartitionsTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    results: list[CreatePartitionsTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -230,9 +222,6 @@ class CreatePartitionsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 37
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/create_topics.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -65,13 +64,14 @@ _UUID_INT16_BYTE: Final = Struct(">16shB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatableReplicaAssignment:
+class CreatableReplicaAssignment(MessageValue):
     """In `CreatableTopic.assignments`, versions 2-7."""
 
-    partition_index: int = 0
-    broker_ids: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "broker_ids", "unknown_tagged_fields")
+
+    partition_index: int
+    broker_ids: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -83,17 +83,15 @@ class CreatableReplicaAssignment:
         self.broker_ids = [] if broker_ids is UNSET else broker_ids
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatableTopicConfig:
+class CreatableTopicConfig(MessageValue):
     """In `CreatableTopic.configs`, versions 2-7."""
 
-    name: str = ""
-    value: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "value", "unknown_tagged_fields")
+
+    name: str
+    value: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,20 +103,25 @@ class CreatableTopicConfig:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatableTopic:
+class CreatableTopic(MessageValue):
     """In `CreateTopicsRequest.topics`, versions 2-7."""
 
-    name: str = ""
-    num_partitions: int = 0
-    replication_factor: int = 0
-    assignments: list[CreatableReplicaAssignment] = field(default_factory=list)
-    configs: list[CreatableTopicConfig] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name",
+        "num_partitions",
+        "replication_factor",
+        "assignments",
+        "configs",
+        "unknown_tagged_fields",
+    )
+
+    name: str
+    num_partitions: int
+    replication_factor: int
+    assignments: list[CreatableReplicaAssignment]
+    configs: list[CreatableTopicConfig]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -136,18 +139,16 @@ class CreatableTopic:
         self.configs = [] if configs is UNSET else configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreateTopicsRequest:
+class CreateTopicsRequest(MessageValue):
     """Request of API 19, versions 2-7."""
 
-    topics: list[CreatableTopic] = field(default_factory=list)
-    timeout_ms: int = 60000
-    validate_only: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tagged_fields")
+
+    topics: list[CreatableTopic]
+    timeout_ms: int
+    validate_only: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -160,9 +161,6 @@ class CreateTopicsRequest:
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 2
@@ -238,16 +236,19 @@ class CreateTopicsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatableTopicConfigs:
+class CreatableTopicConfigs(MessageValue):
     """In `CreatableTopicResult.configs`, versions 5-7."""
 
-    name: str = ""
-    value: str | None = ""
-    read_only: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name", "value", "read_only", "config_source", "is_sensitive", "unknown_tagged_fields"
+    )
+
+    name: str
+    value: str | None
+    read_only: bool
+    config_source: int
+    is_sensitive: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -265,23 +266,31 @@ class CreatableTopicConfigs:
         self.is_sensitive = is_sensitive
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreatableTopicResult:
+class CreatableTopicResult(MessageValue):
     """In `CreateTopicsResponse.topics`, versions 2-7."""
 
-    name: str = ""
-    topic_id: Uuid = ZERO_UUID  # 7
-    error_code: int = 0
-    error_message: str | None = ""
-    topic_config_error_code: int = 0  # 5+, tag 0
-    num_partitions: int = -1  # 5+
-    replication_factor: int = -1  # 5+
-    configs: list[CreatableTopicConfigs] | None = field(default_factory=list)  # 5+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name",
+        "topic_id",
+        "error_code",
+        "error_message",
+        "topic_config_error_code",
+        "num_partitions",
+        "replication_factor",
+        "configs",
+        "unknown_tagged_fields",
+    )
+
+    name: str
+    topic_id: Uuid  # 7
+    error_code: int
+    error_message: str | None
+    topic_config_error_code: int  # 5+, tag 0
+    num_partitions: int  # 5+
+    replication_factor: int  # 5+
+    configs: list[CreatableTopicConfigs] | None  # 5+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -305,17 +314,15 @@ class CreatableTopicResult:
         self.configs = [] if configs is UNSET else configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CreateTopicsResponse:
+class CreateTopicsResponse(MessageValue):
     """Response of API 19, versions 2-7."""
 
-    throttle_time_ms: int = 0
-    topics: list[CreatableTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    topics: list[CreatableTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -326,9 +333,6 @@ class CreateTopicsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 2

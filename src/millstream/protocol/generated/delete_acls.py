@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/delete_acls.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -46,18 +45,28 @@ _S2INT8_ZERO: Final = Struct(">bbx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteAclsFilter:
+class DeleteAclsFilter(MessageValue):
     """In `DeleteAclsRequest.filters`, versions 1-3."""
 
-    resource_type_filter: int = 0
-    resource_name_filter: str | None = ""
-    pattern_type_filter: int = 3
-    principal_filter: str | None = ""
-    host_filter: str | None = ""
-    operation: int = 0
-    permission_type: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "resource_type_filter",
+        "resource_name_filter",
+        "pattern_type_filter",
+        "principal_filter",
+        "host_filter",
+        "operation",
+        "permission_type",
+        "unknown_tagged_fields",
+    )
+
+    resource_type_filter: int
+    resource_name_filter: str | None
+    pattern_type_filter: int
+    principal_filter: str | None
+    host_filter: str | None
+    operation: int
+    permission_type: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -79,16 +88,14 @@ class DeleteAclsFilter:
         self.permission_type = permission_type
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteAclsRequest:
+class DeleteAclsRequest(MessageValue):
     """Request of API 31, versions 1-3."""
 
-    filters: list[DeleteAclsFilter] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("filters", "unknown_tagged_fields")
+
+    filters: list[DeleteAclsFilter]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -97,9 +104,6 @@ class DeleteAclsRequest:
     ) -> None:
         self.filters = [] if filters is UNSET else filters
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 31
     LOWEST_VERSION: ClassVar[int] = 1
@@ -166,20 +170,32 @@ class DeleteAclsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteAclsMatchingAcl:
+class DeleteAclsMatchingAcl(MessageValue):
     """In `DeleteAclsFilterResult.matching_acls`, versions 1-3."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 3
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    error_message: str | None
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -205,18 +221,16 @@ class DeleteAclsMatchingAcl:
         self.permission_type = permission_type
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteAclsFilterResult:
+class DeleteAclsFilterResult(MessageValue):
     """In `DeleteAclsResponse.filter_results`, versions 1-3."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    matching_acls: list[DeleteAclsMatchingAcl] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "error_message", "matching_acls", "unknown_tagged_fields")
+
+    error_code: int
+    error_message: str | None
+    matching_acls: list[DeleteAclsMatchingAcl]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -230,17 +244,15 @@ class DeleteAclsFilterResult:
         self.matching_acls = [] if matching_acls is UNSET else matching_acls
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteAclsResponse:
+class DeleteAclsResponse(MessageValue):
     """Response of API 31, versions 1-3."""
 
-    throttle_time_ms: int = 0
-    filter_results: list[DeleteAclsFilterResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "filter_results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    filter_results: list[DeleteAclsFilterResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -251,9 +263,6 @@ class DeleteAclsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.filter_results = [] if filter_results is UNSET else filter_results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 31
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/delete_groups.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -42,21 +41,19 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteGroupsRequest:
+class DeleteGroupsRequest(MessageValue):
     """Request of API 42, versions 0-2."""
 
-    groups_names: list[str] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("groups_names", "unknown_tagged_fields")
+
+    groups_names: list[str]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, groups_names: list[str] = UNSET, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.groups_names = [] if groups_names is UNSET else groups_names
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 42
     LOWEST_VERSION: ClassVar[int] = 0
@@ -127,13 +124,14 @@ class DeleteGroupsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeletableGroupResult:
+class DeletableGroupResult(MessageValue):
     """In `DeleteGroupsResponse.results`, versions 0-2."""
 
-    group_id: str = ""
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "error_code", "unknown_tagged_fields")
+
+    group_id: str
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -145,17 +143,15 @@ class DeletableGroupResult:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteGroupsResponse:
+class DeleteGroupsResponse(MessageValue):
     """Response of API 42, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    results: list[DeletableGroupResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    results: list[DeletableGroupResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -166,9 +162,6 @@ class DeleteGroupsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 42
     LOWEST_VERSION: ClassVar[int] = 0

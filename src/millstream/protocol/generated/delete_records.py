@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/delete_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -43,13 +42,14 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteRecordsPartition:
+class DeleteRecordsPartition(MessageValue):
     """In `DeleteRecordsTopic.partitions`, versions 0-2."""
 
-    partition_index: int = 0
-    offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "offset", "unknown_tagged_fields")
+
+    partition_index: int
+    offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -61,17 +61,15 @@ class DeleteRecordsPartition:
         self.offset = offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteRecordsTopic:
+class DeleteRecordsTopic(MessageValue):
     """In `DeleteRecordsRequest.topics`, versions 0-2."""
 
-    name: str = ""
-    partitions: list[DeleteRecordsPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[DeleteRecordsPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -83,17 +81,15 @@ class DeleteRecordsTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteRecordsRequest:
+class DeleteRecordsRequest(MessageValue):
     """Request of API 21, versions 0-2."""
 
-    topics: list[DeleteRecordsTopic] = field(default_factory=list)
-    timeout_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "timeout_ms", "unknown_tagged_fields")
+
+    topics: list[DeleteRecordsTopic]
+    timeout_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -104,9 +100,6 @@ class DeleteRecordsRequest:
         self.topics = [] if topics is UNSET else topics
         self.timeout_ms = timeout_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -178,14 +171,15 @@ class DeleteRecordsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteRecordsPartitionResult:
+class DeleteRecordsPartitionResult(MessageValue):
     """In `DeleteRecordsTopicResult.partitions`, versions 0-2."""
 
-    partition_index: int = 0
-    low_watermark: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    low_watermark: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -199,17 +193,15 @@ class DeleteRecordsPartitionResult:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteRecordsTopicResult:
+class DeleteRecordsTopicResult(MessageValue):
     """In `DeleteRecordsResponse.topics`, versions 0-2."""
 
-    name: str = ""
-    partitions: list[DeleteRecordsPartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[DeleteRecordsPartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -221,17 +213,15 @@ class DeleteRecordsTopicResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteRecordsResponse:
+class DeleteRecordsResponse(MessageValue):
     """Response of API 21, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    topics: list[DeleteRecordsTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    topics: list[DeleteRecordsTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -242,9 +232,6 @@ class DeleteRecordsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0

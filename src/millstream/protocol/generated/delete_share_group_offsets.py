@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/delete_share_group_offsets.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -38,12 +37,13 @@ _UUID_INT16_BYTE: Final = Struct(">16shB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteShareGroupOffsetsRequestTopic:
+class DeleteShareGroupOffsetsRequestTopic(MessageValue):
     """In `DeleteShareGroupOffsetsRequest.topics`, version 0."""
 
-    topic_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "unknown_tagged_fields")
+
+    topic_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, topic_name: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -51,17 +51,15 @@ class DeleteShareGroupOffsetsRequestTopic:
         self.topic_name = topic_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteShareGroupOffsetsRequest:
+class DeleteShareGroupOffsetsRequest(MessageValue):
     """Request of API 92, version 0."""
 
-    group_id: str = ""
-    topics: list[DeleteShareGroupOffsetsRequestTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[DeleteShareGroupOffsetsRequestTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -72,9 +70,6 @@ class DeleteShareGroupOffsetsRequest:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 92
     LOWEST_VERSION: ClassVar[int] = 0
@@ -141,15 +136,16 @@ class DeleteShareGroupOffsetsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteShareGroupOffsetsResponseTopic:
+class DeleteShareGroupOffsetsResponseTopic(MessageValue):
     """In `DeleteShareGroupOffsetsResponse.responses`, version 0."""
 
-    topic_name: str = ""
-    topic_id: Uuid = ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tagged_fields")
+
+    topic_name: str
+    topic_id: Uuid
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -165,19 +161,19 @@ class DeleteShareGroupOffsetsResponseTopic:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteShareGroupOffsetsResponse:
+class DeleteShareGroupOffsetsResponse(MessageValue):
     """Response of API 92, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    responses: list[DeleteShareGroupOffsetsResponseTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "error_message", "responses", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    responses: list[DeleteShareGroupOffsetsResponseTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -192,9 +188,6 @@ class DeleteShareGroupOffsetsResponse:
         self.error_message = error_message
         self.responses = [] if responses is UNSET else responses
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 92
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/delete_share_group_state.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -41,12 +40,13 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionData:
+class PartitionData(MessageValue):
     """In `DeleteStateData.partitions`, version 0."""
 
-    partition: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "unknown_tagged_fields")
+
+    partition: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, partition: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -54,17 +54,15 @@ class PartitionData:
         self.partition = partition
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteStateData:
+class DeleteStateData(MessageValue):
     """In `DeleteShareGroupStateRequest.topics`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -76,17 +74,15 @@ class DeleteStateData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteShareGroupStateRequest:
+class DeleteShareGroupStateRequest(MessageValue):
     """Request of API 86, version 0."""
 
-    group_id: str = ""
-    topics: list[DeleteStateData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[DeleteStateData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -97,9 +93,6 @@ class DeleteShareGroupStateRequest:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 86
     LOWEST_VERSION: ClassVar[int] = 0
@@ -166,14 +159,15 @@ class DeleteShareGroupStateRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionResult:
+class PartitionResult(MessageValue):
     """In `DeleteStateResult.partitions`, version 0."""
 
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "error_code", "error_message", "unknown_tagged_fields")
+
+    partition: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -187,17 +181,15 @@ class PartitionResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteStateResult:
+class DeleteStateResult(MessageValue):
     """In `DeleteShareGroupStateResponse.results`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -209,16 +201,14 @@ class DeleteStateResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteShareGroupStateResponse:
+class DeleteShareGroupStateResponse(MessageValue):
     """Response of API 86, version 0."""
 
-    results: list[DeleteStateResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("results", "unknown_tagged_fields")
+
+    results: list[DeleteStateResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -227,9 +217,6 @@ class DeleteShareGroupStateResponse:
     ) -> None:
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 86
     LOWEST_VERSION: ClassVar[int] = 0

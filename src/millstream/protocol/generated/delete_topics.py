@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/delete_topics.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -52,13 +51,14 @@ _UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteTopicState:
+class DeleteTopicState(MessageValue):
     """In `DeleteTopicsRequest.topics`, version 6."""
 
-    name: str | None = None
-    topic_id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "unknown_tagged_fields")
+
+    name: str | None
+    topic_id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -70,18 +70,16 @@ class DeleteTopicState:
         self.topic_id = topic_id
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteTopicsRequest:
+class DeleteTopicsRequest(MessageValue):
     """Request of API 20, versions 1-6."""
 
-    topics: list[DeleteTopicState] = field(default_factory=list)  # 6
-    topic_names: list[str] = field(default_factory=list)  # 1-5
-    timeout_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "topic_names", "timeout_ms", "unknown_tagged_fields")
+
+    topics: list[DeleteTopicState]  # 6
+    topic_names: list[str]  # 1-5
+    timeout_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -94,9 +92,6 @@ class DeleteTopicsRequest:
         self.topic_names = [] if topic_names is UNSET else topic_names
         self.timeout_ms = timeout_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 1
@@ -203,15 +198,16 @@ class DeleteTopicsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeletableTopicResult:
+class DeletableTopicResult(MessageValue):
     """In `DeleteTopicsResponse.responses`, versions 1-6."""
 
-    name: str | None = ""
-    topic_id: Uuid = ZERO_UUID  # 6
-    error_code: int = 0
-    error_message: str | None = None  # 5+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "error_code", "error_message", "unknown_tagged_fields")
+
+    name: str | None
+    topic_id: Uuid  # 6
+    error_code: int
+    error_message: str | None  # 5+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -227,17 +223,15 @@ class DeletableTopicResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DeleteTopicsResponse:
+class DeleteTopicsResponse(MessageValue):
     """Response of API 20, versions 1-6."""
 
-    throttle_time_ms: int = 0
-    responses: list[DeletableTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "responses", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    responses: list[DeletableTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -248,9 +242,6 @@ class DeleteTopicsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is UNSET else responses
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 1

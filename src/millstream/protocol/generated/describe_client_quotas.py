@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_client_quotas.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -48,14 +47,15 @@ _INT8_INT16: Final = Struct(">bh")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ComponentData:
+class ComponentData(MessageValue):
     """In `DescribeClientQuotasRequest.components`, versions 0-1."""
 
-    entity_type: str = ""
-    match_type: int = 0
-    match: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity_type", "match_type", "match", "unknown_tagged_fields")
+
+    entity_type: str
+    match_type: int
+    match: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -69,17 +69,15 @@ class ComponentData:
         self.match = match
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeClientQuotasRequest:
+class DescribeClientQuotasRequest(MessageValue):
     """Request of API 48, versions 0-1."""
 
-    components: list[ComponentData] = field(default_factory=list)
-    strict: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("components", "strict", "unknown_tagged_fields")
+
+    components: list[ComponentData]
+    strict: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -90,9 +88,6 @@ class DescribeClientQuotasRequest:
         self.components = [] if components is UNSET else components
         self.strict = strict
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 48
     LOWEST_VERSION: ClassVar[int] = 0
@@ -164,13 +159,14 @@ class DescribeClientQuotasRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EntityData:
+class EntityData(MessageValue):
     """In `EntryData.entity`, versions 0-1."""
 
-    entity_type: str = ""
-    entity_name: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity_type", "entity_name", "unknown_tagged_fields")
+
+    entity_type: str
+    entity_name: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -182,17 +178,15 @@ class EntityData:
         self.entity_name = entity_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ValueData:
+class ValueData(MessageValue):
     """In `EntryData.values`, versions 0-1."""
 
-    key: str = ""
-    value: float = 0.0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: str
+    value: float
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, key: str = "", value: float = 0.0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -201,17 +195,15 @@ class ValueData:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EntryData:
+class EntryData(MessageValue):
     """In `DescribeClientQuotasResponse.entries`, versions 0-1."""
 
-    entity: list[EntityData] = field(default_factory=list)
-    values: list[ValueData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity", "values", "unknown_tagged_fields")
+
+    entity: list[EntityData]
+    values: list[ValueData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -223,19 +215,19 @@ class EntryData:
         self.values = [] if values is UNSET else values
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeClientQuotasResponse:
+class DescribeClientQuotasResponse(MessageValue):
     """Response of API 48, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    entries: list[EntryData] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "error_message", "entries", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    entries: list[EntryData] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -250,9 +242,6 @@ class DescribeClientQuotasResponse:
         self.error_message = error_message
         self.entries = [] if entries is UNSET else entries
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 48
     LOWEST_VERSION: ClassVar[int] = 0

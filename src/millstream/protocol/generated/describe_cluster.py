@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_cluster.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -49,14 +48,20 @@ _INT8_BYTE: Final = Struct(">bB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeClusterRequest:
+class DescribeClusterRequest(MessageValue):
     """Request of API 60, versions 0-2."""
 
-    include_cluster_authorized_operations: bool = False
-    endpoint_type: int = 1  # 1+
-    include_fenced_brokers: bool = False  # 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "include_cluster_authorized_operations",
+        "endpoint_type",
+        "include_fenced_brokers",
+        "unknown_tagged_fields",
+    )
+
+    include_cluster_authorized_operations: bool
+    endpoint_type: int  # 1+
+    include_fenced_brokers: bool  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -69,9 +74,6 @@ class DescribeClusterRequest:
         self.endpoint_type = endpoint_type
         self.include_fenced_brokers = include_fenced_brokers
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 60
     LOWEST_VERSION: ClassVar[int] = 0
@@ -164,16 +166,17 @@ class DescribeClusterRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeClusterBroker:
+class DescribeClusterBroker(MessageValue):
     """In `DescribeClusterResponse.brokers`, versions 0-2."""
 
-    broker_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    is_fenced: bool = False  # 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tagged_fields")
+
+    broker_id: int
+    host: str
+    port: int
+    rack: str | None
+    is_fenced: bool  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -191,23 +194,31 @@ class DescribeClusterBroker:
         self.is_fenced = is_fenced
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeClusterResponse:
+class DescribeClusterResponse(MessageValue):
     """Response of API 60, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    endpoint_type: int = 1  # 1+
-    cluster_id: str = ""
-    controller_id: int = -1
-    brokers: list[DescribeClusterBroker] = field(default_factory=list)
-    cluster_authorized_operations: int = -2147483648
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "endpoint_type",
+        "cluster_id",
+        "controller_id",
+        "brokers",
+        "cluster_authorized_operations",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    endpoint_type: int  # 1+
+    cluster_id: str
+    controller_id: int
+    brokers: list[DescribeClusterBroker]
+    cluster_authorized_operations: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -230,9 +241,6 @@ class DescribeClusterResponse:
         self.brokers = [] if brokers is UNSET else brokers
         self.cluster_authorized_operations = cluster_authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 60
     LOWEST_VERSION: ClassVar[int] = 0

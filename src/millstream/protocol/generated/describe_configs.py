@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_configs.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -56,14 +55,15 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeConfigsResource:
+class DescribeConfigsResource(MessageValue):
     """In `DescribeConfigsRequest.resources`, versions 1-4."""
 
-    resource_type: int = 0
-    resource_name: str = ""
-    configuration_keys: list[str] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resource_type", "resource_name", "configuration_keys", "unknown_tagged_fields")
+
+    resource_type: int
+    resource_name: str
+    configuration_keys: list[str] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -77,18 +77,16 @@ class DescribeConfigsResource:
         self.configuration_keys = [] if configuration_keys is UNSET else configuration_keys
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeConfigsRequest:
+class DescribeConfigsRequest(MessageValue):
     """Request of API 32, versions 1-4."""
 
-    resources: list[DescribeConfigsResource] = field(default_factory=list)
-    include_synonyms: bool = False
-    include_documentation: bool = False  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resources", "include_synonyms", "include_documentation", "unknown_tagged_fields")
+
+    resources: list[DescribeConfigsResource]
+    include_synonyms: bool
+    include_documentation: bool  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -101,9 +99,6 @@ class DescribeConfigsRequest:
         self.include_synonyms = include_synonyms
         self.include_documentation = include_documentation
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 32
     LOWEST_VERSION: ClassVar[int] = 1
@@ -193,14 +188,15 @@ class DescribeConfigsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeConfigsSynonym:
+class DescribeConfigsSynonym(MessageValue):
     """In `DescribeConfigsResourceResult.synonyms`, versions 1-4."""
 
-    name: str = ""
-    value: str | None = ""
-    source: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "value", "source", "unknown_tagged_fields")
+
+    name: str
+    value: str | None
+    source: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -214,23 +210,31 @@ class DescribeConfigsSynonym:
         self.source = source
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeConfigsResourceResult:
+class DescribeConfigsResourceResult(MessageValue):
     """In `DescribeConfigsResult.configs`, versions 1-4."""
 
-    name: str = ""
-    value: str | None = ""
-    read_only: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
-    synonyms: list[DescribeConfigsSynonym] = field(default_factory=list)
-    config_type: int = 0  # 3+
-    documentation: str | None = ""  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name",
+        "value",
+        "read_only",
+        "config_source",
+        "is_sensitive",
+        "synonyms",
+        "config_type",
+        "documentation",
+        "unknown_tagged_fields",
+    )
+
+    name: str
+    value: str | None
+    read_only: bool
+    config_source: int
+    is_sensitive: bool
+    synonyms: list[DescribeConfigsSynonym]
+    config_type: int  # 3+
+    documentation: str | None  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -254,20 +258,25 @@ class DescribeConfigsResourceResult:
         self.documentation = documentation
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeConfigsResult:
+class DescribeConfigsResult(MessageValue):
     """In `DescribeConfigsResponse.results`, versions 1-4."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[DescribeConfigsResourceResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+        "configs",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    error_message: str | None
+    resource_type: int
+    resource_name: str
+    configs: list[DescribeConfigsResourceResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -285,17 +294,15 @@ class DescribeConfigsResult:
         self.configs = [] if configs is UNSET else configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeConfigsResponse:
+class DescribeConfigsResponse(MessageValue):
     """Response of API 32, versions 1-4."""
 
-    throttle_time_ms: int = 0
-    results: list[DescribeConfigsResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    results: list[DescribeConfigsResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -306,9 +313,6 @@ class DescribeConfigsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 32
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_delegation_token.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -43,13 +42,14 @@ _S3INT64_INT16: Final = Struct(">qqqh")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeDelegationTokenOwner:
+class DescribeDelegationTokenOwner(MessageValue):
     """In `DescribeDelegationTokenRequest.owners`, versions 1-3."""
 
-    principal_type: str = ""
-    principal_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("principal_type", "principal_name", "unknown_tagged_fields")
+
+    principal_type: str
+    principal_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -61,16 +61,14 @@ class DescribeDelegationTokenOwner:
         self.principal_name = principal_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeDelegationTokenRequest:
+class DescribeDelegationTokenRequest(MessageValue):
     """Request of API 41, versions 1-3."""
 
-    owners: list[DescribeDelegationTokenOwner] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("owners", "unknown_tagged_fields")
+
+    owners: list[DescribeDelegationTokenOwner] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -79,9 +77,6 @@ class DescribeDelegationTokenRequest:
     ) -> None:
         self.owners = [] if owners is UNSET else owners
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 41
     LOWEST_VERSION: ClassVar[int] = 1
@@ -155,13 +150,14 @@ class DescribeDelegationTokenRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribedDelegationTokenRenewer:
+class DescribedDelegationTokenRenewer(MessageValue):
     """In `DescribedDelegationToken.renewers`, versions 1-3."""
 
-    principal_type: str = ""
-    principal_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("principal_type", "principal_name", "unknown_tagged_fields")
+
+    principal_type: str
+    principal_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -173,25 +169,35 @@ class DescribedDelegationTokenRenewer:
         self.principal_name = principal_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribedDelegationToken:
+class DescribedDelegationToken(MessageValue):
     """In `DescribeDelegationTokenResponse.tokens`, versions 1-3."""
 
-    principal_type: str = ""
-    principal_name: str = ""
-    token_requester_principal_type: str = ""  # 3
-    token_requester_principal_name: str = ""  # 3
-    issue_timestamp: int = 0
-    expiry_timestamp: int = 0
-    max_timestamp: int = 0
-    token_id: str = ""
-    hmac: bytes = b""
-    renewers: list[DescribedDelegationTokenRenewer] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "principal_type",
+        "principal_name",
+        "token_requester_principal_type",
+        "token_requester_principal_name",
+        "issue_timestamp",
+        "expiry_timestamp",
+        "max_timestamp",
+        "token_id",
+        "hmac",
+        "renewers",
+        "unknown_tagged_fields",
+    )
+
+    principal_type: str
+    principal_name: str
+    token_requester_principal_type: str  # 3
+    token_requester_principal_name: str  # 3
+    issue_timestamp: int
+    expiry_timestamp: int
+    max_timestamp: int
+    token_id: str
+    hmac: bytes
+    renewers: list[DescribedDelegationTokenRenewer]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -219,18 +225,16 @@ class DescribedDelegationToken:
         self.renewers = [] if renewers is UNSET else renewers
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeDelegationTokenResponse:
+class DescribeDelegationTokenResponse(MessageValue):
     """Response of API 41, versions 1-3."""
 
-    error_code: int = 0
-    tokens: list[DescribedDelegationToken] = field(default_factory=list)
-    throttle_time_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tagged_fields")
+
+    error_code: int
+    tokens: list[DescribedDelegationToken]
+    throttle_time_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -243,9 +247,6 @@ class DescribeDelegationTokenResponse:
         self.tokens = [] if tokens is UNSET else tokens
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 41
     LOWEST_VERSION: ClassVar[int] = 1

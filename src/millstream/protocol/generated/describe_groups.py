@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_groups.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -48,13 +47,14 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeGroupsRequest:
+class DescribeGroupsRequest(MessageValue):
     """Request of API 15, versions 0-6."""
 
-    groups: list[str] = field(default_factory=list)
-    include_authorized_operations: bool = False  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("groups", "include_authorized_operations", "unknown_tagged_fields")
+
+    groups: list[str]
+    include_authorized_operations: bool  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -65,9 +65,6 @@ class DescribeGroupsRequest:
         self.groups = [] if groups is UNSET else groups
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -151,17 +148,26 @@ class DescribeGroupsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribedGroupMember:
+class DescribedGroupMember(MessageValue):
     """In `DescribedGroup.members`, versions 0-6."""
 
-    member_id: str = ""
-    group_instance_id: str | None = None  # 4+
-    client_id: str = ""
-    client_host: str = ""
-    member_metadata: bytes = b""
-    member_assignment: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "member_id",
+        "group_instance_id",
+        "client_id",
+        "client_host",
+        "member_metadata",
+        "member_assignment",
+        "unknown_tagged_fields",
+    )
+
+    member_id: str
+    group_instance_id: str | None  # 4+
+    client_id: str
+    client_host: str
+    member_metadata: bytes
+    member_assignment: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -181,23 +187,31 @@ class DescribedGroupMember:
         self.member_assignment = member_assignment
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribedGroup:
+class DescribedGroup(MessageValue):
     """In `DescribeGroupsResponse.groups`, versions 0-6."""
 
-    error_code: int = 0
-    error_message: str | None = None  # 6
-    group_id: str = ""
-    group_state: str = ""
-    protocol_type: str = ""
-    protocol_data: str = ""
-    members: list[DescribedGroupMember] = field(default_factory=list)
-    authorized_operations: int = -2147483648  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "protocol_type",
+        "protocol_data",
+        "members",
+        "authorized_operations",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    error_message: str | None  # 6
+    group_id: str
+    group_state: str
+    protocol_type: str
+    protocol_data: str
+    members: list[DescribedGroupMember]
+    authorized_operations: int  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -221,17 +235,15 @@ class DescribedGroup:
         self.authorized_operations = authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeGroupsResponse:
+class DescribeGroupsResponse(MessageValue):
     """Response of API 15, versions 0-6."""
 
-    throttle_time_ms: int = 0  # 1+
-    groups: list[DescribedGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 1+
+    groups: list[DescribedGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -242,9 +254,6 @@ class DescribeGroupsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is UNSET else groups
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_log_dirs.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -55,13 +54,14 @@ _S2INT64_ZERO: Final = Struct(">qqx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribableLogDirTopic:
+class DescribableLogDirTopic(MessageValue):
     """In `DescribeLogDirsRequest.topics`, versions 1-5."""
 
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -73,16 +73,14 @@ class DescribableLogDirTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeLogDirsRequest:
+class DescribeLogDirsRequest(MessageValue):
     """Request of API 35, versions 1-5."""
 
-    topics: list[DescribableLogDirTopic] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "unknown_tagged_fields")
+
+    topics: list[DescribableLogDirTopic] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -91,9 +89,6 @@ class DescribeLogDirsRequest:
     ) -> None:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 35
     LOWEST_VERSION: ClassVar[int] = 1
@@ -167,15 +162,18 @@ class DescribeLogDirsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeLogDirsPartition:
+class DescribeLogDirsPartition(MessageValue):
     """In `DescribeLogDirsTopic.partitions`, versions 1-5."""
 
-    partition_index: int = 0
-    partition_size: int = 0
-    offset_lag: int = 0
-    is_future_key: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tagged_fields"
+    )
+
+    partition_index: int
+    partition_size: int
+    offset_lag: int
+    is_future_key: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -191,17 +189,15 @@ class DescribeLogDirsPartition:
         self.is_future_key = is_future_key
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeLogDirsTopic:
+class DescribeLogDirsTopic(MessageValue):
     """In `DescribeLogDirsResult.topics`, versions 1-5."""
 
-    name: str = ""
-    partitions: list[DescribeLogDirsPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[DescribeLogDirsPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -213,21 +209,27 @@ class DescribeLogDirsTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeLogDirsResult:
+class DescribeLogDirsResult(MessageValue):
     """In `DescribeLogDirsResponse.results`, versions 1-5."""
 
-    error_code: int = 0
-    log_dir: str = ""
-    topics: list[DescribeLogDirsTopic] = field(default_factory=list)
-    total_bytes: int = -1  # 4+
-    usable_bytes: int = -1  # 4+
-    is_cordoned: bool = False  # 5
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "log_dir",
+        "topics",
+        "total_bytes",
+        "usable_bytes",
+        "is_cordoned",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    log_dir: str
+    topics: list[DescribeLogDirsTopic]
+    total_bytes: int  # 4+
+    usable_bytes: int  # 4+
+    is_cordoned: bool  # 5
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -247,18 +249,16 @@ class DescribeLogDirsResult:
         self.is_cordoned = is_cordoned
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeLogDirsResponse:
+class DescribeLogDirsResponse(MessageValue):
     """Response of API 35, versions 1-5."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0  # 3+
-    results: list[DescribeLogDirsResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "results", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int  # 3+
+    results: list[DescribeLogDirsResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -271,9 +271,6 @@ class DescribeLogDirsResponse:
         self.error_code = error_code
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 35
     LOWEST_VERSION: ClassVar[int] = 1

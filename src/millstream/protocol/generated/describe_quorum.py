@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/describe_quorum.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -56,12 +55,13 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeQuorumRequestPartitionData:
+class DescribeQuorumRequestPartitionData(MessageValue):
     """In `DescribeQuorumRequestTopicData.partitions`, versions 0-2."""
 
-    partition_index: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "unknown_tagged_fields")
+
+    partition_index: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, partition_index: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -69,17 +69,15 @@ class DescribeQuorumRequestPartitionData:
         self.partition_index = partition_index
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeQuorumRequestTopicData:
+class DescribeQuorumRequestTopicData(MessageValue):
     """In `DescribeQuorumRequest.topics`, versions 0-2."""
 
-    topic_name: str = ""
-    partitions: list[DescribeQuorumRequestPartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[DescribeQuorumRequestPartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -91,16 +89,14 @@ class DescribeQuorumRequestTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeQuorumRequest:
+class DescribeQuorumRequest(MessageValue):
     """Request of API 55, versions 0-2."""
 
-    topics: list[DescribeQuorumRequestTopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "unknown_tagged_fields")
+
+    topics: list[DescribeQuorumRequestTopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -109,9 +105,6 @@ class DescribeQuorumRequest:
     ) -> None:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 55
     LOWEST_VERSION: ClassVar[int] = 0
@@ -165,16 +158,24 @@ class DescribeQuorumRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReplicaState:
+class ReplicaState(MessageValue):
     """In `DescribeQuorumResponsePartitionData.current_voters` and elsewhere, versions 0-2."""
 
-    replica_id: int = 0
-    replica_directory_id: Uuid = ZERO_UUID  # 2
-    log_end_offset: int = 0
-    last_fetch_timestamp: int = -1  # 1+
-    last_caught_up_timestamp: int = -1  # 1+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "replica_id",
+        "replica_directory_id",
+        "log_end_offset",
+        "last_fetch_timestamp",
+        "last_caught_up_timestamp",
+        "unknown_tagged_fields",
+    )
+
+    replica_id: int
+    replica_directory_id: Uuid  # 2
+    log_end_offset: int
+    last_fetch_timestamp: int  # 1+
+    last_caught_up_timestamp: int  # 1+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -192,23 +193,31 @@ class ReplicaState:
         self.last_caught_up_timestamp = last_caught_up_timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeQuorumResponsePartitionData:
+class DescribeQuorumResponsePartitionData(MessageValue):
     """In `DescribeQuorumResponseTopicData.partitions`, versions 0-2."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = ""  # 2
-    leader_id: int = 0
-    leader_epoch: int = 0
-    high_watermark: int = 0
-    current_voters: list[ReplicaState] = field(default_factory=list)
-    observers: list[ReplicaState] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "leader_id",
+        "leader_epoch",
+        "high_watermark",
+        "current_voters",
+        "observers",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    error_code: int
+    error_message: str | None  # 2
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    current_voters: list[ReplicaState]
+    observers: list[ReplicaState]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -232,17 +241,15 @@ class DescribeQuorumResponsePartitionData:
         self.observers = [] if observers is UNSET else observers
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeQuorumResponseTopicData:
+class DescribeQuorumResponseTopicData(MessageValue):
     """In `DescribeQuorumResponse.topics`, versions 0-2."""
 
-    topic_name: str = ""
-    partitions: list[DescribeQuorumResponsePartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[DescribeQuorumResponsePartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -254,18 +261,16 @@ class DescribeQuorumResponseTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Listener:
+class Listener(MessageValue):
     """In `Node.listeners`, version 2."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -279,17 +284,15 @@ class Listener:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Node:
+class Node(MessageValue):
     """In `DescribeQuorumResponse.nodes`, version 2."""
 
-    node_id: int = 0
-    listeners: list[Listener] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "listeners", "unknown_tagged_fields")
+
+    node_id: int
+    listeners: list[Listener]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -301,19 +304,17 @@ class Node:
         self.listeners = [] if listeners is UNSET else listeners
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeQuorumResponse:
+class DescribeQuorumResponse(MessageValue):
     """Response of API 55, versions 0-2."""
 
-    error_code: int = 0
-    error_message: str | None = ""  # 2
-    topics: list[DescribeQuorumResponseTopicData] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)  # 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "error_message", "topics", "nodes", "unknown_tagged_fields")
+
+    error_code: int
+    error_message: str | None  # 2
+    topics: list[DescribeQuorumResponseTopicData]
+    nodes: list[Node]  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -328,9 +329,6 @@ class DescribeQuorumResponse:
         self.topics = [] if topics is UNSET else topics
         self.nodes = [] if nodes is UNSET else nodes
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 55
     LOWEST_VERSION: ClassVar[int] = 0

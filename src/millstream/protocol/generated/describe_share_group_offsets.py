@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/describe_share_group_offsets.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -47,13 +46,14 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsRequestTopic:
+class DescribeShareGroupOffsetsRequestTopic(MessageValue):
     """In `DescribeShareGroupOffsetsRequestGroup.topics`, versions 0-1."""
 
-    topic_name: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -65,17 +65,15 @@ class DescribeShareGroupOffsetsRequestTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsRequestGroup:
+class DescribeShareGroupOffsetsRequestGroup(MessageValue):
     """In `DescribeShareGroupOffsetsRequest.groups`, versions 0-1."""
 
-    group_id: str = ""
-    topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[DescribeShareGroupOffsetsRequestTopic] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -87,16 +85,14 @@ class DescribeShareGroupOffsetsRequestGroup:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsRequest:
+class DescribeShareGroupOffsetsRequest(MessageValue):
     """Request of API 90, versions 0-1."""
 
-    groups: list[DescribeShareGroupOffsetsRequestGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("groups", "unknown_tagged_fields")
+
+    groups: list[DescribeShareGroupOffsetsRequestGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,9 +101,6 @@ class DescribeShareGroupOffsetsRequest:
     ) -> None:
         self.groups = [] if groups is UNSET else groups
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 90
     LOWEST_VERSION: ClassVar[int] = 0
@@ -161,17 +154,26 @@ class DescribeShareGroupOffsetsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsResponsePartition:
+class DescribeShareGroupOffsetsResponsePartition(MessageValue):
     """In `DescribeShareGroupOffsetsResponseTopic.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    start_offset: int = 0
-    leader_epoch: int = 0
-    lag: int = -1  # 1
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "start_offset",
+        "leader_epoch",
+        "lag",
+        "error_code",
+        "error_message",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    start_offset: int
+    leader_epoch: int
+    lag: int  # 1
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -191,18 +193,16 @@ class DescribeShareGroupOffsetsResponsePartition:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsResponseTopic:
+class DescribeShareGroupOffsetsResponseTopic(MessageValue):
     """In `DescribeShareGroupOffsetsResponseGroup.topics`, versions 0-1."""
 
-    topic_name: str = ""
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[DescribeShareGroupOffsetsResponsePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    topic_id: Uuid
+    partitions: list[DescribeShareGroupOffsetsResponsePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -216,19 +216,17 @@ class DescribeShareGroupOffsetsResponseTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsResponseGroup:
+class DescribeShareGroupOffsetsResponseGroup(MessageValue):
     """In `DescribeShareGroupOffsetsResponse.groups`, versions 0-1."""
 
-    group_id: str = ""
-    topics: list[DescribeShareGroupOffsetsResponseTopic] = field(default_factory=list)
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "error_code", "error_message", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[DescribeShareGroupOffsetsResponseTopic]
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -244,17 +242,15 @@ class DescribeShareGroupOffsetsResponseGroup:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeShareGroupOffsetsResponse:
+class DescribeShareGroupOffsetsResponse(MessageValue):
     """Response of API 90, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    groups: list[DescribeShareGroupOffsetsResponseGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    groups: list[DescribeShareGroupOffsetsResponseGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -265,9 +261,6 @@ class DescribeShareGroupOffsetsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is UNSET else groups
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 90
     LOWEST_VERSION: ClassVar[int] = 0

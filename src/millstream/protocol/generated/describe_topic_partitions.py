@@ -6,13 +6,13 @@ Written by `make codegen` from codegen/schemas/describe_topic_partitions.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -50,23 +50,21 @@ _UUID_BOOL_BYTE: Final = Struct(">16s?B")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicRequest:
+class TopicRequest(MessageValue):
     """In `DescribeTopicPartitionsRequest.topics`, version 0."""
 
-    name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "unknown_tagged_fields")
+
+    name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(self, name: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
         self.name = name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
-
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(MessageValue):
     """In `DescribeTopicPartitionsRequest.cursor`, version 0."""
 
     topic_name: str = ""
@@ -77,14 +75,15 @@ class Cursor:
 _NO_CURSOR: Final = Cursor()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeTopicPartitionsRequest:
+class DescribeTopicPartitionsRequest(MessageValue):
     """Request of API 75, version 0."""
 
-    topics: list[TopicRequest] = field(default_factory=list)
-    response_partition_limit: int = 2000
-    cursor: Cursor | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "response_partition_limit", "cursor", "unknown_tagged_fields")
+
+    topics: list[TopicRequest]
+    response_partition_limit: int
+    cursor: Cursor | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -97,9 +96,6 @@ class DescribeTopicPartitionsRequest:
         self.response_partition_limit = response_partition_limit
         self.cursor = cursor
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 75
     LOWEST_VERSION: ClassVar[int] = 0
@@ -163,20 +159,32 @@ class DescribeTopicPartitionsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeTopicPartitionsResponsePartition:
+class DescribeTopicPartitionsResponsePartition(MessageValue):
     """In `DescribeTopicPartitionsResponseTopic.partitions`, version 0."""
 
-    error_code: int = 0
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: list[int] = field(default_factory=list)
-    isr_nodes: list[int] = field(default_factory=list)
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
-    offline_replicas: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "eligible_leader_replicas",
+        "last_known_elr",
+        "offline_replicas",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    partition_index: int
+    leader_id: int
+    leader_epoch: int
+    replica_nodes: list[int]
+    isr_nodes: list[int]
+    eligible_leader_replicas: list[int] | None
+    last_known_elr: list[int] | None
+    offline_replicas: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -202,21 +210,27 @@ class DescribeTopicPartitionsResponsePartition:
         self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeTopicPartitionsResponseTopic:
+class DescribeTopicPartitionsResponseTopic(MessageValue):
     """In `DescribeTopicPartitionsResponse.topics`, version 0."""
 
-    error_code: int = 0
-    name: str | None = ""
-    topic_id: Uuid = ZERO_UUID
-    is_internal: bool = False
-    partitions: list[DescribeTopicPartitionsResponsePartition] = field(default_factory=list)
-    topic_authorized_operations: int = -2147483648
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "name",
+        "topic_id",
+        "is_internal",
+        "partitions",
+        "topic_authorized_operations",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    name: str | None
+    topic_id: Uuid
+    is_internal: bool
+    partitions: list[DescribeTopicPartitionsResponsePartition]
+    topic_authorized_operations: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -236,18 +250,16 @@ class DescribeTopicPartitionsResponseTopic:
         self.topic_authorized_operations = topic_authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeTopicPartitionsResponse:
+class DescribeTopicPartitionsResponse(MessageValue):
     """Response of API 75, version 0."""
 
-    throttle_time_ms: int = 0
-    topics: list[DescribeTopicPartitionsResponseTopic] = field(default_factory=list)
-    next_cursor: Cursor | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "next_cursor", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    topics: list[DescribeTopicPartitionsResponseTopic]
+    next_cursor: Cursor | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -260,9 +272,6 @@ class DescribeTopicPartitionsResponse:
         self.topics = [] if topics is UNSET else topics
         self.next_cursor = next_cursor
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 75
     LOWEST_VERSION: ClassVar[int] = 0

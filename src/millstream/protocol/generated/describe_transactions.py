@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_transactions.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -41,12 +40,13 @@ _INT32_BYTE: Final = Struct(">iB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeTransactionsRequest:
+class DescribeTransactionsRequest(MessageValue):
     """Request of API 65, version 0."""
 
-    transactional_ids: list[str] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("transactional_ids", "unknown_tagged_fields")
+
+    transactional_ids: list[str]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -55,9 +55,6 @@ class DescribeTransactionsRequest:
     ) -> None:
         self.transactional_ids = [] if transactional_ids is UNSET else transactional_ids
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 65
     LOWEST_VERSION: ClassVar[int] = 0
@@ -109,13 +106,14 @@ class DescribeTransactionsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicData:
+class TopicData(MessageValue):
     """In `TransactionState.topics`, version 0."""
 
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -127,23 +125,31 @@ class TopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TransactionState:
+class TransactionState(MessageValue):
     """In `DescribeTransactionsResponse.transaction_states`, version 0."""
 
-    error_code: int = 0
-    transactional_id: str = ""
-    transaction_state: str = ""
-    transaction_timeout_ms: int = 0
-    transaction_start_time_ms: int = 0
-    producer_id: int = 0
-    producer_epoch: int = 0
-    topics: list[TopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "transactional_id",
+        "transaction_state",
+        "transaction_timeout_ms",
+        "transaction_start_time_ms",
+        "producer_id",
+        "producer_epoch",
+        "topics",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    transactional_id: str
+    transaction_state: str
+    transaction_timeout_ms: int
+    transaction_start_time_ms: int
+    producer_id: int
+    producer_epoch: int
+    topics: list[TopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -167,17 +173,15 @@ class TransactionState:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeTransactionsResponse:
+class DescribeTransactionsResponse(MessageValue):
     """Response of API 65, version 0."""
 
-    throttle_time_ms: int = 0
-    transaction_states: list[TransactionState] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "transaction_states", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    transaction_states: list[TransactionState]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -188,9 +192,6 @@ class DescribeTransactionsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.transaction_states = [] if transaction_states is UNSET else transaction_states
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 65
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/describe_user_scram_credentials.t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -39,27 +38,26 @@ _INT8_INT32_ZERO: Final = Struct(">bix")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UserName:
+class UserName(MessageValue):
     """In `DescribeUserScramCredentialsRequest.users`, version 0."""
 
-    name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "unknown_tagged_fields")
+
+    name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(self, name: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
         self.name = name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeUserScramCredentialsRequest:
+class DescribeUserScramCredentialsRequest(MessageValue):
     """Request of API 50, version 0."""
 
-    users: list[UserName] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("users", "unknown_tagged_fields")
+
+    users: list[UserName] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -68,9 +66,6 @@ class DescribeUserScramCredentialsRequest:
     ) -> None:
         self.users = [] if users is UNSET else users
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 50
     LOWEST_VERSION: ClassVar[int] = 0
@@ -131,13 +126,14 @@ class DescribeUserScramCredentialsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CredentialInfo:
+class CredentialInfo(MessageValue):
     """In `DescribeUserScramCredentialsResult.credential_infos`, version 0."""
 
-    mechanism: int = 0
-    iterations: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("mechanism", "iterations", "unknown_tagged_fields")
+
+    mechanism: int
+    iterations: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -149,19 +145,17 @@ class CredentialInfo:
         self.iterations = iterations
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeUserScramCredentialsResult:
+class DescribeUserScramCredentialsResult(MessageValue):
     """In `DescribeUserScramCredentialsResponse.results`, version 0."""
 
-    user: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
-    credential_infos: list[CredentialInfo] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("user", "error_code", "error_message", "credential_infos", "unknown_tagged_fields")
+
+    user: str
+    error_code: int
+    error_message: str | None
+    credential_infos: list[CredentialInfo]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -177,19 +171,19 @@ class DescribeUserScramCredentialsResult:
         self.credential_infos = [] if credential_infos is UNSET else credential_infos
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribeUserScramCredentialsResponse:
+class DescribeUserScramCredentialsResponse(MessageValue):
     """Response of API 50, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    results: list[DescribeUserScramCredentialsResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "error_message", "results", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    results: list[DescribeUserScramCredentialsResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -204,9 +198,6 @@ class DescribeUserScramCredentialsResponse:
         self.error_message = error_message
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 50
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/elect_leaders.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -52,13 +51,14 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicPartitions:
+class TopicPartitions(MessageValue):
     """In `ElectLeadersRequest.topic_partitions`, versions 0-2."""
 
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -70,18 +70,16 @@ class TopicPartitions:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ElectLeadersRequest:
+class ElectLeadersRequest(MessageValue):
     """Request of API 43, versions 0-2."""
 
-    election_type: int = 0  # 1+
-    topic_partitions: list[TopicPartitions] | None = field(default_factory=list)
-    timeout_ms: int = 60000
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tagged_fields")
+
+    election_type: int  # 1+
+    topic_partitions: list[TopicPartitions] | None
+    timeout_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -94,9 +92,6 @@ class ElectLeadersRequest:
         self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.timeout_ms = timeout_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 43
     LOWEST_VERSION: ClassVar[int] = 0
@@ -185,14 +180,15 @@ class ElectLeadersRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionResult:
+class PartitionResult(MessageValue):
     """In `ReplicaElectionResult.partition_result`, versions 0-2."""
 
-    partition_id: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_id", "error_code", "error_message", "unknown_tagged_fields")
+
+    partition_id: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -206,17 +202,15 @@ class PartitionResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReplicaElectionResult:
+class ReplicaElectionResult(MessageValue):
     """In `ElectLeadersResponse.replica_election_results`, versions 0-2."""
 
-    topic: str = ""
-    partition_result: list[PartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partition_result", "unknown_tagged_fields")
+
+    topic: str
+    partition_result: list[PartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -228,18 +222,18 @@ class ReplicaElectionResult:
         self.partition_result = [] if partition_result is UNSET else partition_result
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ElectLeadersResponse:
+class ElectLeadersResponse(MessageValue):
     """Response of API 43, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0  # 1+
-    replica_election_results: list[ReplicaElectionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "replica_election_results", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int  # 1+
+    replica_election_results: list[ReplicaElectionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -252,9 +246,6 @@ class ElectLeadersResponse:
         self.error_code = error_code
         self.replica_election_results = [] if replica_election_results is UNSET else replica_election_results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 43
     LOWEST_VERSION: ClassVar[int] = 0

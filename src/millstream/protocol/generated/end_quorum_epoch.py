@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/end_quorum_epoch.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -62,13 +61,14 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ReplicaInfo:
+class ReplicaInfo(MessageValue):
     """In `EndQuorumEpochRequestPartitionData.preferred_candidates`, version 1."""
 
-    candidate_id: int = 0
-    candidate_directory_id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("candidate_id", "candidate_directory_id", "unknown_tagged_fields")
+
+    candidate_id: int
+    candidate_directory_id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -80,20 +80,25 @@ class ReplicaInfo:
         self.candidate_directory_id = candidate_directory_id
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndQuorumEpochRequestPartitionData:
+class EndQuorumEpochRequestPartitionData(MessageValue):
     """In `EndQuorumEpochRequestTopicData.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    preferred_successors: list[int] = field(default_factory=list)  # 0
-    preferred_candidates: list[ReplicaInfo] = field(default_factory=list)  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "preferred_successors",
+        "preferred_candidates",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    leader_id: int
+    leader_epoch: int
+    preferred_successors: list[int]  # 0
+    preferred_candidates: list[ReplicaInfo]  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -111,17 +116,15 @@ class EndQuorumEpochRequestPartitionData:
         self.preferred_candidates = [] if preferred_candidates is UNSET else preferred_candidates
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndQuorumEpochRequestTopicData:
+class EndQuorumEpochRequestTopicData(MessageValue):
     """In `EndQuorumEpochRequest.topics`, versions 0-1."""
 
-    topic_name: str = ""
-    partitions: list[EndQuorumEpochRequestPartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[EndQuorumEpochRequestPartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -133,18 +136,16 @@ class EndQuorumEpochRequestTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LeaderEndpoint:
+class LeaderEndpoint(MessageValue):
     """In `EndQuorumEpochRequest.leader_endpoints`, version 1."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -158,18 +159,16 @@ class LeaderEndpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndQuorumEpochRequest:
+class EndQuorumEpochRequest(MessageValue):
     """Request of API 54, versions 0-1."""
 
-    cluster_id: str | None = None
-    topics: list[EndQuorumEpochRequestTopicData] = field(default_factory=list)
-    leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("cluster_id", "topics", "leader_endpoints", "unknown_tagged_fields")
+
+    cluster_id: str | None
+    topics: list[EndQuorumEpochRequestTopicData]
+    leader_endpoints: list[LeaderEndpoint]  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -182,9 +181,6 @@ class EndQuorumEpochRequest:
         self.topics = [] if topics is UNSET else topics
         self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 54
     LOWEST_VERSION: ClassVar[int] = 0
@@ -302,15 +298,18 @@ class EndQuorumEpochRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndQuorumEpochResponsePartitionData:
+class EndQuorumEpochResponsePartitionData(MessageValue):
     """In `EndQuorumEpochResponseTopicData.partitions`, versions 0-1."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tagged_fields"
+    )
+
+    partition_index: int
+    error_code: int
+    leader_id: int
+    leader_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -326,17 +325,15 @@ class EndQuorumEpochResponsePartitionData:
         self.leader_epoch = leader_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndQuorumEpochResponseTopicData:
+class EndQuorumEpochResponseTopicData(MessageValue):
     """In `EndQuorumEpochResponse.topics`, versions 0-1."""
 
-    topic_name: str = ""
-    partitions: list[EndQuorumEpochResponsePartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[EndQuorumEpochResponsePartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -348,18 +345,16 @@ class EndQuorumEpochResponseTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `EndQuorumEpochResponse.node_endpoints`, version 1."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -373,18 +368,16 @@ class NodeEndpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndQuorumEpochResponse:
+class EndQuorumEpochResponse(MessageValue):
     """Response of API 54, versions 0-1."""
 
-    error_code: int = 0
-    topics: list[EndQuorumEpochResponseTopicData] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tagged_fields")
+
+    error_code: int
+    topics: list[EndQuorumEpochResponseTopicData]
+    node_endpoints: list[NodeEndpoint]  # 1, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -397,9 +390,6 @@ class EndQuorumEpochResponse:
         self.topics = [] if topics is UNSET else topics
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 54
     LOWEST_VERSION: ClassVar[int] = 0

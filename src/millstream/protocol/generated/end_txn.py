@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/end_txn.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -34,15 +33,18 @@ _INT64_INT16_BOOL_ZERO: Final = Struct(">qh?x")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndTxnRequest:
+class EndTxnRequest(MessageValue):
     """Request of API 26, versions 0-5."""
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    committed: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tagged_fields"
+    )
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -57,9 +59,6 @@ class EndTxnRequest:
         self.producer_epoch = producer_epoch
         self.committed = committed
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 26
     LOWEST_VERSION: ClassVar[int] = 0
@@ -146,15 +145,18 @@ class EndTxnRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndTxnResponse:
+class EndTxnResponse(MessageValue):
     """Response of API 26, versions 0-5."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id: int = -1  # 5
-    producer_epoch: int = -1  # 5
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    producer_id: int  # 5
+    producer_epoch: int  # 5
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -169,9 +171,6 @@ class EndTxnResponse:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 26
     LOWEST_VERSION: ClassVar[int] = 0

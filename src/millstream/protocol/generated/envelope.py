@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/envelope.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, write_uvarint
@@ -21,14 +20,17 @@ _INT16_ZERO: Final = Struct(">hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EnvelopeRequest:
+class EnvelopeRequest(MessageValue):
     """Request of API 58, version 0."""
 
-    request_data: bytes = b""
-    request_principal: bytes | None = b""
-    client_host_address: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "request_data", "request_principal", "client_host_address", "unknown_tagged_fields"
+    )
+
+    request_data: bytes
+    request_principal: bytes | None
+    client_host_address: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -41,9 +43,6 @@ class EnvelopeRequest:
         self.request_principal = request_principal
         self.client_host_address = client_host_address
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 58
     LOWEST_VERSION: ClassVar[int] = 0
@@ -135,13 +134,14 @@ class EnvelopeRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EnvelopeResponse:
+class EnvelopeResponse(MessageValue):
     """Response of API 58, version 0."""
 
-    response_data: bytes | None = None
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("response_data", "error_code", "unknown_tagged_fields")
+
+    response_data: bytes | None
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -152,9 +152,6 @@ class EnvelopeResponse:
         self.response_data = response_data
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 58
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/expire_delegation_token.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_uvarint
@@ -25,13 +24,14 @@ _INT64_ZERO: Final = Struct(">qx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ExpireDelegationTokenRequest:
+class ExpireDelegationTokenRequest(MessageValue):
     """Request of API 40, versions 1-2."""
 
-    hmac: bytes = b""
-    expiry_time_period_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tagged_fields")
+
+    hmac: bytes
+    expiry_time_period_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -42,9 +42,6 @@ class ExpireDelegationTokenRequest:
         self.hmac = hmac
         self.expiry_time_period_ms = expiry_time_period_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 40
     LOWEST_VERSION: ClassVar[int] = 1
@@ -117,14 +114,15 @@ class ExpireDelegationTokenRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ExpireDelegationTokenResponse:
+class ExpireDelegationTokenResponse(MessageValue):
     """Response of API 40, versions 1-2."""
 
-    error_code: int = 0
-    expiry_timestamp_ms: int = 0
-    throttle_time_ms: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tagged_fields")
+
+    error_code: int
+    expiry_timestamp_ms: int
+    throttle_time_ms: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -137,9 +135,6 @@ class ExpireDelegationTokenResponse:
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 40
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,14 +6,14 @@ Written by `make codegen` from codegen/schemas/fetch.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -90,7 +90,7 @@ _new: Final = object.__new__
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaState:
+class ReplicaState(MessageValue):
     """In `FetchRequest.replica_state`, versions 15-18."""
 
     replica_id: int = -1
@@ -101,19 +101,30 @@ class ReplicaState:
 _NO_REPLICA_STATE: Final = ReplicaState()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchPartition:
+class FetchPartition(MessageValue):
     """In `FetchTopic.partitions`, versions 4-18."""
 
-    partition: int = 0
-    current_leader_epoch: int = -1  # 9+
-    fetch_offset: int = 0
-    last_fetched_epoch: int = -1  # 12+
-    log_start_offset: int = -1  # 5+
-    partition_max_bytes: int = 0
-    replica_directory_id: Uuid = ZERO_UUID  # 17+, tag 0
-    high_watermark: int = 9223372036854775807  # 18, tag 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition",
+        "current_leader_epoch",
+        "fetch_offset",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "partition_max_bytes",
+        "replica_directory_id",
+        "high_watermark",
+        "unknown_tagged_fields",
+    )
+
+    partition: int
+    current_leader_epoch: int  # 9+
+    fetch_offset: int
+    last_fetched_epoch: int  # 12+
+    log_start_offset: int  # 5+
+    partition_max_bytes: int
+    replica_directory_id: Uuid  # 17+, tag 0
+    high_watermark: int  # 18, tag 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -137,18 +148,16 @@ class FetchPartition:
         self.high_watermark = high_watermark
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchTopic:
+class FetchTopic(MessageValue):
     """In `FetchRequest.topics`, versions 4-18."""
 
-    topic: str = ""  # 4-12
-    topic_id: Uuid = ZERO_UUID  # 13+
-    partitions: list[FetchPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "topic_id", "partitions", "unknown_tagged_fields")
+
+    topic: str  # 4-12
+    topic_id: Uuid  # 13+
+    partitions: list[FetchPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -162,18 +171,16 @@ class FetchTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ForgottenTopic:
+class ForgottenTopic(MessageValue):
     """In `FetchRequest.forgotten_topics_data`, versions 7-18."""
 
-    topic: str = ""  # 7-12
-    topic_id: Uuid = ZERO_UUID  # 13+
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "topic_id", "partitions", "unknown_tagged_fields")
+
+    topic: str  # 7-12
+    topic_id: Uuid  # 13+
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -187,27 +194,39 @@ class ForgottenTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchRequest:
+class FetchRequest(MessageValue):
     """Request of API 1, versions 4-18."""
 
-    cluster_id: str | None = None  # 12+, tag 0
-    replica_id: int = -1  # 4-14
-    replica_state: ReplicaState = _NO_REPLICA_STATE  # 15+, tag 1
-    max_wait_ms: int = 0
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    isolation_level: int = 0
-    session_id: int = 0  # 7+
-    session_epoch: int = -1  # 7+
-    topics: list[FetchTopic] = field(default_factory=list)
-    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)  # 7+
-    rack_id: str = ""  # 11+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "cluster_id",
+        "replica_id",
+        "replica_state",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "isolation_level",
+        "session_id",
+        "session_epoch",
+        "topics",
+        "forgotten_topics_data",
+        "rack_id",
+        "unknown_tagged_fields",
+    )
+
+    cluster_id: str | None  # 12+, tag 0
+    replica_id: int  # 4-14
+    replica_state: ReplicaState  # 15+, tag 1
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation_level: int
+    session_id: int  # 7+
+    session_epoch: int  # 7+
+    topics: list[FetchTopic]
+    forgotten_topics_data: list[ForgottenTopic]  # 7+
+    rack_id: str  # 11+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -238,9 +257,6 @@ class FetchRequest:
         self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
         self.rack_id = rack_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 4
@@ -481,7 +497,7 @@ class FetchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class EpochEndOffset:
+class EpochEndOffset(MessageValue):
     """In `PartitionData.diverging_epoch`, versions 12-18."""
 
     epoch: int = -1
@@ -493,7 +509,7 @@ _NO_EPOCH_END_OFFSET: Final = EpochEndOffset()
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderIdAndEpoch:
+class LeaderIdAndEpoch(MessageValue):
     """In `PartitionData.current_leader`, versions 12-18."""
 
     leader_id: int = -1
@@ -505,7 +521,7 @@ _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotId:
+class SnapshotId(MessageValue):
     """In `PartitionData.snapshot_id`, versions 12-18."""
 
     end_offset: int = -1
@@ -516,13 +532,14 @@ class SnapshotId:
 _NO_SNAPSHOT_ID: Final = SnapshotId()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AbortedTransaction:
+class AbortedTransaction(MessageValue):
     """In `PartitionData.aborted_transactions`, versions 4-18."""
 
-    producer_id: int = 0
-    first_offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("producer_id", "first_offset", "unknown_tagged_fields")
+
+    producer_id: int
+    first_offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -534,26 +551,37 @@ class AbortedTransaction:
         self.first_offset = first_offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionData:
+class PartitionData(MessageValue):
     """In `FetchableTopicResponse.partitions`, versions 4-18."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    high_watermark: int = 0
-    last_stable_offset: int = -1
-    log_start_offset: int = -1  # 5+
-    diverging_epoch: EpochEndOffset = _NO_EPOCH_END_OFFSET  # 12+, tag 0
-    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH  # 12+, tag 1
-    snapshot_id: SnapshotId = _NO_SNAPSHOT_ID  # 12+, tag 2
-    aborted_transactions: list[AbortedTransaction] | None = field(default_factory=list)
-    preferred_read_replica: int = -1  # 11+
-    records: Records | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "high_watermark",
+        "last_stable_offset",
+        "log_start_offset",
+        "diverging_epoch",
+        "current_leader",
+        "snapshot_id",
+        "aborted_transactions",
+        "preferred_read_replica",
+        "records",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    error_code: int
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int  # 5+
+    diverging_epoch: EpochEndOffset  # 12+, tag 0
+    current_leader: LeaderIdAndEpoch  # 12+, tag 1
+    snapshot_id: SnapshotId  # 12+, tag 2
+    aborted_transactions: list[AbortedTransaction] | None
+    preferred_read_replica: int  # 11+
+    records: Records | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -583,18 +611,16 @@ class PartitionData:
         self.records = records
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchableTopicResponse:
+class FetchableTopicResponse(MessageValue):
     """In `FetchResponse.responses`, versions 4-18."""
 
-    topic: str = ""  # 4-12
-    topic_id: Uuid = ZERO_UUID  # 13+
-    partitions: list[PartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "topic_id", "partitions", "unknown_tagged_fields")
+
+    topic: str  # 4-12
+    topic_id: Uuid  # 13+
+    partitions: list[PartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -608,19 +634,17 @@ class FetchableTopicResponse:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `FetchResponse.node_endpoints`, versions 16-18."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -636,20 +660,25 @@ class NodeEndpoint:
         self.rack = rack
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchResponse:
+class FetchResponse(MessageValue):
     """Response of API 1, versions 4-18."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0  # 7+
-    session_id: int = 0  # 7+
-    responses: list[FetchableTopicResponse] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 16+, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "session_id",
+        "responses",
+        "node_endpoints",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int  # 7+
+    session_id: int  # 7+
+    responses: list[FetchableTopicResponse]
+    node_endpoints: list[NodeEndpoint]  # 16+, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -666,9 +695,6 @@ class FetchResponse:
         self.responses = [] if responses is UNSET else responses
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 4

@@ -6,14 +6,14 @@ Written by `make codegen` from codegen/schemas/fetch_snapshot.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     Buffer,
     LENIENT,
@@ -67,7 +67,7 @@ _new: Final = object.__new__
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotId:
+class SnapshotId(MessageValue):
     """In `FetchSnapshotRequestPartitionSnapshot.snapshot_id`, versions 0-1."""
 
     end_offset: int = 0
@@ -78,16 +78,24 @@ class SnapshotId:
 _NO_SNAPSHOT_ID: Final = SnapshotId()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchSnapshotRequestPartitionSnapshot:
+class FetchSnapshotRequestPartitionSnapshot(MessageValue):
     """In `FetchSnapshotRequestTopicSnapshot.partitions`, versions 0-1."""
 
-    partition: int = 0
-    current_leader_epoch: int = 0
-    snapshot_id: SnapshotId = _NO_SNAPSHOT_ID
-    position: int = 0
-    replica_directory_id: Uuid = ZERO_UUID  # 1, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition",
+        "current_leader_epoch",
+        "snapshot_id",
+        "position",
+        "replica_directory_id",
+        "unknown_tagged_fields",
+    )
+
+    partition: int
+    current_leader_epoch: int
+    snapshot_id: SnapshotId
+    position: int
+    replica_directory_id: Uuid  # 1, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,17 +113,15 @@ class FetchSnapshotRequestPartitionSnapshot:
         self.replica_directory_id = replica_directory_id
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchSnapshotRequestTopicSnapshot:
+class FetchSnapshotRequestTopicSnapshot(MessageValue):
     """In `FetchSnapshotRequest.topics`, versions 0-1."""
 
-    name: str = ""
-    partitions: list[FetchSnapshotRequestPartitionSnapshot] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[FetchSnapshotRequestPartitionSnapshot]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -127,19 +133,17 @@ class FetchSnapshotRequestTopicSnapshot:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchSnapshotRequest:
+class FetchSnapshotRequest(MessageValue):
     """Request of API 59, versions 0-1."""
 
-    cluster_id: str | None = None  # tag 0
-    replica_id: int = -1
-    max_bytes: int = 2147483647
-    topics: list[FetchSnapshotRequestTopicSnapshot] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tagged_fields")
+
+    cluster_id: str | None  # tag 0
+    replica_id: int
+    max_bytes: int
+    topics: list[FetchSnapshotRequestTopicSnapshot]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -154,9 +158,6 @@ class FetchSnapshotRequest:
         self.max_bytes = max_bytes
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 59
     LOWEST_VERSION: ClassVar[int] = 0
@@ -214,7 +215,7 @@ class FetchSnapshotRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderIdAndEpoch:
+class LeaderIdAndEpoch(MessageValue):
     """In `FetchSnapshotResponsePartitionSnapshot.current_leader`, versions 0-1."""
 
     leader_id: int = 0
@@ -225,18 +226,28 @@ class LeaderIdAndEpoch:
 _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchSnapshotResponsePartitionSnapshot:
+class FetchSnapshotResponsePartitionSnapshot(MessageValue):
     """In `FetchSnapshotResponseTopicSnapshot.partitions`, versions 0-1."""
 
-    index: int = 0
-    error_code: int = 0
-    snapshot_id: SnapshotId = _NO_SNAPSHOT_ID
-    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH  # tag 0
-    size: int = 0
-    position: int = 0
-    unaligned_records: Records | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "index",
+        "error_code",
+        "snapshot_id",
+        "current_leader",
+        "size",
+        "position",
+        "unaligned_records",
+        "unknown_tagged_fields",
+    )
+
+    index: int
+    error_code: int
+    snapshot_id: SnapshotId
+    current_leader: LeaderIdAndEpoch  # tag 0
+    size: int
+    position: int
+    unaligned_records: Records | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -258,17 +269,15 @@ class FetchSnapshotResponsePartitionSnapshot:
         self.unaligned_records = unaligned_records
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchSnapshotResponseTopicSnapshot:
+class FetchSnapshotResponseTopicSnapshot(MessageValue):
     """In `FetchSnapshotResponse.topics`, versions 0-1."""
 
-    name: str = ""
-    partitions: list[FetchSnapshotResponsePartitionSnapshot] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[FetchSnapshotResponsePartitionSnapshot]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -280,18 +289,16 @@ class FetchSnapshotResponseTopicSnapshot:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `FetchSnapshotResponse.node_endpoints`, version 1."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -305,19 +312,19 @@ class NodeEndpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchSnapshotResponse:
+class FetchSnapshotResponse(MessageValue):
     """Response of API 59, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    topics: list[FetchSnapshotResponseTopicSnapshot] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    topics: list[FetchSnapshotResponseTopicSnapshot]
+    node_endpoints: list[NodeEndpoint]  # 1, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -332,9 +339,6 @@ class FetchSnapshotResponse:
         self.topics = [] if topics is UNSET else topics
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 59
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/find_coordinator.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -45,14 +44,15 @@ _INT8_BYTE: Final = Struct(">bB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FindCoordinatorRequest:
+class FindCoordinatorRequest(MessageValue):
     """Request of API 10, versions 0-6."""
 
-    key: str = ""  # 0-3
-    key_type: int = 0  # 1+
-    coordinator_keys: list[str] = field(default_factory=list)  # 4+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "key_type", "coordinator_keys", "unknown_tagged_fields")
+
+    key: str  # 0-3
+    key_type: int  # 1+
+    coordinator_keys: list[str]  # 4+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -65,9 +65,6 @@ class FindCoordinatorRequest:
         self.key_type = key_type
         self.coordinator_keys = [] if coordinator_keys is UNSET else coordinator_keys
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -179,17 +176,20 @@ class FindCoordinatorRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Coordinator:
+class Coordinator(MessageValue):
     """In `FindCoordinatorResponse.coordinators`, versions 4-6."""
 
-    key: str = ""
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "key", "node_id", "host", "port", "error_code", "error_message", "unknown_tagged_fields"
+    )
+
+    key: str
+    node_id: int
+    host: str
+    port: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -209,22 +209,29 @@ class Coordinator:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FindCoordinatorResponse:
+class FindCoordinatorResponse(MessageValue):
     """Response of API 10, versions 0-6."""
 
-    throttle_time_ms: int = 0  # 1+
-    error_code: int = 0  # 0-3
-    error_message: str | None = ""  # 1-3
-    node_id: int = 0  # 0-3
-    host: str = ""  # 0-3
-    port: int = 0  # 0-3
-    coordinators: list[Coordinator] = field(default_factory=list)  # 4+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "node_id",
+        "host",
+        "port",
+        "coordinators",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int  # 1+
+    error_code: int  # 0-3
+    error_message: str | None  # 1-3
+    node_id: int  # 0-3
+    host: str  # 0-3
+    port: int  # 0-3
+    coordinators: list[Coordinator]  # 4+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -245,9 +252,6 @@ class FindCoordinatorResponse:
         self.port = port
         self.coordinators = [] if coordinators is UNSET else coordinators
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0

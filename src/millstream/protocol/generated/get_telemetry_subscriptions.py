@@ -5,13 +5,12 @@ Written by `make codegen` from codegen/schemas/get_telemetry_subscriptions.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     READ_FAILURES,
     past_end,
@@ -38,12 +37,13 @@ _UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class GetTelemetrySubscriptionsRequest:
+class GetTelemetrySubscriptionsRequest(MessageValue):
     """Request of API 71, version 0."""
 
-    client_instance_id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("client_instance_id", "unknown_tagged_fields")
+
+    client_instance_id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -52,9 +52,6 @@ class GetTelemetrySubscriptionsRequest:
     ) -> None:
         self.client_instance_id = client_instance_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 71
     LOWEST_VERSION: ClassVar[int] = 0
@@ -96,20 +93,32 @@ class GetTelemetrySubscriptionsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class GetTelemetrySubscriptionsResponse:
+class GetTelemetrySubscriptionsResponse(MessageValue):
     """Response of API 71, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    client_instance_id: Uuid = ZERO_UUID
-    subscription_id: int = 0
-    accepted_compression_types: list[int] = field(default_factory=list)
-    push_interval_ms: int = 0
-    telemetry_max_bytes: int = 0
-    delta_temporality: bool = False
-    requested_metrics: list[str] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "client_instance_id",
+        "subscription_id",
+        "accepted_compression_types",
+        "push_interval_ms",
+        "telemetry_max_bytes",
+        "delta_temporality",
+        "requested_metrics",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    client_instance_id: Uuid
+    subscription_id: int
+    accepted_compression_types: list[int]
+    push_interval_ms: int
+    telemetry_max_bytes: int
+    delta_temporality: bool
+    requested_metrics: list[str]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -134,9 +143,6 @@ class GetTelemetrySubscriptionsResponse:
         self.delta_temporality = delta_temporality
         self.requested_metrics = [] if requested_metrics is UNSET else requested_metrics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 71
     LOWEST_VERSION: ClassVar[int] = 0

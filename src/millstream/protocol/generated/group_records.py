@@ -6,13 +6,13 @@ Written by `make codegen` from codegen/schemas/group_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -81,14 +81,15 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LegacyOffsetCommitKey:
+class LegacyOffsetCommitKey(MessageValue):
     """Group key of type 0, version 0."""
 
-    group: str = ""
-    topic: str = ""
-    partition: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group", "topic", "partition", "unknown_tagged_fields")
+
+    group: str
+    topic: str
+    partition: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -101,9 +102,6 @@ class LegacyOffsetCommitKey:
         self.topic = topic
         self.partition = partition
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -159,14 +157,15 @@ class LegacyOffsetCommitKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LegacyOffsetCommitValue:
+class LegacyOffsetCommitValue(MessageValue):
     """Group value of type 0, version 0."""
 
-    offset: int = 0
-    metadata: str = ""
-    commit_timestamp: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("offset", "metadata", "commit_timestamp", "unknown_tagged_fields")
+
+    offset: int
+    metadata: str
+    commit_timestamp: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -179,9 +178,6 @@ class LegacyOffsetCommitValue:
         self.metadata = metadata
         self.commit_timestamp = commit_timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -227,14 +223,15 @@ class LegacyOffsetCommitValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitKey:
+class OffsetCommitKey(MessageValue):
     """Group key of type 1, version 0."""
 
-    group: str = ""
-    topic: str = ""
-    partition: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group", "topic", "partition", "unknown_tagged_fields")
+
+    group: str
+    topic: str
+    partition: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -247,9 +244,6 @@ class OffsetCommitKey:
         self.topic = topic
         self.partition = partition
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -305,17 +299,26 @@ class OffsetCommitKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitValue:
+class OffsetCommitValue(MessageValue):
     """Group value of type 1, versions 0-4."""
 
-    offset: int = 0
-    leader_epoch: int = -1  # 3+
-    metadata: str = ""
-    commit_timestamp: int = 0
-    expire_timestamp: int = -1  # 1
-    topic_id: Uuid = ZERO_UUID  # 4, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "offset",
+        "leader_epoch",
+        "metadata",
+        "commit_timestamp",
+        "expire_timestamp",
+        "topic_id",
+        "unknown_tagged_fields",
+    )
+
+    offset: int
+    leader_epoch: int  # 3+
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int  # 1
+    topic_id: Uuid  # 4, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -334,9 +337,6 @@ class OffsetCommitValue:
         self.expire_timestamp = expire_timestamp
         self.topic_id = topic_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -442,21 +442,19 @@ class OffsetCommitValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class GroupMetadataKey:
+class GroupMetadataKey(MessageValue):
     """Group key of type 2, version 0."""
 
-    group: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group", "unknown_tagged_fields")
+
+    group: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group = group
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -499,19 +497,30 @@ class GroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MemberMetadata:
+class MemberMetadata(MessageValue):
     """In `GroupMetadataValue.members`, versions 0-4."""
 
-    member_id: str = ""
-    group_instance_id: str | None = None  # 3+
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout: int = -1  # 1+
-    session_timeout: int = 0
-    subscription: bytes = b""
-    assignment: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "member_id",
+        "group_instance_id",
+        "client_id",
+        "client_host",
+        "rebalance_timeout",
+        "session_timeout",
+        "subscription",
+        "assignment",
+        "unknown_tagged_fields",
+    )
+
+    member_id: str
+    group_instance_id: str | None  # 3+
+    client_id: str
+    client_host: str
+    rebalance_timeout: int  # 1+
+    session_timeout: int
+    subscription: bytes
+    assignment: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -535,21 +544,27 @@ class MemberMetadata:
         self.assignment = assignment
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class GroupMetadataValue:
+class GroupMetadataValue(MessageValue):
     """Group value of type 2, versions 0-4."""
 
-    protocol_type: str = ""
-    generation: int = 0
-    protocol: str | None = ""
-    leader: str | None = ""
-    current_state_timestamp: int = -1  # 2+
-    members: list[MemberMetadata] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "protocol_type",
+        "generation",
+        "protocol",
+        "leader",
+        "current_state_timestamp",
+        "members",
+        "unknown_tagged_fields",
+    )
+
+    protocol_type: str
+    generation: int
+    protocol: str | None
+    leader: str | None
+    current_state_timestamp: int  # 2+
+    members: list[MemberMetadata]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -568,9 +583,6 @@ class GroupMetadataValue:
         self.current_state_timestamp = current_state_timestamp
         self.members = [] if members is UNSET else members
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -729,21 +741,19 @@ class GroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupMetadataKey:
+class ConsumerGroupMetadataKey(MessageValue):
     """Group key of type 3, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -786,13 +796,14 @@ class ConsumerGroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupMetadataValue:
+class ConsumerGroupMetadataValue(MessageValue):
     """Group value of type 3, version 0."""
 
-    epoch: int = 0
-    metadata_hash: int = 0  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("epoch", "metadata_hash", "unknown_tagged_fields")
+
+    epoch: int
+    metadata_hash: int  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -803,9 +814,6 @@ class ConsumerGroupMetadataValue:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -846,21 +854,19 @@ class ConsumerGroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupPartitionMetadataKey:
+class ConsumerGroupPartitionMetadataKey(MessageValue):
     """Group key of type 4, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 4
     LOWEST_VERSION: ClassVar[int] = 0
@@ -903,13 +909,14 @@ class ConsumerGroupPartitionMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionMetadata:
+class PartitionMetadata(MessageValue):
     """In `TopicMetadata.partition_metadata`, version 0."""
 
-    partition: int = 0
-    racks: list[str] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "racks", "unknown_tagged_fields")
+
+    partition: int
+    racks: list[str]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -921,19 +928,19 @@ class PartitionMetadata:
         self.racks = [] if racks is UNSET else racks
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicMetadata:
+class TopicMetadata(MessageValue):
     """In `ConsumerGroupPartitionMetadataValue.topics`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    topic_name: str = ""
-    num_partitions: int = 0
-    partition_metadata: list[PartitionMetadata] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "topic_id", "topic_name", "num_partitions", "partition_metadata", "unknown_tagged_fields"
+    )
+
+    topic_id: Uuid
+    topic_name: str
+    num_partitions: int
+    partition_metadata: list[PartitionMetadata]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -949,16 +956,14 @@ class TopicMetadata:
         self.partition_metadata = [] if partition_metadata is UNSET else partition_metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupPartitionMetadataValue:
+class ConsumerGroupPartitionMetadataValue(MessageValue):
     """Group value of type 4, version 0."""
 
-    topics: list[TopicMetadata] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "unknown_tagged_fields")
+
+    topics: list[TopicMetadata]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -967,9 +972,6 @@ class ConsumerGroupPartitionMetadataValue:
     ) -> None:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 4
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1023,13 +1025,14 @@ class ConsumerGroupPartitionMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupMemberMetadataKey:
+class ConsumerGroupMemberMetadataKey(MessageValue):
     """Group key of type 5, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1040,9 +1043,6 @@ class ConsumerGroupMemberMetadataKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 5
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1095,13 +1095,14 @@ class ConsumerGroupMemberMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ClassicProtocol:
+class ClassicProtocol(MessageValue):
     """In `ClassicMemberMetadata.supported_protocols`, version 0."""
 
-    name: str = ""
-    metadata: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "metadata", "unknown_tagged_fields")
+
+    name: str
+    metadata: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1113,17 +1114,15 @@ class ClassicProtocol:
         self.metadata = metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ClassicMemberMetadata:
+class ClassicMemberMetadata(MessageValue):
     """In `ConsumerGroupMemberMetadataValue.classic_member_metadata`, version 0."""
 
-    session_timeout_ms: int = 0
-    supported_protocols: list[ClassicProtocol] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("session_timeout_ms", "supported_protocols", "unknown_tagged_fields")
+
+    session_timeout_ms: int
+    supported_protocols: list[ClassicProtocol]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1135,26 +1134,33 @@ class ClassicMemberMetadata:
         self.supported_protocols = [] if supported_protocols is UNSET else supported_protocols
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupMemberMetadataValue:
+class ConsumerGroupMemberMetadataValue(MessageValue):
     """Group value of type 5, version 0."""
 
-    instance_id: str | None = ""
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = field(default_factory=list)
-    subscribed_topic_regex: str | None = ""
-    rebalance_timeout_ms: int = -1
-    server_assignor: str | None = ""
-    classic_member_metadata: ClassicMemberMetadata | None = field(
-        default_factory=ClassicMemberMetadata
-    )  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "rebalance_timeout_ms",
+        "server_assignor",
+        "classic_member_metadata",
+        "unknown_tagged_fields",
+    )
+
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    subscribed_topic_names: list[str]
+    subscribed_topic_regex: str | None
+    rebalance_timeout_ms: int
+    server_assignor: str | None
+    classic_member_metadata: ClassicMemberMetadata | None  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1179,9 +1185,6 @@ class ConsumerGroupMemberMetadataValue:
         self.server_assignor = server_assignor
         self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is UNSET else classic_member_metadata
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 5
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1333,21 +1336,19 @@ class ConsumerGroupMemberMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupTargetAssignmentMetadataKey:
+class ConsumerGroupTargetAssignmentMetadataKey(MessageValue):
     """Group key of type 6, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 6
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1390,13 +1391,14 @@ class ConsumerGroupTargetAssignmentMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupTargetAssignmentMetadataValue:
+class ConsumerGroupTargetAssignmentMetadataValue(MessageValue):
     """Group value of type 6, version 0."""
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("assignment_epoch", "assignment_timestamp", "unknown_tagged_fields")
+
+    assignment_epoch: int
+    assignment_timestamp: int  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1407,9 +1409,6 @@ class ConsumerGroupTargetAssignmentMetadataValue:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 6
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1450,13 +1449,14 @@ class ConsumerGroupTargetAssignmentMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupTargetAssignmentMemberKey:
+class ConsumerGroupTargetAssignmentMemberKey(MessageValue):
     """Group key of type 7, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1467,9 +1467,6 @@ class ConsumerGroupTargetAssignmentMemberKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 7
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1522,13 +1519,14 @@ class ConsumerGroupTargetAssignmentMemberKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicPartition:
+class TopicPartition(MessageValue):
     """In `ConsumerGroupTargetAssignmentMemberValue.topic_partitions`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1540,16 +1538,14 @@ class TopicPartition:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupTargetAssignmentMemberValue:
+class ConsumerGroupTargetAssignmentMemberValue(MessageValue):
     """Group value of type 7, version 0."""
 
-    topic_partitions: list[TopicPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_partitions", "unknown_tagged_fields")
+
+    topic_partitions: list[TopicPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1558,9 +1554,6 @@ class ConsumerGroupTargetAssignmentMemberValue:
     ) -> None:
         self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 7
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1614,13 +1607,14 @@ class ConsumerGroupTargetAssignmentMemberValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupCurrentMemberAssignmentKey:
+class ConsumerGroupCurrentMemberAssignmentKey(MessageValue):
     """Group key of type 8, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1631,9 +1625,6 @@ class ConsumerGroupCurrentMemberAssignmentKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1686,14 +1677,15 @@ class ConsumerGroupCurrentMemberAssignmentKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
+class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions(MessageValue):
     """In `ConsumerGroupCurrentMemberAssignmentValue.assigned_partitions` and elsewhere, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
-    assignment_epochs: list[int] | None = field(default_factory=list)  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "assignment_epochs", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[int]
+    assignment_epochs: list[int] | None  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1707,24 +1699,25 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
         self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupCurrentMemberAssignmentValue:
+class ConsumerGroupCurrentMemberAssignmentValue(MessageValue):
     """Group value of type 8, version 0."""
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(
-        default_factory=list
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "assigned_partitions",
+        "partitions_pending_revocation",
+        "unknown_tagged_fields",
     )
-    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(
-        default_factory=list
-    )
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    member_epoch: int
+    previous_member_epoch: int
+    state: int
+    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions]
+    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1741,9 +1734,6 @@ class ConsumerGroupCurrentMemberAssignmentValue:
         self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
         self.partitions_pending_revocation = [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1821,13 +1811,14 @@ class ConsumerGroupCurrentMemberAssignmentValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupMemberMetadataKey:
+class ShareGroupMemberMetadataKey(MessageValue):
     """Group key of type 10, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1838,9 +1829,6 @@ class ShareGroupMemberMetadataKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1893,15 +1881,18 @@ class ShareGroupMemberMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupMemberMetadataValue:
+class ShareGroupMemberMetadataValue(MessageValue):
     """Group value of type 10, version 0."""
 
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "rack_id", "client_id", "client_host", "subscribed_topic_names", "unknown_tagged_fields"
+    )
+
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    subscribed_topic_names: list[str]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1916,9 +1907,6 @@ class ShareGroupMemberMetadataValue:
         self.client_host = client_host
         self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2013,21 +2001,19 @@ class ShareGroupMemberMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupMetadataKey:
+class ShareGroupMetadataKey(MessageValue):
     """Group key of type 11, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2070,13 +2056,14 @@ class ShareGroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupMetadataValue:
+class ShareGroupMetadataValue(MessageValue):
     """Group value of type 11, version 0."""
 
-    epoch: int = 0
-    metadata_hash: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("epoch", "metadata_hash", "unknown_tagged_fields")
+
+    epoch: int
+    metadata_hash: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2087,9 +2074,6 @@ class ShareGroupMetadataValue:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2129,21 +2113,19 @@ class ShareGroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupTargetAssignmentMetadataKey:
+class ShareGroupTargetAssignmentMetadataKey(MessageValue):
     """Group key of type 12, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2186,13 +2168,14 @@ class ShareGroupTargetAssignmentMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupTargetAssignmentMetadataValue:
+class ShareGroupTargetAssignmentMetadataValue(MessageValue):
     """Group value of type 12, version 0."""
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("assignment_epoch", "assignment_timestamp", "unknown_tagged_fields")
+
+    assignment_epoch: int
+    assignment_timestamp: int  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2203,9 +2186,6 @@ class ShareGroupTargetAssignmentMetadataValue:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2246,13 +2226,14 @@ class ShareGroupTargetAssignmentMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupTargetAssignmentMemberKey:
+class ShareGroupTargetAssignmentMemberKey(MessageValue):
     """Group key of type 13, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2263,9 +2244,6 @@ class ShareGroupTargetAssignmentMemberKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 13
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2318,12 +2296,13 @@ class ShareGroupTargetAssignmentMemberKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupTargetAssignmentMemberValue:
+class ShareGroupTargetAssignmentMemberValue(MessageValue):
     """Group value of type 13, version 0."""
 
-    topic_partitions: list[TopicPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_partitions", "unknown_tagged_fields")
+
+    topic_partitions: list[TopicPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2332,9 +2311,6 @@ class ShareGroupTargetAssignmentMemberValue:
     ) -> None:
         self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 13
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2388,13 +2364,14 @@ class ShareGroupTargetAssignmentMemberValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupCurrentMemberAssignmentKey:
+class ShareGroupCurrentMemberAssignmentKey(MessageValue):
     """Group key of type 14, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2405,9 +2382,6 @@ class ShareGroupCurrentMemberAssignmentKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2460,13 +2434,14 @@ class ShareGroupCurrentMemberAssignmentKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
+class ShareGroupCurrentMemberAssignmentValueTopicPartitions(MessageValue):
     """In `ShareGroupCurrentMemberAssignmentValue.assigned_partitions`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2478,21 +2453,23 @@ class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupCurrentMemberAssignmentValue:
+class ShareGroupCurrentMemberAssignmentValue(MessageValue):
     """Group value of type 14, version 0."""
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = field(
-        default_factory=list
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "assigned_partitions",
+        "unknown_tagged_fields",
     )
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    member_epoch: int
+    previous_member_epoch: int
+    state: int
+    assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2507,9 +2484,6 @@ class ShareGroupCurrentMemberAssignmentValue:
         self.state = state
         self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2572,21 +2546,19 @@ class ShareGroupCurrentMemberAssignmentValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupStatePartitionMetadataKey:
+class ShareGroupStatePartitionMetadataKey(MessageValue):
     """Group key of type 15, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2629,14 +2601,15 @@ class ShareGroupStatePartitionMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicPartitionsInfo:
+class TopicPartitionsInfo(MessageValue):
     """In `ShareGroupStatePartitionMetadataValue.initializing_topics` and elsewhere, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    topic_name: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    topic_name: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2650,17 +2623,15 @@ class TopicPartitionsInfo:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupStatePartitionMetadataValueTopicInfo:
+class ShareGroupStatePartitionMetadataValueTopicInfo(MessageValue):
     """In `ShareGroupStatePartitionMetadataValue.deleting_topics`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    topic_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "topic_name", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    topic_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2672,20 +2643,18 @@ class ShareGroupStatePartitionMetadataValueTopicInfo:
         self.topic_name = topic_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupStatePartitionMetadataValue:
+class ShareGroupStatePartitionMetadataValue(MessageValue):
     """Group value of type 15, version 0."""
 
-    initializing_topics: list[TopicPartitionsInfo] = field(default_factory=list)
-    initialized_topics: list[TopicPartitionsInfo] = field(default_factory=list)
-    deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = field(
-        default_factory=list
+    __slots__ = (
+        "initializing_topics", "initialized_topics", "deleting_topics", "unknown_tagged_fields"
     )
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    initializing_topics: list[TopicPartitionsInfo]
+    initialized_topics: list[TopicPartitionsInfo]
+    deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2698,9 +2667,6 @@ class ShareGroupStatePartitionMetadataValue:
         self.initialized_topics = [] if initialized_topics is UNSET else initialized_topics
         self.deleting_topics = [] if deleting_topics is UNSET else deleting_topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2784,13 +2750,14 @@ class ShareGroupStatePartitionMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupRegularExpressionKey:
+class ConsumerGroupRegularExpressionKey(MessageValue):
     """Group key of type 16, version 0."""
 
-    group_id: str = ""
-    regular_expression: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "regular_expression", "unknown_tagged_fields")
+
+    group_id: str
+    regular_expression: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2801,9 +2768,6 @@ class ConsumerGroupRegularExpressionKey:
         self.group_id = group_id
         self.regular_expression = regular_expression
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 16
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2856,14 +2820,15 @@ class ConsumerGroupRegularExpressionKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConsumerGroupRegularExpressionValue:
+class ConsumerGroupRegularExpressionValue(MessageValue):
     """Group value of type 16, version 0."""
 
-    topics: list[str] = field(default_factory=list)
-    version: int = 0
-    timestamp: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topics", "version", "timestamp", "unknown_tagged_fields")
+
+    topics: list[str]
+    version: int
+    timestamp: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2876,9 +2841,6 @@ class ConsumerGroupRegularExpressionValue:
         self.version = version
         self.timestamp = timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 16
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2931,21 +2893,19 @@ class ConsumerGroupRegularExpressionValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupMetadataKey:
+class StreamsGroupMetadataKey(MessageValue):
     """Group key of type 17, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2988,13 +2948,14 @@ class StreamsGroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LastAssignmentConfig:
+class LastAssignmentConfig(MessageValue):
     """In `StreamsGroupMetadataValue.last_assignment_configs`, version 0."""
 
-    key: str = ""
-    value: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: str
+    value: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -3003,21 +2964,23 @@ class LastAssignmentConfig:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupMetadataValue:
+class StreamsGroupMetadataValue(MessageValue):
     """Group value of type 17, version 0."""
 
-    epoch: int = 0
-    metadata_hash: int = 0
-    validated_topology_epoch: int = -1  # tag 0
-    last_assignment_configs: list[LastAssignmentConfig] | None = field(
-        default_factory=list
-    )  # tag 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "epoch",
+        "metadata_hash",
+        "validated_topology_epoch",
+        "last_assignment_configs",
+        "unknown_tagged_fields",
+    )
+
+    epoch: int
+    metadata_hash: int
+    validated_topology_epoch: int  # tag 0
+    last_assignment_configs: list[LastAssignmentConfig] | None  # tag 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3032,9 +2995,6 @@ class StreamsGroupMetadataValue:
         self.validated_topology_epoch = validated_topology_epoch
         self.last_assignment_configs = [] if last_assignment_configs is UNSET else last_assignment_configs
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3080,13 +3040,14 @@ class StreamsGroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupMemberMetadataKey:
+class StreamsGroupMemberMetadataKey(MessageValue):
     """Group key of type 19, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3097,9 +3058,6 @@ class StreamsGroupMemberMetadataKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3153,7 +3111,7 @@ class StreamsGroupMemberMetadataKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(MessageValue):
     """In `StreamsGroupMemberMetadataValue.user_endpoint`, version 0."""
 
     host: str = ""
@@ -3164,13 +3122,14 @@ class Endpoint:
 _NO_ENDPOINT: Final = Endpoint()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class KeyValue:
+class KeyValue(MessageValue):
     """In `StreamsGroupMemberMetadataValue.client_tags`, version 0."""
 
-    key: str = ""
-    value: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: str
+    value: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -3179,24 +3138,33 @@ class KeyValue:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupMemberMetadataValue:
+class StreamsGroupMemberMetadataValue(MessageValue):
     """Group value of type 19, version 0."""
 
-    instance_id: str | None = ""
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout_ms: int = -1
-    topology_epoch: int = 0
-    process_id: str = ""
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "rebalance_timeout_ms",
+        "topology_epoch",
+        "process_id",
+        "user_endpoint",
+        "client_tags",
+        "unknown_tagged_fields",
+    )
+
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    topology_epoch: int
+    process_id: str
+    user_endpoint: Endpoint | None
+    client_tags: list[KeyValue]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3221,9 +3189,6 @@ class StreamsGroupMemberMetadataValue:
         self.user_endpoint = user_endpoint
         self.client_tags = [] if client_tags is UNSET else client_tags
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3366,21 +3331,19 @@ class StreamsGroupMemberMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTargetAssignmentMetadataKey:
+class StreamsGroupTargetAssignmentMetadataKey(MessageValue):
     """Group key of type 20, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3423,13 +3386,14 @@ class StreamsGroupTargetAssignmentMetadataKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTargetAssignmentMetadataValue:
+class StreamsGroupTargetAssignmentMetadataValue(MessageValue):
     """Group value of type 20, version 0."""
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("assignment_epoch", "assignment_timestamp", "unknown_tagged_fields")
+
+    assignment_epoch: int
+    assignment_timestamp: int  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3440,9 +3404,6 @@ class StreamsGroupTargetAssignmentMetadataValue:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3483,13 +3444,14 @@ class StreamsGroupTargetAssignmentMetadataValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTargetAssignmentMemberKey:
+class StreamsGroupTargetAssignmentMemberKey(MessageValue):
     """Group key of type 21, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3500,9 +3462,6 @@ class StreamsGroupTargetAssignmentMemberKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3555,13 +3514,14 @@ class StreamsGroupTargetAssignmentMemberKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTargetAssignmentMemberValueTaskIds:
+class StreamsGroupTargetAssignmentMemberValueTaskIds(MessageValue):
     """In `StreamsGroupTargetAssignmentMemberValue.active_tasks` and elsewhere, version 0."""
 
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("subtopology_id", "partitions", "unknown_tagged_fields")
+
+    subtopology_id: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3573,20 +3533,16 @@ class StreamsGroupTargetAssignmentMemberValueTaskIds:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTargetAssignmentMemberValue:
+class StreamsGroupTargetAssignmentMemberValue(MessageValue):
     """Group value of type 21, version 0."""
 
-    active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
-    standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(
-        default_factory=list
-    )
-    warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tagged_fields")
+
+    active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds]
+    standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds]
+    warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3599,9 +3555,6 @@ class StreamsGroupTargetAssignmentMemberValue:
         self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
         self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3685,13 +3638,14 @@ class StreamsGroupTargetAssignmentMemberValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupCurrentMemberAssignmentKey:
+class StreamsGroupCurrentMemberAssignmentKey(MessageValue):
     """Group key of type 22, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3702,9 +3656,6 @@ class StreamsGroupCurrentMemberAssignmentKey:
         self.group_id = group_id
         self.member_id = member_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3757,14 +3708,15 @@ class StreamsGroupCurrentMemberAssignmentKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupCurrentMemberAssignmentValueTaskIds:
+class StreamsGroupCurrentMemberAssignmentValueTaskIds(MessageValue):
     """In `StreamsGroupCurrentMemberAssignmentValue.active_tasks` and elsewhere, version 0."""
 
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
-    assignment_epochs: list[int] | None = field(default_factory=list)  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("subtopology_id", "partitions", "assignment_epochs", "unknown_tagged_fields")
+
+    subtopology_id: str
+    partitions: list[int]
+    assignment_epochs: list[int] | None  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3778,36 +3730,33 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds:
         self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupCurrentMemberAssignmentValue:
+class StreamsGroupCurrentMemberAssignmentValue(MessageValue):
     """Group value of type 22, version 0."""
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
-        default_factory=list
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "active_tasks_pending_revocation",
+        "standby_tasks_pending_revocation",
+        "warmup_tasks_pending_revocation",
+        "unknown_tagged_fields",
     )
-    standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
-        default_factory=list
-    )
-    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
-        default_factory=list
-    )
-    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
-        default_factory=list
-    )
-    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
-        default_factory=list
-    )
-    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
-        default_factory=list
-    )
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    member_epoch: int
+    previous_member_epoch: int
+    state: int
+    active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
+    standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
+    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
+    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
+    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
+    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -3832,9 +3781,6 @@ class StreamsGroupCurrentMemberAssignmentValue:
         self.standby_tasks_pending_revocation = [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
         self.warmup_tasks_pending_revocation = [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3972,21 +3918,19 @@ class StreamsGroupCurrentMemberAssignmentValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTopologyKey:
+class StreamsGroupTopologyKey(MessageValue):
     """Group key of type 23, version 0."""
 
-    group_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "unknown_tagged_fields")
+
+    group_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.group_id = group_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 0
@@ -4029,13 +3973,14 @@ class StreamsGroupTopologyKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicConfig:
+class TopicConfig(MessageValue):
     """In `StreamsGroupTopologyValueTopicInfo.topic_configs`, version 0."""
 
-    key: str = ""
-    value: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: str
+    value: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -4044,19 +3989,19 @@ class TopicConfig:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTopologyValueTopicInfo:
+class StreamsGroupTopologyValueTopicInfo(MessageValue):
     """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
 
-    name: str = ""
-    partitions: int = 0
-    replication_factor: int = 0
-    topic_configs: list[TopicConfig] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name", "partitions", "replication_factor", "topic_configs", "unknown_tagged_fields"
+    )
+
+    name: str
+    partitions: int
+    replication_factor: int
+    topic_configs: list[TopicConfig]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -4072,18 +4017,18 @@ class StreamsGroupTopologyValueTopicInfo:
         self.topic_configs = [] if topic_configs is UNSET else topic_configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CopartitionGroup:
+class CopartitionGroup(MessageValue):
     """In `Subtopology.copartition_groups`, version 0."""
 
-    source_topics: list[int] = field(default_factory=list)
-    source_topic_regex: list[int] = field(default_factory=list)
-    repartition_source_topics: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tagged_fields"
+    )
+
+    source_topics: list[int]
+    source_topic_regex: list[int]
+    repartition_source_topics: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -4097,24 +4042,29 @@ class CopartitionGroup:
         self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Subtopology:
+class Subtopology(MessageValue):
     """In `StreamsGroupTopologyValue.subtopologies`, version 0."""
 
-    subtopology_id: str = ""
-    source_topics: list[str] = field(default_factory=list)
-    source_topic_regex: list[str] = field(default_factory=list)
-    state_changelog_topics: list[StreamsGroupTopologyValueTopicInfo] = field(default_factory=list)
-    repartition_sink_topics: list[str] = field(default_factory=list)
-    repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo] = field(
-        default_factory=list
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "source_topic_regex",
+        "state_changelog_topics",
+        "repartition_sink_topics",
+        "repartition_source_topics",
+        "copartition_groups",
+        "unknown_tagged_fields",
     )
-    copartition_groups: list[CopartitionGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    subtopology_id: str
+    source_topics: list[str]
+    source_topic_regex: list[str]
+    state_changelog_topics: list[StreamsGroupTopologyValueTopicInfo]
+    repartition_sink_topics: list[str]
+    repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo]
+    copartition_groups: list[CopartitionGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -4136,17 +4086,15 @@ class Subtopology:
         self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupTopologyValue:
+class StreamsGroupTopologyValue(MessageValue):
     """Group value of type 23, version 0."""
 
-    epoch: int = 0
-    subtopologies: list[Subtopology] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("epoch", "subtopologies", "unknown_tagged_fields")
+
+    epoch: int
+    subtopologies: list[Subtopology]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -4157,9 +4105,6 @@ class StreamsGroupTopologyValue:
         self.epoch = epoch
         self.subtopologies = [] if subtopologies is UNSET else subtopologies
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/headers.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import LENIENT, READ_FAILURES, past_end
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, tags_refused
@@ -22,15 +21,22 @@ _S2INT16_INT32_INT16: Final = Struct(">hhih")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RequestHeader:
+class RequestHeader(MessageValue):
     """Header, versions 1-2."""
 
-    request_api_key: int = 0
-    request_api_version: int = 0
-    correlation_id: int = 0
-    client_id: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "request_api_key",
+        "request_api_version",
+        "correlation_id",
+        "client_id",
+        "unknown_tagged_fields",
+    )
+
+    request_api_key: int
+    request_api_version: int
+    correlation_id: int
+    client_id: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -45,9 +51,6 @@ class RequestHeader:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 1
     HIGHEST_VERSION: ClassVar[int] = 2
@@ -113,21 +116,19 @@ class RequestHeader:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ResponseHeader:
+class ResponseHeader(MessageValue):
     """Header, versions 0-1."""
 
-    correlation_id: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("correlation_id", "unknown_tagged_fields")
+
+    correlation_id: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, correlation_id: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.correlation_id = correlation_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 1

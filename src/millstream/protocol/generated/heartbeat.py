@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/heartbeat.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -37,15 +36,18 @@ _INT32_INT16_ZERO: Final = Struct(">ihx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class HeartbeatRequest:
+class HeartbeatRequest(MessageValue):
     """Request of API 12, versions 0-4."""
 
-    group_id: str = ""
-    generation_id: int = 0
-    member_id: str = ""
-    group_instance_id: str | None = None  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id", "generation_id", "member_id", "group_instance_id", "unknown_tagged_fields"
+    )
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -60,9 +62,6 @@ class HeartbeatRequest:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -192,13 +191,14 @@ class HeartbeatRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class HeartbeatResponse:
+class HeartbeatResponse(MessageValue):
     """Response of API 12, versions 0-4."""
 
-    throttle_time_ms: int = 0  # 1+
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 1+
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -209,9 +209,6 @@ class HeartbeatResponse:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/init_producer_id.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -45,17 +44,26 @@ _INT32_ZERO: Final = Struct(">ix")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class InitProducerIdRequest:
+class InitProducerIdRequest(MessageValue):
     """Request of API 22, versions 0-6."""
 
-    transactional_id: str | None = ""
-    transaction_timeout_ms: int = 0
-    producer_id: int = -1  # 3+
-    producer_epoch: int = -1  # 3+
-    enable_2pc: bool = False  # 6
-    keep_prepared_txn: bool = False  # 6
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "transactional_id",
+        "transaction_timeout_ms",
+        "producer_id",
+        "producer_epoch",
+        "enable_2pc",
+        "keep_prepared_txn",
+        "unknown_tagged_fields",
+    )
+
+    transactional_id: str | None
+    transaction_timeout_ms: int
+    producer_id: int  # 3+
+    producer_epoch: int  # 3+
+    enable_2pc: bool  # 6
+    keep_prepared_txn: bool  # 6
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -74,9 +82,6 @@ class InitProducerIdRequest:
         self.enable_2pc = enable_2pc
         self.keep_prepared_txn = keep_prepared_txn
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -231,17 +236,26 @@ class InitProducerIdRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class InitProducerIdResponse:
+class InitProducerIdResponse(MessageValue):
     """Response of API 22, versions 0-6."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id: int = -1
-    producer_epoch: int = 0
-    ongoing_txn_producer_id: int = -1  # 6
-    ongoing_txn_producer_epoch: int = -1  # 6
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "producer_id",
+        "producer_epoch",
+        "ongoing_txn_producer_id",
+        "ongoing_txn_producer_epoch",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    producer_id: int
+    producer_epoch: int
+    ongoing_txn_producer_id: int  # 6
+    ongoing_txn_producer_epoch: int  # 6
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -260,9 +274,6 @@ class InitProducerIdResponse:
         self.ongoing_txn_producer_id = ongoing_txn_producer_id
         self.ongoing_txn_producer_epoch = ongoing_txn_producer_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0

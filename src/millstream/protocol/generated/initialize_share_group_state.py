@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/initialize_share_group_state.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -41,14 +40,15 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionData:
+class PartitionData(MessageValue):
     """In `InitializeStateData.partitions`, version 0."""
 
-    partition: int = 0
-    state_epoch: int = 0
-    start_offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "state_epoch", "start_offset", "unknown_tagged_fields")
+
+    partition: int
+    state_epoch: int
+    start_offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -62,17 +62,15 @@ class PartitionData:
         self.start_offset = start_offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class InitializeStateData:
+class InitializeStateData(MessageValue):
     """In `InitializeShareGroupStateRequest.topics`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -84,17 +82,15 @@ class InitializeStateData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class InitializeShareGroupStateRequest:
+class InitializeShareGroupStateRequest(MessageValue):
     """Request of API 83, version 0."""
 
-    group_id: str = ""
-    topics: list[InitializeStateData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[InitializeStateData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,9 +101,6 @@ class InitializeShareGroupStateRequest:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 83
     LOWEST_VERSION: ClassVar[int] = 0
@@ -174,14 +167,15 @@ class InitializeShareGroupStateRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionResult:
+class PartitionResult(MessageValue):
     """In `InitializeStateResult.partitions`, version 0."""
 
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "error_code", "error_message", "unknown_tagged_fields")
+
+    partition: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -195,17 +189,15 @@ class PartitionResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class InitializeStateResult:
+class InitializeStateResult(MessageValue):
     """In `InitializeShareGroupStateResponse.results`, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -217,16 +209,14 @@ class InitializeStateResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class InitializeShareGroupStateResponse:
+class InitializeShareGroupStateResponse(MessageValue):
     """Response of API 83, version 0."""
 
-    results: list[InitializeStateResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("results", "unknown_tagged_fields")
+
+    results: list[InitializeStateResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -235,9 +225,6 @@ class InitializeShareGroupStateResponse:
     ) -> None:
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 83
     LOWEST_VERSION: ClassVar[int] = 0

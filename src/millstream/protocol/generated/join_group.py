@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/join_group.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -46,13 +45,14 @@ _S2INT32_INT16: Final = Struct(">iih")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class JoinGroupRequestProtocol:
+class JoinGroupRequestProtocol(MessageValue):
     """In `JoinGroupRequest.protocols`, versions 0-9."""
 
-    name: str = ""
-    metadata: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "metadata", "unknown_tagged_fields")
+
+    name: str
+    metadata: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,23 +64,31 @@ class JoinGroupRequestProtocol:
         self.metadata = metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class JoinGroupRequest:
+class JoinGroupRequest(MessageValue):
     """Request of API 11, versions 0-9."""
 
-    group_id: str = ""
-    session_timeout_ms: int = 0
-    rebalance_timeout_ms: int = -1  # 1+
-    member_id: str = ""
-    group_instance_id: str | None = None  # 5+
-    protocol_type: str = ""
-    protocols: list[JoinGroupRequestProtocol] = field(default_factory=list)
-    reason: str | None = None  # 8+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+        "member_id",
+        "group_instance_id",
+        "protocol_type",
+        "protocols",
+        "reason",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int  # 1+
+    member_id: str
+    group_instance_id: str | None  # 5+
+    protocol_type: str
+    protocols: list[JoinGroupRequestProtocol]
+    reason: str | None  # 8+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -103,9 +111,6 @@ class JoinGroupRequest:
         self.protocols = [] if protocols is UNSET else protocols
         self.reason = reason
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -324,14 +329,15 @@ class JoinGroupRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class JoinGroupResponseMember:
+class JoinGroupResponseMember(MessageValue):
     """In `JoinGroupResponse.members`, versions 0-9."""
 
-    member_id: str = ""
-    group_instance_id: str | None = None  # 5+
-    metadata: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("member_id", "group_instance_id", "metadata", "unknown_tagged_fields")
+
+    member_id: str
+    group_instance_id: str | None  # 5+
+    metadata: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -345,24 +351,33 @@ class JoinGroupResponseMember:
         self.metadata = metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class JoinGroupResponse:
+class JoinGroupResponse(MessageValue):
     """Response of API 11, versions 0-9."""
 
-    throttle_time_ms: int = 0  # 2+
-    error_code: int = 0
-    generation_id: int = -1
-    protocol_type: str | None = None  # 7+
-    protocol_name: str | None = ""
-    leader: str = ""
-    skip_assignment: bool = False  # 9
-    member_id: str = ""
-    members: list[JoinGroupResponseMember] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "generation_id",
+        "protocol_type",
+        "protocol_name",
+        "leader",
+        "skip_assignment",
+        "member_id",
+        "members",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int  # 2+
+    error_code: int
+    generation_id: int
+    protocol_type: str | None  # 7+
+    protocol_name: str | None
+    leader: str
+    skip_assignment: bool  # 9
+    member_id: str
+    members: list[JoinGroupResponseMember]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -387,9 +402,6 @@ class JoinGroupResponse:
         self.member_id = member_id
         self.members = [] if members is UNSET else members
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0

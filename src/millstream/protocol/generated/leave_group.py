@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/leave_group.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -42,14 +41,15 @@ _INT32_INT16_INT32: Final = Struct(">ihi")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MemberIdentity:
+class MemberIdentity(MessageValue):
     """In `LeaveGroupRequest.members`, versions 3-5."""
 
-    member_id: str = ""
-    group_instance_id: str | None = None
-    reason: str | None = None  # 5
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("member_id", "group_instance_id", "reason", "unknown_tagged_fields")
+
+    member_id: str
+    group_instance_id: str | None
+    reason: str | None  # 5
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -63,18 +63,16 @@ class MemberIdentity:
         self.reason = reason
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LeaveGroupRequest:
+class LeaveGroupRequest(MessageValue):
     """Request of API 13, versions 0-5."""
 
-    group_id: str = ""
-    member_id: str = ""  # 0-2
-    members: list[MemberIdentity] = field(default_factory=list)  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "members", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str  # 0-2
+    members: list[MemberIdentity]  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -87,9 +85,6 @@ class LeaveGroupRequest:
         self.member_id = member_id
         self.members = [] if members is UNSET else members
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 13
     LOWEST_VERSION: ClassVar[int] = 0
@@ -206,14 +201,15 @@ class LeaveGroupRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MemberResponse:
+class MemberResponse(MessageValue):
     """In `LeaveGroupResponse.members`, versions 3-5."""
 
-    member_id: str = ""
-    group_instance_id: str | None = ""
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("member_id", "group_instance_id", "error_code", "unknown_tagged_fields")
+
+    member_id: str
+    group_instance_id: str | None
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -227,18 +223,16 @@ class MemberResponse:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class LeaveGroupResponse:
+class LeaveGroupResponse(MessageValue):
     """Response of API 13, versions 0-5."""
 
-    throttle_time_ms: int = 0  # 1+
-    error_code: int = 0
-    members: list[MemberResponse] = field(default_factory=list)  # 3+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 1+
+    error_code: int
+    members: list[MemberResponse]  # 3+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -251,9 +245,6 @@ class LeaveGroupResponse:
         self.error_code = error_code
         self.members = [] if members is UNSET else members
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 13
     LOWEST_VERSION: ClassVar[int] = 0

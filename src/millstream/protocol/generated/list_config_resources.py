@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/list_config_resources.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -38,21 +37,19 @@ _INT8_ZERO: Final = Struct(">bx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListConfigResourcesRequest:
+class ListConfigResourcesRequest(MessageValue):
     """Request of API 74, versions 0-1."""
 
-    resource_types: list[int] = field(default_factory=list)  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resource_types", "unknown_tagged_fields")
+
+    resource_types: list[int]  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, resource_types: list[int] = UNSET, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.resource_types = [] if resource_types is UNSET else resource_types
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 74
     LOWEST_VERSION: ClassVar[int] = 0
@@ -113,13 +110,14 @@ class ListConfigResourcesRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConfigResource:
+class ConfigResource(MessageValue):
     """In `ListConfigResourcesResponse.config_resources`, versions 0-1."""
 
-    resource_name: str = ""
-    resource_type: int = 16  # 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resource_name", "resource_type", "unknown_tagged_fields")
+
+    resource_name: str
+    resource_type: int  # 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -131,18 +129,16 @@ class ConfigResource:
         self.resource_type = resource_type
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListConfigResourcesResponse:
+class ListConfigResourcesResponse(MessageValue):
     """Response of API 74, versions 0-1."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    config_resources: list[ConfigResource] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "config_resources", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    config_resources: list[ConfigResource]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -155,9 +151,6 @@ class ListConfigResourcesResponse:
         self.error_code = error_code
         self.config_resources = [] if config_resources is UNSET else config_resources
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 74
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/list_groups.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -40,13 +39,14 @@ _INT32_INT16_INT32: Final = Struct(">ihi")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListGroupsRequest:
+class ListGroupsRequest(MessageValue):
     """Request of API 16, versions 0-5."""
 
-    states_filter: list[str] = field(default_factory=list)  # 4+
-    types_filter: list[str] = field(default_factory=list)  # 5
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("states_filter", "types_filter", "unknown_tagged_fields")
+
+    states_filter: list[str]  # 4+
+    types_filter: list[str]  # 5
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -57,9 +57,6 @@ class ListGroupsRequest:
         self.states_filter = [] if states_filter is UNSET else states_filter
         self.types_filter = [] if types_filter is UNSET else types_filter
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 16
     LOWEST_VERSION: ClassVar[int] = 0
@@ -148,15 +145,16 @@ class ListGroupsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListedGroup:
+class ListedGroup(MessageValue):
     """In `ListGroupsResponse.groups`, versions 0-5."""
 
-    group_id: str = ""
-    protocol_type: str = ""
-    group_state: str = ""  # 4+
-    group_type: str = ""  # 5
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tagged_fields")
+
+    group_id: str
+    protocol_type: str
+    group_state: str  # 4+
+    group_type: str  # 5
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -172,18 +170,16 @@ class ListedGroup:
         self.group_type = group_type
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListGroupsResponse:
+class ListGroupsResponse(MessageValue):
     """Response of API 16, versions 0-5."""
 
-    throttle_time_ms: int = 0  # 1+
-    error_code: int = 0
-    groups: list[ListedGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 1+
+    error_code: int
+    groups: list[ListedGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -196,9 +192,6 @@ class ListGroupsResponse:
         self.error_code = error_code
         self.groups = [] if groups is UNSET else groups
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 16
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/list_offsets.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -49,14 +48,15 @@ _S2INT32_INT64_ZERO: Final = Struct(">iiqx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListOffsetsPartition:
+class ListOffsetsPartition(MessageValue):
     """In `ListOffsetsTopic.partitions`, versions 1-11."""
 
-    partition_index: int = 0
-    current_leader_epoch: int = -1  # 4+
-    timestamp: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "unknown_tagged_fields")
+
+    partition_index: int
+    current_leader_epoch: int  # 4+
+    timestamp: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -70,17 +70,15 @@ class ListOffsetsPartition:
         self.timestamp = timestamp
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListOffsetsTopic:
+class ListOffsetsTopic(MessageValue):
     """In `ListOffsetsRequest.topics`, versions 1-11."""
 
-    name: str = ""
-    partitions: list[ListOffsetsPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[ListOffsetsPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -92,19 +90,17 @@ class ListOffsetsTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListOffsetsRequest:
+class ListOffsetsRequest(MessageValue):
     """Request of API 2, versions 1-11."""
 
-    replica_id: int = 0
-    isolation_level: int = 0  # 2+
-    topics: list[ListOffsetsTopic] = field(default_factory=list)
-    timeout_ms: int = 0  # 10+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tagged_fields")
+
+    replica_id: int
+    isolation_level: int  # 2+
+    topics: list[ListOffsetsTopic]
+    timeout_ms: int  # 10+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -119,9 +115,6 @@ class ListOffsetsRequest:
         self.topics = [] if topics is UNSET else topics
         self.timeout_ms = timeout_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 1
@@ -217,16 +210,24 @@ class ListOffsetsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListOffsetsPartitionResponse:
+class ListOffsetsPartitionResponse(MessageValue):
     """In `ListOffsetsTopicResponse.partitions`, versions 1-11."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    timestamp: int = -1
-    offset: int = -1
-    leader_epoch: int = -1  # 4+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "timestamp",
+        "offset",
+        "leader_epoch",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    error_code: int
+    timestamp: int
+    offset: int
+    leader_epoch: int  # 4+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -244,17 +245,15 @@ class ListOffsetsPartitionResponse:
         self.leader_epoch = leader_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListOffsetsTopicResponse:
+class ListOffsetsTopicResponse(MessageValue):
     """In `ListOffsetsResponse.topics`, versions 1-11."""
 
-    name: str = ""
-    partitions: list[ListOffsetsPartitionResponse] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[ListOffsetsPartitionResponse]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -266,17 +265,15 @@ class ListOffsetsTopicResponse:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListOffsetsResponse:
+class ListOffsetsResponse(MessageValue):
     """Response of API 2, versions 1-11."""
 
-    throttle_time_ms: int = 0  # 2+
-    topics: list[ListOffsetsTopicResponse] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 2+
+    topics: list[ListOffsetsTopicResponse]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -287,9 +284,6 @@ class ListOffsetsResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/list_partition_reassignments.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -39,13 +38,14 @@ _INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListPartitionReassignmentsTopics:
+class ListPartitionReassignmentsTopics(MessageValue):
     """In `ListPartitionReassignmentsRequest.topics`, version 0."""
 
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+
+    name: str
+    partition_indexes: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -57,17 +57,15 @@ class ListPartitionReassignmentsTopics:
         self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListPartitionReassignmentsRequest:
+class ListPartitionReassignmentsRequest(MessageValue):
     """Request of API 46, version 0."""
 
-    timeout_ms: int = 60000
-    topics: list[ListPartitionReassignmentsTopics] | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("timeout_ms", "topics", "unknown_tagged_fields")
+
+    timeout_ms: int
+    topics: list[ListPartitionReassignmentsTopics] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -78,9 +76,6 @@ class ListPartitionReassignmentsRequest:
         self.timeout_ms = timeout_ms
         self.topics = topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 46
     LOWEST_VERSION: ClassVar[int] = 0
@@ -143,15 +138,22 @@ class ListPartitionReassignmentsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OngoingPartitionReassignment:
+class OngoingPartitionReassignment(MessageValue):
     """In `OngoingTopicReassignment.partitions`, version 0."""
 
-    partition_index: int = 0
-    replicas: list[int] = field(default_factory=list)
-    adding_replicas: list[int] = field(default_factory=list)
-    removing_replicas: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "replicas",
+        "adding_replicas",
+        "removing_replicas",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    replicas: list[int]
+    adding_replicas: list[int]
+    removing_replicas: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -167,17 +169,15 @@ class OngoingPartitionReassignment:
         self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OngoingTopicReassignment:
+class OngoingTopicReassignment(MessageValue):
     """In `ListPartitionReassignmentsResponse.topics`, version 0."""
 
-    name: str = ""
-    partitions: list[OngoingPartitionReassignment] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[OngoingPartitionReassignment]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -189,19 +189,19 @@ class OngoingTopicReassignment:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListPartitionReassignmentsResponse:
+class ListPartitionReassignmentsResponse(MessageValue):
     """Response of API 46, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    topics: list[OngoingTopicReassignment] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "error_message", "topics", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    topics: list[OngoingTopicReassignment]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -216,9 +216,6 @@ class ListPartitionReassignmentsResponse:
         self.error_message = error_message
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 46
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/list_transactions.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -41,15 +40,22 @@ _INT64_BYTE: Final = Struct(">qB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListTransactionsRequest:
+class ListTransactionsRequest(MessageValue):
     """Request of API 66, versions 0-2."""
 
-    state_filters: list[str] = field(default_factory=list)
-    producer_id_filters: list[int] = field(default_factory=list)
-    duration_filter: int = -1  # 1+
-    transactional_id_pattern: str | None = None  # 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "state_filters",
+        "producer_id_filters",
+        "duration_filter",
+        "transactional_id_pattern",
+        "unknown_tagged_fields",
+    )
+
+    state_filters: list[str]
+    producer_id_filters: list[int]
+    duration_filter: int  # 1+
+    transactional_id_pattern: str | None  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,9 +70,6 @@ class ListTransactionsRequest:
         self.duration_filter = duration_filter
         self.transactional_id_pattern = transactional_id_pattern
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 66
     LOWEST_VERSION: ClassVar[int] = 0
@@ -170,14 +173,15 @@ class ListTransactionsRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TransactionState:
+class TransactionState(MessageValue):
     """In `ListTransactionsResponse.transaction_states`, versions 0-2."""
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    transaction_state: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("transactional_id", "producer_id", "transaction_state", "unknown_tagged_fields")
+
+    transactional_id: str
+    producer_id: int
+    transaction_state: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -191,19 +195,23 @@ class TransactionState:
         self.transaction_state = transaction_state
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ListTransactionsResponse:
+class ListTransactionsResponse(MessageValue):
     """Response of API 66, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    unknown_state_filters: list[str] = field(default_factory=list)
-    transaction_states: list[TransactionState] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "unknown_state_filters",
+        "transaction_states",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    unknown_state_filters: list[str]
+    transaction_states: list[TransactionState]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -218,9 +226,6 @@ class ListTransactionsResponse:
         self.unknown_state_filters = [] if unknown_state_filters is UNSET else unknown_state_filters
         self.transaction_states = [] if transaction_states is UNSET else transaction_states
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 66
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/metadata.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -68,13 +67,14 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MetadataRequestTopic:
+class MetadataRequestTopic(MessageValue):
     """In `MetadataRequest.topics`, versions 0-13."""
 
-    topic_id: Uuid = ZERO_UUID  # 10+
-    name: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "name", "unknown_tagged_fields")
+
+    topic_id: Uuid  # 10+
+    name: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -86,19 +86,23 @@ class MetadataRequestTopic:
         self.name = name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MetadataRequest:
+class MetadataRequest(MessageValue):
     """Request of API 3, versions 0-13."""
 
-    topics: list[MetadataRequestTopic] | None = field(default_factory=list)
-    allow_auto_topic_creation: bool = True  # 4+
-    include_cluster_authorized_operations: bool = False  # 8-10
-    include_topic_authorized_operations: bool = False  # 8+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "topics",
+        "allow_auto_topic_creation",
+        "include_cluster_authorized_operations",
+        "include_topic_authorized_operations",
+        "unknown_tagged_fields",
+    )
+
+    topics: list[MetadataRequestTopic] | None
+    allow_auto_topic_creation: bool  # 4+
+    include_cluster_authorized_operations: bool  # 8-10
+    include_topic_authorized_operations: bool  # 8+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -113,9 +117,6 @@ class MetadataRequest:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -267,15 +268,16 @@ class MetadataRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MetadataResponseBroker:
+class MetadataResponseBroker(MessageValue):
     """In `MetadataResponse.brokers`, versions 0-13."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None  # 1+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None  # 1+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -291,22 +293,29 @@ class MetadataResponseBroker:
         self.rack = rack
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MetadataResponsePartition:
+class MetadataResponsePartition(MessageValue):
     """In `MetadataResponseTopic.partitions`, versions 0-13."""
 
-    error_code: int = 0
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1  # 7+
-    replica_nodes: list[int] = field(default_factory=list)
-    isr_nodes: list[int] = field(default_factory=list)
-    offline_replicas: list[int] = field(default_factory=list)  # 5+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "offline_replicas",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    partition_index: int
+    leader_id: int
+    leader_epoch: int  # 7+
+    replica_nodes: list[int]
+    isr_nodes: list[int]
+    offline_replicas: list[int]  # 5+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -328,21 +337,27 @@ class MetadataResponsePartition:
         self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MetadataResponseTopic:
+class MetadataResponseTopic(MessageValue):
     """In `MetadataResponse.topics`, versions 0-13."""
 
-    error_code: int = 0
-    name: str | None = ""
-    topic_id: Uuid = ZERO_UUID  # 10+
-    is_internal: bool = False  # 1+
-    partitions: list[MetadataResponsePartition] = field(default_factory=list)
-    topic_authorized_operations: int = -2147483648  # 8+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "name",
+        "topic_id",
+        "is_internal",
+        "partitions",
+        "topic_authorized_operations",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    name: str | None
+    topic_id: Uuid  # 10+
+    is_internal: bool  # 1+
+    partitions: list[MetadataResponsePartition]
+    topic_authorized_operations: int  # 8+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -362,22 +377,29 @@ class MetadataResponseTopic:
         self.topic_authorized_operations = topic_authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class MetadataResponse:
+class MetadataResponse(MessageValue):
     """Response of API 3, versions 0-13."""
 
-    throttle_time_ms: int = 0  # 3+
-    brokers: list[MetadataResponseBroker] = field(default_factory=list)
-    cluster_id: str | None = None  # 2+
-    controller_id: int = -1  # 1+
-    topics: list[MetadataResponseTopic] = field(default_factory=list)
-    cluster_authorized_operations: int = -2147483648  # 8-10
-    error_code: int = 0  # 13
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "brokers",
+        "cluster_id",
+        "controller_id",
+        "topics",
+        "cluster_authorized_operations",
+        "error_code",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int  # 3+
+    brokers: list[MetadataResponseBroker]
+    cluster_id: str | None  # 2+
+    controller_id: int  # 1+
+    topics: list[MetadataResponseTopic]
+    cluster_authorized_operations: int  # 8-10
+    error_code: int  # 13
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -398,9 +420,6 @@ class MetadataResponse:
         self.cluster_authorized_operations = cluster_authorized_operations
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0

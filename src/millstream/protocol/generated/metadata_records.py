@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/metadata_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -104,15 +103,16 @@ _UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerEndpoint:
+class BrokerEndpoint(MessageValue):
     """In `RegisterBrokerRecord.end_points`, versions 0-4."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "security_protocol", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -128,18 +128,16 @@ class BrokerEndpoint:
         self.security_protocol = security_protocol
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerFeature:
+class BrokerFeature(MessageValue):
     """In `RegisterBrokerRecord.features`, versions 0-4."""
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tagged_fields")
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -153,26 +151,37 @@ class BrokerFeature:
         self.max_supported_version = max_supported_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RegisterBrokerRecord:
+class RegisterBrokerRecord(MessageValue):
     """Metadata of type 0, versions 0-4."""
 
-    broker_id: int = 0
-    is_migrating_zk_broker: bool = False  # 2+
-    incarnation_id: Uuid = ZERO_UUID
-    broker_epoch: int = 0
-    end_points: list[BrokerEndpoint] = field(default_factory=list)
-    features: list[BrokerFeature] = field(default_factory=list)
-    rack: str | None = ""
-    fenced: bool = True
-    in_controlled_shutdown: bool = False  # 1+
-    log_dirs: list[Uuid] = field(default_factory=list)  # 3+, tag 0
-    cordoned_log_dirs: list[Uuid] | None = None  # 4, tag 1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "broker_id",
+        "is_migrating_zk_broker",
+        "incarnation_id",
+        "broker_epoch",
+        "end_points",
+        "features",
+        "rack",
+        "fenced",
+        "in_controlled_shutdown",
+        "log_dirs",
+        "cordoned_log_dirs",
+        "unknown_tagged_fields",
+    )
+
+    broker_id: int
+    is_migrating_zk_broker: bool  # 2+
+    incarnation_id: Uuid
+    broker_epoch: int
+    end_points: list[BrokerEndpoint]
+    features: list[BrokerFeature]
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool  # 1+
+    log_dirs: list[Uuid]  # 3+, tag 0
+    cordoned_log_dirs: list[Uuid] | None  # 4, tag 1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -201,9 +210,6 @@ class RegisterBrokerRecord:
         self.log_dirs = [] if log_dirs is UNSET else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -369,13 +375,14 @@ class RegisterBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UnregisterBrokerRecord:
+class UnregisterBrokerRecord(MessageValue):
     """Metadata of type 1, version 0."""
 
-    broker_id: int = 0
-    broker_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "broker_epoch", "unknown_tagged_fields")
+
+    broker_id: int
+    broker_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -386,9 +393,6 @@ class UnregisterBrokerRecord:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -428,13 +432,14 @@ class UnregisterBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicRecord:
+class TopicRecord(MessageValue):
     """Metadata of type 2, version 0."""
 
-    name: str = ""
-    topic_id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "unknown_tagged_fields")
+
+    name: str
+    topic_id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -445,9 +450,6 @@ class TopicRecord:
         self.name = name
         self.topic_id = topic_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -502,24 +504,40 @@ class TopicRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionRecord:
+class PartitionRecord(MessageValue):
     """Metadata of type 3, versions 0-2."""
 
-    partition_id: int = -1
-    topic_id: Uuid = ZERO_UUID
-    replicas: list[int] = field(default_factory=list)
-    isr: list[int] = field(default_factory=list)
-    removing_replicas: list[int] = field(default_factory=list)
-    adding_replicas: list[int] = field(default_factory=list)
-    leader: int = -1
-    leader_recovery_state: int = 0  # tag 0
-    leader_epoch: int = -1
-    partition_epoch: int = -1
-    directories: list[Uuid] = field(default_factory=list)  # 1+
-    eligible_leader_replicas: list[int] | None = None  # 2, tag 1
-    last_known_elr: list[int] | None = None  # 2, tag 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_id",
+        "topic_id",
+        "replicas",
+        "isr",
+        "removing_replicas",
+        "adding_replicas",
+        "leader",
+        "leader_recovery_state",
+        "leader_epoch",
+        "partition_epoch",
+        "directories",
+        "eligible_leader_replicas",
+        "last_known_elr",
+        "unknown_tagged_fields",
+    )
+
+    partition_id: int
+    topic_id: Uuid
+    replicas: list[int]
+    isr: list[int]
+    removing_replicas: list[int]
+    adding_replicas: list[int]
+    leader: int
+    leader_recovery_state: int  # tag 0
+    leader_epoch: int
+    partition_epoch: int
+    directories: list[Uuid]  # 1+
+    eligible_leader_replicas: list[int] | None  # 2, tag 1
+    last_known_elr: list[int] | None  # 2, tag 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -552,9 +570,6 @@ class PartitionRecord:
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -672,15 +687,16 @@ class PartitionRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ConfigRecord:
+class ConfigRecord(MessageValue):
     """Metadata of type 4, version 0."""
 
-    resource_type: int = 0
-    resource_name: str = ""
-    name: str = ""
-    value: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("resource_type", "resource_name", "name", "value", "unknown_tagged_fields")
+
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -695,9 +711,6 @@ class ConfigRecord:
         self.name = name
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 4
     LOWEST_VERSION: ClassVar[int] = 0
@@ -781,22 +794,36 @@ class ConfigRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionChangeRecord:
+class PartitionChangeRecord(MessageValue):
     """Metadata of type 5, versions 0-2."""
 
-    partition_id: int = -1
-    topic_id: Uuid = ZERO_UUID
-    isr: list[int] | None = None  # tag 0
-    leader: int = -2  # tag 1
-    replicas: list[int] | None = None  # tag 2
-    removing_replicas: list[int] | None = None  # tag 3
-    adding_replicas: list[int] | None = None  # tag 4
-    leader_recovery_state: int = -1  # tag 5
-    directories: list[Uuid] | None = None  # 1+, tag 8
-    eligible_leader_replicas: list[int] | None = None  # 2, tag 6
-    last_known_elr: list[int] | None = None  # 2, tag 7
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_id",
+        "topic_id",
+        "isr",
+        "leader",
+        "replicas",
+        "removing_replicas",
+        "adding_replicas",
+        "leader_recovery_state",
+        "directories",
+        "eligible_leader_replicas",
+        "last_known_elr",
+        "unknown_tagged_fields",
+    )
+
+    partition_id: int
+    topic_id: Uuid
+    isr: list[int] | None  # tag 0
+    leader: int  # tag 1
+    replicas: list[int] | None  # tag 2
+    removing_replicas: list[int] | None  # tag 3
+    adding_replicas: list[int] | None  # tag 4
+    leader_recovery_state: int  # tag 5
+    directories: list[Uuid] | None  # 1+, tag 8
+    eligible_leader_replicas: list[int] | None  # 2, tag 6
+    last_known_elr: list[int] | None  # 2, tag 7
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -825,9 +852,6 @@ class PartitionChangeRecord:
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 5
     LOWEST_VERSION: ClassVar[int] = 0
@@ -889,13 +913,14 @@ class PartitionChangeRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FenceBrokerRecord:
+class FenceBrokerRecord(MessageValue):
     """Metadata of type 7, version 0."""
 
-    id: int = 0
-    epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("id", "epoch", "unknown_tagged_fields")
+
+    id: int
+    epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, id: int = 0, epoch: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -903,9 +928,6 @@ class FenceBrokerRecord:
         self.id = id
         self.epoch = epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 7
     LOWEST_VERSION: ClassVar[int] = 0
@@ -945,13 +967,14 @@ class FenceBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UnfenceBrokerRecord:
+class UnfenceBrokerRecord(MessageValue):
     """Metadata of type 8, version 0."""
 
-    id: int = 0
-    epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("id", "epoch", "unknown_tagged_fields")
+
+    id: int
+    epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, id: int = 0, epoch: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -959,9 +982,6 @@ class UnfenceBrokerRecord:
         self.id = id
         self.epoch = epoch
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1001,21 +1021,19 @@ class UnfenceBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoveTopicRecord:
+class RemoveTopicRecord(MessageValue):
     """Metadata of type 9, version 0."""
 
-    topic_id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, topic_id: Uuid = ZERO_UUID, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.topic_id = topic_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 9
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1057,18 +1075,28 @@ class RemoveTopicRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DelegationTokenRecord:
+class DelegationTokenRecord(MessageValue):
     """Metadata of type 10, version 0."""
 
-    owner: str = ""
-    requester: str = ""
-    renewers: list[str] = field(default_factory=list)
-    issue_timestamp: int = 0
-    max_timestamp: int = 0
-    expiration_timestamp: int = 0
-    token_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "owner",
+        "requester",
+        "renewers",
+        "issue_timestamp",
+        "max_timestamp",
+        "expiration_timestamp",
+        "token_id",
+        "unknown_tagged_fields",
+    )
+
+    owner: str
+    requester: str
+    renewers: list[str]
+    issue_timestamp: int
+    max_timestamp: int
+    expiration_timestamp: int
+    token_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1089,9 +1117,6 @@ class DelegationTokenRecord:
         self.expiration_timestamp = expiration_timestamp
         self.token_id = token_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1193,17 +1218,26 @@ class DelegationTokenRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UserScramCredentialRecord:
+class UserScramCredentialRecord(MessageValue):
     """Metadata of type 11, version 0."""
 
-    name: str = ""
-    mechanism: int = 0
-    salt: bytes = b""
-    stored_key: bytes = b""
-    server_key: bytes = b""
-    iterations: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name",
+        "mechanism",
+        "salt",
+        "stored_key",
+        "server_key",
+        "iterations",
+        "unknown_tagged_fields",
+    )
+
+    name: str
+    mechanism: int
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1222,9 +1256,6 @@ class UserScramCredentialRecord:
         self.server_key = server_key
         self.iterations = iterations
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1327,13 +1358,14 @@ class UserScramCredentialRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FeatureLevelRecord:
+class FeatureLevelRecord(MessageValue):
     """Metadata of type 12, version 0."""
 
-    name: str = ""
-    feature_level: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "feature_level", "unknown_tagged_fields")
+
+    name: str
+    feature_level: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1344,9 +1376,6 @@ class FeatureLevelRecord:
         self.name = name
         self.feature_level = feature_level
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1399,13 +1428,14 @@ class FeatureLevelRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EntityData:
+class EntityData(MessageValue):
     """In `ClientQuotaRecord.entity`, version 0."""
 
-    entity_type: str = ""
-    entity_name: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity_type", "entity_name", "unknown_tagged_fields")
+
+    entity_type: str
+    entity_name: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1417,19 +1447,17 @@ class EntityData:
         self.entity_name = entity_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ClientQuotaRecord:
+class ClientQuotaRecord(MessageValue):
     """Metadata of type 14, version 0."""
 
-    entity: list[EntityData] = field(default_factory=list)
-    key: str = ""
-    value: float = 0.0
-    remove: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("entity", "key", "value", "remove", "unknown_tagged_fields")
+
+    entity: list[EntityData]
+    key: str
+    value: float
+    remove: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1444,9 +1472,6 @@ class ClientQuotaRecord:
         self.value = value
         self.remove = remove
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1514,14 +1539,15 @@ class ClientQuotaRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ProducerIdsRecord:
+class ProducerIdsRecord(MessageValue):
     """Metadata of type 15, version 0."""
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    next_producer_id: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "broker_epoch", "next_producer_id", "unknown_tagged_fields")
+
+    broker_id: int
+    broker_epoch: int
+    next_producer_id: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1534,9 +1560,6 @@ class ProducerIdsRecord:
         self.broker_epoch = broker_epoch
         self.next_producer_id = next_producer_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1583,17 +1606,26 @@ class ProducerIdsRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BrokerRegistrationChangeRecord:
+class BrokerRegistrationChangeRecord(MessageValue):
     """Metadata of type 17, versions 0-3."""
 
-    broker_id: int = 0
-    broker_epoch: int = 0
-    fenced: int = 0  # tag 0
-    in_controlled_shutdown: int = 0  # 1+, tag 1
-    log_dirs: list[Uuid] = field(default_factory=list)  # 2+, tag 2
-    cordoned_log_dirs: list[Uuid] | None = None  # 3, tag 3
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "broker_id",
+        "broker_epoch",
+        "fenced",
+        "in_controlled_shutdown",
+        "log_dirs",
+        "cordoned_log_dirs",
+        "unknown_tagged_fields",
+    )
+
+    broker_id: int
+    broker_epoch: int
+    fenced: int  # tag 0
+    in_controlled_shutdown: int  # 1+, tag 1
+    log_dirs: list[Uuid]  # 2+, tag 2
+    cordoned_log_dirs: list[Uuid] | None  # 3, tag 3
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1612,9 +1644,6 @@ class BrokerRegistrationChangeRecord:
         self.log_dirs = [] if log_dirs is UNSET else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1664,19 +1693,30 @@ class BrokerRegistrationChangeRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AccessControlEntryRecord:
+class AccessControlEntryRecord(MessageValue):
     """Metadata of type 18, version 0."""
 
-    id: Uuid = ZERO_UUID
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 0
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "id",
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+        "unknown_tagged_fields",
+    )
+
+    id: Uuid
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1699,9 +1739,6 @@ class AccessControlEntryRecord:
         self.operation = operation
         self.permission_type = permission_type
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 18
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1786,21 +1823,19 @@ class AccessControlEntryRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoveAccessControlEntryRecord:
+class RemoveAccessControlEntryRecord(MessageValue):
     """Metadata of type 19, version 0."""
 
-    id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("id", "unknown_tagged_fields")
+
+    id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, id: Uuid = ZERO_UUID, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.id = id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1842,17 +1877,15 @@ class RemoveAccessControlEntryRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NoOpRecord:
+class NoOpRecord(MessageValue):
     """Metadata of type 20, version 0."""
 
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("unknown_tagged_fields",)
+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(self, unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1891,21 +1924,19 @@ class NoOpRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ZkMigrationStateRecord:
+class ZkMigrationStateRecord(MessageValue):
     """Metadata of type 21, version 0."""
 
-    zk_migration_state: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("zk_migration_state", "unknown_tagged_fields")
+
+    zk_migration_state: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, zk_migration_state: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.zk_migration_state = zk_migration_state
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1945,13 +1976,14 @@ class ZkMigrationStateRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoveUserScramCredentialRecord:
+class RemoveUserScramCredentialRecord(MessageValue):
     """Metadata of type 22, version 0."""
 
-    name: str = ""
-    mechanism: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "mechanism", "unknown_tagged_fields")
+
+    name: str
+    mechanism: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -1962,9 +1994,6 @@ class RemoveUserScramCredentialRecord:
         self.name = name
         self.mechanism = mechanism
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2017,21 +2046,19 @@ class RemoveUserScramCredentialRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BeginTransactionRecord:
+class BeginTransactionRecord(MessageValue):
     """Metadata of type 23, version 0."""
 
-    name: str | None = None  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "unknown_tagged_fields")
+
+    name: str | None  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, name: str | None = None, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.name = name
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2071,17 +2098,15 @@ class BeginTransactionRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndTransactionRecord:
+class EndTransactionRecord(MessageValue):
     """Metadata of type 24, version 0."""
 
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("unknown_tagged_fields",)
+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(self, unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 24
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2120,21 +2145,19 @@ class EndTransactionRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AbortTransactionRecord:
+class AbortTransactionRecord(MessageValue):
     """Metadata of type 25, version 0."""
 
-    reason: str | None = None  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("reason", "unknown_tagged_fields")
+
+    reason: str | None  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, reason: str | None = None, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.reason = reason
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 25
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2174,21 +2197,19 @@ class AbortTransactionRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoveDelegationTokenRecord:
+class RemoveDelegationTokenRecord(MessageValue):
     """Metadata of type 26, version 0."""
 
-    token_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("token_id", "unknown_tagged_fields")
+
+    token_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, token_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.token_id = token_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 26
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2240,15 +2261,16 @@ class RemoveDelegationTokenRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ControllerEndpoint:
+class ControllerEndpoint(MessageValue):
     """In `RegisterControllerRecord.end_points`, version 0."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "security_protocol", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2264,18 +2286,16 @@ class ControllerEndpoint:
         self.security_protocol = security_protocol
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ControllerFeature:
+class ControllerFeature(MessageValue):
     """In `RegisterControllerRecord.features`, version 0."""
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tagged_fields")
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2289,20 +2309,25 @@ class ControllerFeature:
         self.max_supported_version = max_supported_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RegisterControllerRecord:
+class RegisterControllerRecord(MessageValue):
     """Metadata of type 27, version 0."""
 
-    controller_id: int = 0
-    incarnation_id: Uuid = ZERO_UUID
-    zk_migration_ready: bool = False
-    end_points: list[ControllerEndpoint] = field(default_factory=list)
-    features: list[ControllerFeature] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "controller_id",
+        "incarnation_id",
+        "zk_migration_ready",
+        "end_points",
+        "features",
+        "unknown_tagged_fields",
+    )
+
+    controller_id: int
+    incarnation_id: Uuid
+    zk_migration_ready: bool
+    end_points: list[ControllerEndpoint]
+    features: list[ControllerFeature]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -2319,9 +2344,6 @@ class RegisterControllerRecord:
         self.end_points = [] if end_points is UNSET else end_points
         self.features = [] if features is UNSET else features
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 27
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2403,21 +2425,19 @@ class RegisterControllerRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ClearElrRecord:
+class ClearElrRecord(MessageValue):
     """Metadata of type 28, version 0."""
 
-    topic_name: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "unknown_tagged_fields")
+
+    topic_name: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, topic_name: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.topic_name = topic_name
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 28
     LOWEST_VERSION: ClassVar[int] = 0

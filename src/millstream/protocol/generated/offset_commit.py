@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/offset_commit.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -51,15 +50,22 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitRequestPartition:
+class OffsetCommitRequestPartition(MessageValue):
     """In `OffsetCommitRequestTopic.partitions`, versions 2-10."""
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1  # 6+
-    committed_metadata: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "committed_metadata",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int  # 6+
+    committed_metadata: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -75,18 +81,16 @@ class OffsetCommitRequestPartition:
         self.committed_metadata = committed_metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitRequestTopic:
+class OffsetCommitRequestTopic(MessageValue):
     """In `OffsetCommitRequest.topics`, versions 2-10."""
 
-    name: str = ""  # 2-9
-    topic_id: Uuid = ZERO_UUID  # 10
-    partitions: list[OffsetCommitRequestPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "partitions", "unknown_tagged_fields")
+
+    name: str  # 2-9
+    topic_id: Uuid  # 10
+    partitions: list[OffsetCommitRequestPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -100,21 +104,27 @@ class OffsetCommitRequestTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitRequest:
+class OffsetCommitRequest(MessageValue):
     """Request of API 8, versions 2-10."""
 
-    group_id: str = ""
-    generation_id_or_member_epoch: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None  # 7+
-    retention_time_ms: int = -1  # 2-4
-    topics: list[OffsetCommitRequestTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "generation_id_or_member_epoch",
+        "member_id",
+        "group_instance_id",
+        "retention_time_ms",
+        "topics",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str
+    generation_id_or_member_epoch: int
+    member_id: str
+    group_instance_id: str | None  # 7+
+    retention_time_ms: int  # 2-4
+    topics: list[OffsetCommitRequestTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -133,9 +143,6 @@ class OffsetCommitRequest:
         self.retention_time_ms = retention_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 2
@@ -294,13 +301,14 @@ class OffsetCommitRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitResponsePartition:
+class OffsetCommitResponsePartition(MessageValue):
     """In `OffsetCommitResponseTopic.partitions`, versions 2-10."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -312,18 +320,16 @@ class OffsetCommitResponsePartition:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitResponseTopic:
+class OffsetCommitResponseTopic(MessageValue):
     """In `OffsetCommitResponse.topics`, versions 2-10."""
 
-    name: str = ""  # 2-9
-    topic_id: Uuid = ZERO_UUID  # 10
-    partitions: list[OffsetCommitResponsePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "partitions", "unknown_tagged_fields")
+
+    name: str  # 2-9
+    topic_id: Uuid  # 10
+    partitions: list[OffsetCommitResponsePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -337,17 +343,15 @@ class OffsetCommitResponseTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetCommitResponse:
+class OffsetCommitResponse(MessageValue):
     """Response of API 8, versions 2-10."""
 
-    throttle_time_ms: int = 0  # 3+
-    topics: list[OffsetCommitResponseTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 3+
+    topics: list[OffsetCommitResponseTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -358,9 +362,6 @@ class OffsetCommitResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 2

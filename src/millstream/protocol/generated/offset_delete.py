@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/offset_delete.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -29,12 +28,13 @@ _INT32_INT16: Final = Struct(">ih")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetDeleteRequestPartition:
+class OffsetDeleteRequestPartition(MessageValue):
     """In `OffsetDeleteRequestTopic.partitions`, version 0."""
 
-    partition_index: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "unknown_tagged_fields")
+
+    partition_index: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, partition_index: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -42,17 +42,15 @@ class OffsetDeleteRequestPartition:
         self.partition_index = partition_index
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetDeleteRequestTopic:
+class OffsetDeleteRequestTopic(MessageValue):
     """In `OffsetDeleteRequest.topics`, version 0."""
 
-    name: str = ""
-    partitions: list[OffsetDeleteRequestPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[OffsetDeleteRequestPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,17 +62,15 @@ class OffsetDeleteRequestTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetDeleteRequest:
+class OffsetDeleteRequest(MessageValue):
     """Request of API 47, version 0."""
 
-    group_id: str = ""
-    topics: list[OffsetDeleteRequestTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[OffsetDeleteRequestTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -85,9 +81,6 @@ class OffsetDeleteRequest:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 47
     LOWEST_VERSION: ClassVar[int] = 0
@@ -138,13 +131,14 @@ class OffsetDeleteRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetDeleteResponsePartition:
+class OffsetDeleteResponsePartition(MessageValue):
     """In `OffsetDeleteResponseTopic.partitions`, version 0."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -156,17 +150,15 @@ class OffsetDeleteResponsePartition:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetDeleteResponseTopic:
+class OffsetDeleteResponseTopic(MessageValue):
     """In `OffsetDeleteResponse.topics`, version 0."""
 
-    name: str = ""
-    partitions: list[OffsetDeleteResponsePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[OffsetDeleteResponsePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -178,18 +170,16 @@ class OffsetDeleteResponseTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetDeleteResponse:
+class OffsetDeleteResponse(MessageValue):
     """Response of API 47, version 0."""
 
-    error_code: int = 0
-    throttle_time_ms: int = 0
-    topics: list[OffsetDeleteResponseTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    error_code: int
+    throttle_time_ms: int
+    topics: list[OffsetDeleteResponseTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -202,9 +192,6 @@ class OffsetDeleteResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 47
     LOWEST_VERSION: ClassVar[int] = 0

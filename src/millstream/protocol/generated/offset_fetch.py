@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/offset_fetch.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -57,13 +56,14 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchRequestTopic:
+class OffsetFetchRequestTopic(MessageValue):
     """In `OffsetFetchRequest.topics`, versions 1-7."""
 
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+
+    name: str
+    partition_indexes: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -75,18 +75,16 @@ class OffsetFetchRequestTopic:
         self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchRequestTopics:
+class OffsetFetchRequestTopics(MessageValue):
     """In `OffsetFetchRequestGroup.topics`, versions 8-10."""
 
-    name: str = ""  # 8-9
-    topic_id: Uuid = ZERO_UUID  # 10
-    partition_indexes: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "partition_indexes", "unknown_tagged_fields")
+
+    name: str  # 8-9
+    topic_id: Uuid  # 10
+    partition_indexes: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -100,19 +98,17 @@ class OffsetFetchRequestTopics:
         self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchRequestGroup:
+class OffsetFetchRequestGroup(MessageValue):
     """In `OffsetFetchRequest.groups`, versions 8-10."""
 
-    group_id: str = ""
-    member_id: str | None = None  # 9+
-    member_epoch: int = -1  # 9+
-    topics: list[OffsetFetchRequestTopics] | None = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "member_id", "member_epoch", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    member_id: str | None  # 9+
+    member_epoch: int  # 9+
+    topics: list[OffsetFetchRequestTopics] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -128,19 +124,17 @@ class OffsetFetchRequestGroup:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchRequest:
+class OffsetFetchRequest(MessageValue):
     """Request of API 9, versions 1-10."""
 
-    group_id: str = ""  # 1-7
-    topics: list[OffsetFetchRequestTopic] | None = field(default_factory=list)  # 1-7
-    groups: list[OffsetFetchRequestGroup] = field(default_factory=list)  # 8+
-    require_stable: bool = False  # 7+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "groups", "require_stable", "unknown_tagged_fields")
+
+    group_id: str  # 1-7
+    topics: list[OffsetFetchRequestTopic] | None  # 1-7
+    groups: list[OffsetFetchRequestGroup]  # 8+
+    require_stable: bool  # 7+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -155,9 +149,6 @@ class OffsetFetchRequest:
         self.groups = [] if groups is UNSET else groups
         self.require_stable = require_stable
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 9
     LOWEST_VERSION: ClassVar[int] = 1
@@ -314,16 +305,24 @@ class OffsetFetchRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchResponsePartition:
+class OffsetFetchResponsePartition(MessageValue):
     """In `OffsetFetchResponseTopic.partitions`, versions 1-7."""
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1  # 5+
-    metadata: str | None = ""
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "metadata",
+        "error_code",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int  # 5+
+    metadata: str | None
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -341,17 +340,15 @@ class OffsetFetchResponsePartition:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchResponseTopic:
+class OffsetFetchResponseTopic(MessageValue):
     """In `OffsetFetchResponse.topics`, versions 1-7."""
 
-    name: str = ""
-    partitions: list[OffsetFetchResponsePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[OffsetFetchResponsePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -363,20 +360,25 @@ class OffsetFetchResponseTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchResponsePartitions:
+class OffsetFetchResponsePartitions(MessageValue):
     """In `OffsetFetchResponseTopics.partitions`, versions 8-10."""
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = ""
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "metadata",
+        "error_code",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str | None
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -394,18 +396,16 @@ class OffsetFetchResponsePartitions:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchResponseTopics:
+class OffsetFetchResponseTopics(MessageValue):
     """In `OffsetFetchResponseGroup.topics`, versions 8-10."""
 
-    name: str = ""  # 8-9
-    topic_id: Uuid = ZERO_UUID  # 10
-    partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "partitions", "unknown_tagged_fields")
+
+    name: str  # 8-9
+    topic_id: Uuid  # 10
+    partitions: list[OffsetFetchResponsePartitions]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -419,18 +419,16 @@ class OffsetFetchResponseTopics:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchResponseGroup:
+class OffsetFetchResponseGroup(MessageValue):
     """In `OffsetFetchResponse.groups`, versions 8-10."""
 
-    group_id: str = ""
-    topics: list[OffsetFetchResponseTopics] = field(default_factory=list)
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "error_code", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[OffsetFetchResponseTopics]
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -444,19 +442,17 @@ class OffsetFetchResponseGroup:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetFetchResponse:
+class OffsetFetchResponse(MessageValue):
     """Response of API 9, versions 1-10."""
 
-    throttle_time_ms: int = 0  # 3+
-    topics: list[OffsetFetchResponseTopic] = field(default_factory=list)  # 1-7
-    error_code: int = 0  # 2-7
-    groups: list[OffsetFetchResponseGroup] = field(default_factory=list)  # 8+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tagged_fields")
+
+    throttle_time_ms: int  # 3+
+    topics: list[OffsetFetchResponseTopic]  # 1-7
+    error_code: int  # 2-7
+    groups: list[OffsetFetchResponseGroup]  # 8+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -471,9 +467,6 @@ class OffsetFetchResponse:
         self.error_code = error_code
         self.groups = [] if groups is UNSET else groups
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 9
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/offset_for_leader_epoch.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -42,14 +41,15 @@ _S3INT32_ZERO: Final = Struct(">iiix")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetForLeaderPartition:
+class OffsetForLeaderPartition(MessageValue):
     """In `OffsetForLeaderTopic.partitions`, versions 2-4."""
 
-    partition: int = 0
-    current_leader_epoch: int = -1
-    leader_epoch: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tagged_fields")
+
+    partition: int
+    current_leader_epoch: int
+    leader_epoch: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -63,17 +63,15 @@ class OffsetForLeaderPartition:
         self.leader_epoch = leader_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetForLeaderTopic:
+class OffsetForLeaderTopic(MessageValue):
     """In `OffsetForLeaderEpochRequest.topics`, versions 2-4."""
 
-    topic: str = ""
-    partitions: list[OffsetForLeaderPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[OffsetForLeaderPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -85,17 +83,15 @@ class OffsetForLeaderTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetForLeaderEpochRequest:
+class OffsetForLeaderEpochRequest(MessageValue):
     """Request of API 23, versions 2-4."""
 
-    replica_id: int = -2  # 3+
-    topics: list[OffsetForLeaderTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("replica_id", "topics", "unknown_tagged_fields")
+
+    replica_id: int  # 3+
+    topics: list[OffsetForLeaderTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -106,9 +102,6 @@ class OffsetForLeaderEpochRequest:
         self.replica_id = replica_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 2
@@ -183,15 +176,16 @@ class OffsetForLeaderEpochRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EpochEndOffset:
+class EpochEndOffset(MessageValue):
     """In `OffsetForLeaderTopicResult.partitions`, versions 2-4."""
 
-    error_code: int = 0
-    partition: int = 0
-    leader_epoch: int = -1
-    end_offset: int = -1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tagged_fields")
+
+    error_code: int
+    partition: int
+    leader_epoch: int
+    end_offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -207,17 +201,15 @@ class EpochEndOffset:
         self.end_offset = end_offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetForLeaderTopicResult:
+class OffsetForLeaderTopicResult(MessageValue):
     """In `OffsetForLeaderEpochResponse.topics`, versions 2-4."""
 
-    topic: str = ""
-    partitions: list[EpochEndOffset] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[EpochEndOffset]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -229,17 +221,15 @@ class OffsetForLeaderTopicResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class OffsetForLeaderEpochResponse:
+class OffsetForLeaderEpochResponse(MessageValue):
     """Response of API 23, versions 2-4."""
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetForLeaderTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    topics: list[OffsetForLeaderTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -250,9 +240,6 @@ class OffsetForLeaderEpochResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 2

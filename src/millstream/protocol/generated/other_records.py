@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/other_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -56,14 +55,15 @@ _UINT32_INT32: Final = Struct(">Ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DefaultPrincipalData:
+class DefaultPrincipalData(MessageValue):
     """Other, version 0."""
 
-    type: str = ""
-    name: str = ""
-    token_authenticated: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("type", "name", "token_authenticated", "unknown_tagged_fields")
+
+    type: str
+    name: str
+    token_authenticated: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -76,9 +76,6 @@ class DefaultPrincipalData:
         self.name = name
         self.token_authenticated = token_authenticated
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -143,19 +140,30 @@ class DefaultPrincipalData:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ProducerEntry:
+class ProducerEntry(MessageValue):
     """In `ProducerSnapshot.producer_entries`, version 1."""
 
-    producer_id: int = 0
-    epoch: int = 0
-    last_sequence: int = 0
-    last_offset: int = 0
-    offset_delta: int = 0
-    timestamp: int = 0
-    coordinator_epoch: int = 0
-    current_txn_first_offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "producer_id",
+        "epoch",
+        "last_sequence",
+        "last_offset",
+        "offset_delta",
+        "timestamp",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "unknown_tagged_fields",
+    )
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    current_txn_first_offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -179,17 +187,15 @@ class ProducerEntry:
         self.current_txn_first_offset = current_txn_first_offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ProducerSnapshot:
+class ProducerSnapshot(MessageValue):
     """Other, version 1."""
 
-    crc: int = 0
-    producer_entries: list[ProducerEntry] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("crc", "producer_entries", "unknown_tagged_fields")
+
+    crc: int
+    producer_entries: list[ProducerEntry]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -200,9 +206,6 @@ class ProducerSnapshot:
         self.crc = crc
         self.producer_entries = [] if producer_entries is UNSET else producer_entries
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 1
     HIGHEST_VERSION: ClassVar[int] = 1
@@ -242,12 +245,13 @@ class ProducerSnapshot:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Voter:
+class Voter(MessageValue):
     """In `QuorumStateData.current_voters`, version 0."""
 
-    voter_id: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("voter_id", "unknown_tagged_fields")
+
+    voter_id: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, voter_id: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -255,22 +259,29 @@ class Voter:
         self.voter_id = voter_id
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class QuorumStateData:
+class QuorumStateData(MessageValue):
     """Other, versions 0-1."""
 
-    cluster_id: str = ""  # 0
-    leader_id: int = -1
-    leader_epoch: int = -1
-    voted_id: int = -1
-    voted_directory_id: Uuid = ZERO_UUID  # 1
-    applied_offset: int = 0  # 0
-    current_voters: list[Voter] | None = field(default_factory=list)  # 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "cluster_id",
+        "leader_id",
+        "leader_epoch",
+        "voted_id",
+        "voted_directory_id",
+        "applied_offset",
+        "current_voters",
+        "unknown_tagged_fields",
+    )
+
+    cluster_id: str  # 0
+    leader_id: int
+    leader_epoch: int
+    voted_id: int
+    voted_directory_id: Uuid  # 1
+    applied_offset: int  # 0
+    current_voters: list[Voter] | None  # 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -291,9 +302,6 @@ class QuorumStateData:
         self.applied_offset = applied_offset
         self.current_voters = [] if current_voters is UNSET else current_voters
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 1
@@ -415,13 +423,14 @@ class QuorumStateData:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TaskId:
+class TaskId(MessageValue):
     """In `SubscriptionInfoData.prev_tasks` and elsewhere, versions 1-6."""
 
-    topic_group_id: int = 0
-    partition: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_group_id", "partition", "unknown_tagged_fields")
+
+    topic_group_id: int
+    partition: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -433,17 +442,15 @@ class TaskId:
         self.partition = partition
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionToOffsetSum:
+class PartitionToOffsetSum(MessageValue):
     """In `TaskOffsetSum.partition_to_offset_sum`, versions 7-9."""
 
-    partition: int = 0
-    offset_sum: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "offset_sum", "unknown_tagged_fields")
+
+    partition: int
+    offset_sum: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -455,20 +462,25 @@ class PartitionToOffsetSum:
         self.offset_sum = offset_sum
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TaskOffsetSum:
+class TaskOffsetSum(MessageValue):
     """In `SubscriptionInfoData.task_offset_sums`, versions 7-11."""
 
-    topic_group_id: int = 0
-    partition: int = 0  # 10+
-    offset_sum: int = 0  # 10+
-    named_topology: str | None = ""  # 10+
-    partition_to_offset_sum: list[PartitionToOffsetSum] = field(default_factory=list)  # 7-9
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "topic_group_id",
+        "partition",
+        "offset_sum",
+        "named_topology",
+        "partition_to_offset_sum",
+        "unknown_tagged_fields",
+    )
+
+    topic_group_id: int
+    partition: int  # 10+
+    offset_sum: int  # 10+
+    named_topology: str | None  # 10+
+    partition_to_offset_sum: list[PartitionToOffsetSum]  # 7-9
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -486,17 +498,15 @@ class TaskOffsetSum:
         self.partition_to_offset_sum = [] if partition_to_offset_sum is UNSET else partition_to_offset_sum
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ClientTag:
+class ClientTag(MessageValue):
     """In `SubscriptionInfoData.client_tags`, version 11."""
 
-    key: bytes = b""
-    value: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: bytes
+    value: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -508,25 +518,35 @@ class ClientTag:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SubscriptionInfoData:
+class SubscriptionInfoData(MessageValue):
     """Other, versions 1-11."""
 
-    version: int = 0
-    latest_supported_version: int = -1  # 3+
-    process_id: Uuid = ZERO_UUID
-    prev_tasks: list[TaskId] = field(default_factory=list)  # 1-6
-    standby_tasks: list[TaskId] = field(default_factory=list)  # 1-6
-    user_end_point: bytes = b""  # 2+
-    task_offset_sums: list[TaskOffsetSum] = field(default_factory=list)  # 7+
-    unique_field: int = 0  # 8+
-    error_code: int = 0  # 9+
-    client_tags: list[ClientTag] = field(default_factory=list)  # 11
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "version",
+        "latest_supported_version",
+        "process_id",
+        "prev_tasks",
+        "standby_tasks",
+        "user_end_point",
+        "task_offset_sums",
+        "unique_field",
+        "error_code",
+        "client_tags",
+        "unknown_tagged_fields",
+    )
+
+    version: int
+    latest_supported_version: int  # 3+
+    process_id: Uuid
+    prev_tasks: list[TaskId]  # 1-6
+    standby_tasks: list[TaskId]  # 1-6
+    user_end_point: bytes  # 2+
+    task_offset_sums: list[TaskOffsetSum]  # 7+
+    unique_field: int  # 8+
+    error_code: int  # 9+
+    client_tags: list[ClientTag]  # 11
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -553,9 +573,6 @@ class SubscriptionInfoData:
         self.error_code = error_code
         self.client_tags = [] if client_tags is UNSET else client_tags
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 1
     HIGHEST_VERSION: ClassVar[int] = 11

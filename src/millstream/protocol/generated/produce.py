@@ -6,14 +6,14 @@ Written by `make codegen` from codegen/schemas/produce.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -63,13 +63,14 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionProduceData:
+class PartitionProduceData(MessageValue):
     """In `TopicProduceData.partition_data`, versions 3-13."""
 
-    index: int = 0
-    records: Records | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("index", "records", "unknown_tagged_fields")
+
+    index: int
+    records: Records | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -81,18 +82,16 @@ class PartitionProduceData:
         self.records = records
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicProduceData:
+class TopicProduceData(MessageValue):
     """In `ProduceRequest.topic_data`, versions 3-13."""
 
-    name: str = ""  # 3-12
-    topic_id: Uuid = ZERO_UUID  # 13
-    partition_data: list[PartitionProduceData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "partition_data", "unknown_tagged_fields")
+
+    name: str  # 3-12
+    topic_id: Uuid  # 13
+    partition_data: list[PartitionProduceData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -106,19 +105,17 @@ class TopicProduceData:
         self.partition_data = [] if partition_data is UNSET else partition_data
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ProduceRequest:
+class ProduceRequest(MessageValue):
     """Request of API 0, versions 3-13."""
 
-    transactional_id: str | None = None
-    acks: int = 0
-    timeout_ms: int = 0
-    topic_data: list[TopicProduceData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tagged_fields")
+
+    transactional_id: str | None
+    acks: int
+    timeout_ms: int
+    topic_data: list[TopicProduceData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -133,9 +130,6 @@ class ProduceRequest:
         self.timeout_ms = timeout_ms
         self.topic_data = [] if topic_data is UNSET else topic_data
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 3
@@ -233,13 +227,14 @@ class ProduceRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class BatchIndexAndErrorMessage:
+class BatchIndexAndErrorMessage(MessageValue):
     """In `PartitionProduceResponse.record_errors`, versions 8-13."""
 
-    batch_index: int = 0
-    batch_index_error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("batch_index", "batch_index_error_message", "unknown_tagged_fields")
+
+    batch_index: int
+    batch_index_error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -251,12 +246,9 @@ class BatchIndexAndErrorMessage:
         self.batch_index_error_message = batch_index_error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
-
 
 @dataclass(frozen=True, slots=True)
-class LeaderIdAndEpoch:
+class LeaderIdAndEpoch(MessageValue):
     """In `PartitionProduceResponse.current_leader`, versions 10-13."""
 
     leader_id: int = -1
@@ -267,19 +259,30 @@ class LeaderIdAndEpoch:
 _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionProduceResponse:
+class PartitionProduceResponse(MessageValue):
     """In `TopicProduceResponse.partition_responses`, versions 3-13."""
 
-    index: int = 0
-    error_code: int = 0
-    base_offset: int = 0
-    log_append_time_ms: int = -1
-    log_start_offset: int = -1  # 5+
-    record_errors: list[BatchIndexAndErrorMessage] = field(default_factory=list)  # 8+
-    error_message: str | None = None  # 8+
-    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH  # 10+, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "index",
+        "error_code",
+        "base_offset",
+        "log_append_time_ms",
+        "log_start_offset",
+        "record_errors",
+        "error_message",
+        "current_leader",
+        "unknown_tagged_fields",
+    )
+
+    index: int
+    error_code: int
+    base_offset: int
+    log_append_time_ms: int
+    log_start_offset: int  # 5+
+    record_errors: list[BatchIndexAndErrorMessage]  # 8+
+    error_message: str | None  # 8+
+    current_leader: LeaderIdAndEpoch  # 10+, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -303,18 +306,16 @@ class PartitionProduceResponse:
         self.current_leader = current_leader
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicProduceResponse:
+class TopicProduceResponse(MessageValue):
     """In `ProduceResponse.responses`, versions 3-13."""
 
-    name: str = ""  # 3-12
-    topic_id: Uuid = ZERO_UUID  # 13
-    partition_responses: list[PartitionProduceResponse] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "topic_id", "partition_responses", "unknown_tagged_fields")
+
+    name: str  # 3-12
+    topic_id: Uuid  # 13
+    partition_responses: list[PartitionProduceResponse]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -328,19 +329,17 @@ class TopicProduceResponse:
         self.partition_responses = [] if partition_responses is UNSET else partition_responses
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `ProduceResponse.node_endpoints`, versions 10-13."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -356,18 +355,16 @@ class NodeEndpoint:
         self.rack = rack
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ProduceResponse:
+class ProduceResponse(MessageValue):
     """Response of API 0, versions 3-13."""
 
-    responses: list[TopicProduceResponse] = field(default_factory=list)
-    throttle_time_ms: int = 0
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 10+, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tagged_fields")
+
+    responses: list[TopicProduceResponse]
+    throttle_time_ms: int
+    node_endpoints: list[NodeEndpoint]  # 10+, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -380,9 +377,6 @@ class ProduceResponse:
         self.throttle_time_ms = throttle_time_ms
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 3

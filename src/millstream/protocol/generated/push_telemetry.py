@@ -5,13 +5,12 @@ Written by `make codegen` from codegen/schemas/push_telemetry.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, uuid_refused, write_uvarint
@@ -24,16 +23,24 @@ _UUID_INT32_BOOL_INT8_BYTE: Final = Struct(">16si?bB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PushTelemetryRequest:
+class PushTelemetryRequest(MessageValue):
     """Request of API 72, version 0."""
 
-    client_instance_id: Uuid = ZERO_UUID
-    subscription_id: int = 0
-    terminating: bool = False
-    compression_type: int = 0
-    metrics: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "client_instance_id",
+        "subscription_id",
+        "terminating",
+        "compression_type",
+        "metrics",
+        "unknown_tagged_fields",
+    )
+
+    client_instance_id: Uuid
+    subscription_id: int
+    terminating: bool
+    compression_type: int
+    metrics: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -50,9 +57,6 @@ class PushTelemetryRequest:
         self.compression_type = compression_type
         self.metrics = metrics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 72
     LOWEST_VERSION: ClassVar[int] = 0
@@ -128,13 +132,14 @@ class PushTelemetryRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PushTelemetryResponse:
+class PushTelemetryResponse(MessageValue):
     """Response of API 72, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -145,9 +150,6 @@ class PushTelemetryResponse:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 72
     LOWEST_VERSION: ClassVar[int] = 0

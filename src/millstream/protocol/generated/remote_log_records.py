@@ -6,13 +6,13 @@ Written by `make codegen` from codegen/schemas/remote_log_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -63,7 +63,7 @@ _new: Final = object.__new__
 
 
 @dataclass(frozen=True, slots=True)
-class TopicIdPartitionEntry:
+class TopicIdPartitionEntry(MessageValue):
     """In `RemoteLogSegmentIdEntry.topic_id_partition`, version 0."""
 
     name: str = ""
@@ -76,7 +76,7 @@ _NO_TOPIC_ID_PARTITION_ENTRY: Final = TopicIdPartitionEntry()
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteLogSegmentIdEntry:
+class RemoteLogSegmentIdEntry(MessageValue):
     """In `RemoteLogSegmentMetadataRecord.remote_log_segment_id`, version 0."""
 
     topic_id_partition: TopicIdPartitionEntry = _NO_TOPIC_ID_PARTITION_ENTRY
@@ -87,13 +87,14 @@ class RemoteLogSegmentIdEntry:
 _NO_REMOTE_LOG_SEGMENT_ID_ENTRY: Final = RemoteLogSegmentIdEntry()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SegmentLeaderEpochEntry:
+class SegmentLeaderEpochEntry(MessageValue):
     """In `RemoteLogSegmentMetadataRecord.segment_leader_epochs`, version 0."""
 
-    leader_epoch: int = 0
-    offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("leader_epoch", "offset", "unknown_tagged_fields")
+
+    leader_epoch: int
+    offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,26 +106,37 @@ class SegmentLeaderEpochEntry:
         self.offset = offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoteLogSegmentMetadataRecord:
+class RemoteLogSegmentMetadataRecord(MessageValue):
     """Remote log of type 0, version 0."""
 
-    remote_log_segment_id: RemoteLogSegmentIdEntry = _NO_REMOTE_LOG_SEGMENT_ID_ENTRY
-    start_offset: int = 0
-    end_offset: int = 0
-    broker_id: int = 0
-    max_timestamp_ms: int = 0
-    event_timestamp_ms: int = 0
-    segment_leader_epochs: list[SegmentLeaderEpochEntry] = field(default_factory=list)
-    segment_size_in_bytes: int = 0
-    custom_metadata: bytes | None = None
-    remote_log_segment_state: int = 0
-    txn_index_empty: bool = False  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "remote_log_segment_id",
+        "start_offset",
+        "end_offset",
+        "broker_id",
+        "max_timestamp_ms",
+        "event_timestamp_ms",
+        "segment_leader_epochs",
+        "segment_size_in_bytes",
+        "custom_metadata",
+        "remote_log_segment_state",
+        "txn_index_empty",
+        "unknown_tagged_fields",
+    )
+
+    remote_log_segment_id: RemoteLogSegmentIdEntry
+    start_offset: int
+    end_offset: int
+    broker_id: int
+    max_timestamp_ms: int
+    event_timestamp_ms: int
+    segment_leader_epochs: list[SegmentLeaderEpochEntry]
+    segment_size_in_bytes: int
+    custom_metadata: bytes | None
+    remote_log_segment_state: int
+    txn_index_empty: bool  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -153,9 +165,6 @@ class RemoteLogSegmentMetadataRecord:
         self.remote_log_segment_state = remote_log_segment_state
         self.txn_index_empty = txn_index_empty
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -258,16 +267,24 @@ class RemoteLogSegmentMetadataRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoteLogSegmentMetadataUpdateRecord:
+class RemoteLogSegmentMetadataUpdateRecord(MessageValue):
     """Remote log of type 1, version 0."""
 
-    remote_log_segment_id: RemoteLogSegmentIdEntry = _NO_REMOTE_LOG_SEGMENT_ID_ENTRY
-    broker_id: int = 0
-    event_timestamp_ms: int = 0
-    custom_metadata: bytes | None = None
-    remote_log_segment_state: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "remote_log_segment_id",
+        "broker_id",
+        "event_timestamp_ms",
+        "custom_metadata",
+        "remote_log_segment_state",
+        "unknown_tagged_fields",
+    )
+
+    remote_log_segment_id: RemoteLogSegmentIdEntry
+    broker_id: int
+    event_timestamp_ms: int
+    custom_metadata: bytes | None
+    remote_log_segment_state: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -284,9 +301,6 @@ class RemoteLogSegmentMetadataUpdateRecord:
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -355,15 +369,22 @@ class RemoteLogSegmentMetadataUpdateRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemotePartitionDeleteMetadataRecord:
+class RemotePartitionDeleteMetadataRecord(MessageValue):
     """Remote log of type 2, version 0."""
 
-    topic_id_partition: TopicIdPartitionEntry = _NO_TOPIC_ID_PARTITION_ENTRY
-    broker_id: int = 0
-    event_timestamp_ms: int = 0
-    remote_partition_delete_state: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "topic_id_partition",
+        "broker_id",
+        "event_timestamp_ms",
+        "remote_partition_delete_state",
+        "unknown_tagged_fields",
+    )
+
+    topic_id_partition: TopicIdPartitionEntry
+    broker_id: int
+    event_timestamp_ms: int
+    remote_partition_delete_state: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -378,9 +399,6 @@ class RemotePartitionDeleteMetadataRecord:
         self.event_timestamp_ms = event_timestamp_ms
         self.remote_partition_delete_state = remote_partition_delete_state
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -431,22 +449,36 @@ class RemotePartitionDeleteMetadataRecord:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoteLogSegmentMetadataSnapshotRecord:
+class RemoteLogSegmentMetadataSnapshotRecord(MessageValue):
     """Remote log of type 3, version 0."""
 
-    segment_id: Uuid = ZERO_UUID
-    start_offset: int = 0
-    end_offset: int = 0
-    broker_id: int = 0
-    max_timestamp_ms: int = 0
-    event_timestamp_ms: int = 0
-    segment_leader_epochs: list[SegmentLeaderEpochEntry] = field(default_factory=list)
-    segment_size_in_bytes: int = 0
-    custom_metadata: bytes | None = None
-    remote_log_segment_state: int = 0
-    txn_index_empty: bool = False  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "segment_id",
+        "start_offset",
+        "end_offset",
+        "broker_id",
+        "max_timestamp_ms",
+        "event_timestamp_ms",
+        "segment_leader_epochs",
+        "segment_size_in_bytes",
+        "custom_metadata",
+        "remote_log_segment_state",
+        "txn_index_empty",
+        "unknown_tagged_fields",
+    )
+
+    segment_id: Uuid
+    start_offset: int
+    end_offset: int
+    broker_id: int
+    max_timestamp_ms: int
+    event_timestamp_ms: int
+    segment_leader_epochs: list[SegmentLeaderEpochEntry]
+    segment_size_in_bytes: int
+    custom_metadata: bytes | None
+    remote_log_segment_state: int
+    txn_index_empty: bool  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -475,9 +507,6 @@ class RemoteLogSegmentMetadataSnapshotRecord:
         self.remote_log_segment_state = remote_log_segment_state
         self.txn_index_empty = txn_index_empty
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,13 +5,12 @@ Written by `make codegen` from codegen/schemas/remove_raft_voter.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -34,14 +33,15 @@ _INT32_UUID_ZERO: Final = Struct(">i16sx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoveRaftVoterRequest:
+class RemoveRaftVoterRequest(MessageValue):
     """Request of API 81, version 0."""
 
-    cluster_id: str | None = ""
-    voter_id: int = 0
-    voter_directory_id: Uuid = ZERO_UUID
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tagged_fields")
+
+    cluster_id: str | None
+    voter_id: int
+    voter_directory_id: Uuid
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -54,9 +54,6 @@ class RemoveRaftVoterRequest:
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 81
     LOWEST_VERSION: ClassVar[int] = 0
@@ -119,14 +116,15 @@ class RemoveRaftVoterRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class RemoveRaftVoterResponse:
+class RemoveRaftVoterResponse(MessageValue):
     """Response of API 81, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -139,9 +137,6 @@ class RemoveRaftVoterResponse:
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 81
     LOWEST_VERSION: ClassVar[int] = 0

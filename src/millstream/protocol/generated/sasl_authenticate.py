@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/sasl_authenticate.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -38,21 +37,19 @@ _S2INT16: Final = Struct(">hh")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SaslAuthenticateRequest:
+class SaslAuthenticateRequest(MessageValue):
     """Request of API 36, versions 0-2."""
 
-    auth_bytes: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("auth_bytes", "unknown_tagged_fields")
+
+    auth_bytes: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, auth_bytes: bytes = b"", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.auth_bytes = auth_bytes
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 36
     LOWEST_VERSION: ClassVar[int] = 0
@@ -120,15 +117,18 @@ class SaslAuthenticateRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SaslAuthenticateResponse:
+class SaslAuthenticateResponse(MessageValue):
     """Response of API 36, versions 0-2."""
 
-    error_code: int = 0
-    error_message: str | None = ""
-    auth_bytes: bytes = b""
-    session_lifetime_ms: int = 0  # 1+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tagged_fields"
+    )
+
+    error_code: int
+    error_message: str | None
+    auth_bytes: bytes
+    session_lifetime_ms: int  # 1+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -143,9 +143,6 @@ class SaslAuthenticateResponse:
         self.auth_bytes = auth_bytes
         self.session_lifetime_ms = session_lifetime_ms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 36
     LOWEST_VERSION: ClassVar[int] = 0

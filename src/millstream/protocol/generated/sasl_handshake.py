@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/sasl_handshake.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import LENIENT, READ_FAILURES, null_refused, past_end, read_strings
 from millstream.protocol.tagged_fields import TaggedField
 from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_strings
@@ -20,21 +19,19 @@ _INT16_INT32: Final = Struct(">hi")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SaslHandshakeRequest:
+class SaslHandshakeRequest(MessageValue):
     """Request of API 17, versions 0-1."""
 
-    mechanism: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("mechanism", "unknown_tagged_fields")
+
+    mechanism: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, mechanism: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.mechanism = mechanism
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -77,13 +74,14 @@ class SaslHandshakeRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SaslHandshakeResponse:
+class SaslHandshakeResponse(MessageValue):
     """Response of API 17, versions 0-1."""
 
-    error_code: int = 0
-    mechanisms: list[str] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "mechanisms", "unknown_tagged_fields")
+
+    error_code: int
+    mechanisms: list[str]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -94,9 +92,6 @@ class SaslHandshakeResponse:
         self.error_code = error_code
         self.mechanisms = [] if mechanisms is UNSET else mechanisms
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0

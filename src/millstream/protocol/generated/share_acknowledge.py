@@ -6,13 +6,13 @@ Written by `make codegen` from codegen/schemas/share_acknowledge.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -50,14 +50,15 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AcknowledgementBatch:
+class AcknowledgementBatch(MessageValue):
     """In `AcknowledgePartition.acknowledgement_batches`, versions 1-2."""
 
-    first_offset: int = 0
-    last_offset: int = 0
-    acknowledge_types: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tagged_fields")
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -71,17 +72,15 @@ class AcknowledgementBatch:
         self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AcknowledgePartition:
+class AcknowledgePartition(MessageValue):
     """In `AcknowledgeTopic.partitions`, versions 1-2."""
 
-    partition_index: int = 0
-    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tagged_fields")
+
+    partition_index: int
+    acknowledgement_batches: list[AcknowledgementBatch]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -93,17 +92,15 @@ class AcknowledgePartition:
         self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AcknowledgeTopic:
+class AcknowledgeTopic(MessageValue):
     """In `ShareAcknowledgeRequest.topics`, versions 1-2."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[AcknowledgePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[AcknowledgePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -115,20 +112,25 @@ class AcknowledgeTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareAcknowledgeRequest:
+class ShareAcknowledgeRequest(MessageValue):
     """Request of API 79, versions 1-2."""
 
-    group_id: str | None = None
-    member_id: str | None = ""
-    share_session_epoch: int = 0
-    is_renew_ack: bool = False  # 2
-    topics: list[AcknowledgeTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "share_session_epoch",
+        "is_renew_ack",
+        "topics",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str | None
+    member_id: str | None
+    share_session_epoch: int
+    is_renew_ack: bool  # 2
+    topics: list[AcknowledgeTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -145,9 +147,6 @@ class ShareAcknowledgeRequest:
         self.is_renew_ack = is_renew_ack
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 79
     LOWEST_VERSION: ClassVar[int] = 1
@@ -261,7 +260,7 @@ class ShareAcknowledgeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderIdAndEpoch:
+class LeaderIdAndEpoch(MessageValue):
     """In `PartitionData.current_leader`, versions 1-2."""
 
     leader_id: int = 0
@@ -272,15 +271,18 @@ class LeaderIdAndEpoch:
 _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionData:
+class PartitionData(MessageValue):
     """In `ShareAcknowledgeTopicResponse.partitions`, versions 1-2."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index", "error_code", "error_message", "current_leader", "unknown_tagged_fields"
+    )
+
+    partition_index: int
+    error_code: int
+    error_message: str | None
+    current_leader: LeaderIdAndEpoch
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -296,17 +298,15 @@ class PartitionData:
         self.current_leader = current_leader
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareAcknowledgeTopicResponse:
+class ShareAcknowledgeTopicResponse(MessageValue):
     """In `ShareAcknowledgeResponse.responses`, versions 1-2."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -318,19 +318,17 @@ class ShareAcknowledgeTopicResponse:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `ShareAcknowledgeResponse.node_endpoints`, versions 1-2."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -346,21 +344,27 @@ class NodeEndpoint:
         self.rack = rack
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareAcknowledgeResponse:
+class ShareAcknowledgeResponse(MessageValue):
     """Response of API 79, versions 1-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acquisition_lock_timeout_ms: int = 0  # 2
-    responses: list[ShareAcknowledgeTopicResponse] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    acquisition_lock_timeout_ms: int  # 2
+    responses: list[ShareAcknowledgeTopicResponse]
+    node_endpoints: list[NodeEndpoint]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -379,9 +383,6 @@ class ShareAcknowledgeResponse:
         self.responses = [] if responses is UNSET else responses
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 79
     LOWEST_VERSION: ClassVar[int] = 1

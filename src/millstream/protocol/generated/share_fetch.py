@@ -6,14 +6,14 @@ Written by `make codegen` from codegen/schemas/share_fetch.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -62,14 +62,15 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AcknowledgementBatch:
+class AcknowledgementBatch(MessageValue):
     """In `FetchPartition.acknowledgement_batches`, versions 1-2."""
 
-    first_offset: int = 0
-    last_offset: int = 0
-    acknowledge_types: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tagged_fields")
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -83,17 +84,15 @@ class AcknowledgementBatch:
         self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchPartition:
+class FetchPartition(MessageValue):
     """In `FetchTopic.partitions`, versions 1-2."""
 
-    partition_index: int = 0
-    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tagged_fields")
+
+    partition_index: int
+    acknowledgement_batches: list[AcknowledgementBatch]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -105,17 +104,15 @@ class FetchPartition:
         self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FetchTopic:
+class FetchTopic(MessageValue):
     """In `ShareFetchRequest.topics`, versions 1-2."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[FetchPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[FetchPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -127,17 +124,15 @@ class FetchTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ForgottenTopic:
+class ForgottenTopic(MessageValue):
     """In `ShareFetchRequest.forgotten_topics_data`, versions 1-2."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -149,27 +144,39 @@ class ForgottenTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareFetchRequest:
+class ShareFetchRequest(MessageValue):
     """Request of API 78, versions 1-2."""
 
-    group_id: str | None = None
-    member_id: str | None = ""
-    share_session_epoch: int = 0
-    max_wait_ms: int = 0
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    max_records: int = 0
-    batch_size: int = 0
-    share_acquire_mode: int = 0  # 2
-    is_renew_ack: bool = False  # 2
-    topics: list[FetchTopic] = field(default_factory=list)
-    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "share_session_epoch",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "max_records",
+        "batch_size",
+        "share_acquire_mode",
+        "is_renew_ack",
+        "topics",
+        "forgotten_topics_data",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str | None
+    member_id: str | None
+    share_session_epoch: int
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    share_acquire_mode: int  # 2
+    is_renew_ack: bool  # 2
+    topics: list[FetchTopic]
+    forgotten_topics_data: list[ForgottenTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -200,9 +207,6 @@ class ShareFetchRequest:
         self.topics = [] if topics is UNSET else topics
         self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 78
     LOWEST_VERSION: ClassVar[int] = 1
@@ -380,7 +384,7 @@ class ShareFetchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderIdAndEpoch:
+class LeaderIdAndEpoch(MessageValue):
     """In `PartitionData.current_leader`, versions 1-2."""
 
     leader_id: int = 0
@@ -391,14 +395,15 @@ class LeaderIdAndEpoch:
 _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class AcquiredRecords:
+class AcquiredRecords(MessageValue):
     """In `PartitionData.acquired_records`, versions 1-2."""
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_count: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("first_offset", "last_offset", "delivery_count", "unknown_tagged_fields")
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -412,23 +417,31 @@ class AcquiredRecords:
         self.delivery_count = delivery_count
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionData:
+class PartitionData(MessageValue):
     """In `ShareFetchableTopicResponse.partitions`, versions 1-2."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acknowledge_error_code: int = 0
-    acknowledge_error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH
-    records: Records | None = None
-    acquired_records: list[AcquiredRecords] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "acknowledge_error_code",
+        "acknowledge_error_message",
+        "current_leader",
+        "records",
+        "acquired_records",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    error_code: int
+    error_message: str | None
+    acknowledge_error_code: int
+    acknowledge_error_message: str | None
+    current_leader: LeaderIdAndEpoch
+    records: Records | None
+    acquired_records: list[AcquiredRecords]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -452,17 +465,15 @@ class PartitionData:
         self.acquired_records = [] if acquired_records is UNSET else acquired_records
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareFetchableTopicResponse:
+class ShareFetchableTopicResponse(MessageValue):
     """In `ShareFetchResponse.responses`, versions 1-2."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -474,19 +485,17 @@ class ShareFetchableTopicResponse:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `ShareFetchResponse.node_endpoints`, versions 1-2."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -502,21 +511,27 @@ class NodeEndpoint:
         self.rack = rack
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareFetchResponse:
+class ShareFetchResponse(MessageValue):
     """Response of API 78, versions 1-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acquisition_lock_timeout_ms: int = 0
-    responses: list[ShareFetchableTopicResponse] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    acquisition_lock_timeout_ms: int
+    responses: list[ShareFetchableTopicResponse]
+    node_endpoints: list[NodeEndpoint]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -535,9 +550,6 @@ class ShareFetchResponse:
         self.responses = [] if responses is UNSET else responses
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 78
     LOWEST_VERSION: ClassVar[int] = 1

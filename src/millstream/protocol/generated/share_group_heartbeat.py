@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/share_group_heartbeat.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -46,16 +45,24 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupHeartbeatRequest:
+class ShareGroupHeartbeatRequest(MessageValue):
     """Request of API 76, version 1."""
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    rack_id: str | None = None
-    subscribed_topic_names: list[str] | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "member_epoch",
+        "rack_id",
+        "subscribed_topic_names",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    rack_id: str | None
+    subscribed_topic_names: list[str] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -72,9 +79,6 @@ class ShareGroupHeartbeatRequest:
         self.rack_id = rack_id
         self.subscribed_topic_names = subscribed_topic_names
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 76
     LOWEST_VERSION: ClassVar[int] = 1
@@ -178,13 +182,14 @@ class ShareGroupHeartbeatRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicPartitions:
+class TopicPartitions(MessageValue):
     """In `Assignment.topic_partitions`, version 1."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -196,16 +201,14 @@ class TopicPartitions:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Assignment:
+class Assignment(MessageValue):
     """In `ShareGroupHeartbeatResponse.assignment`, version 1."""
 
-    topic_partitions: list[TopicPartitions] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_partitions", "unknown_tagged_fields")
+
+    topic_partitions: list[TopicPartitions]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -215,22 +218,29 @@ class Assignment:
         self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareGroupHeartbeatResponse:
+class ShareGroupHeartbeatResponse(MessageValue):
     """Response of API 76, version 1."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    assignment: Assignment | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "member_id",
+        "member_epoch",
+        "heartbeat_interval_ms",
+        "assignment",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    member_id: str | None
+    member_epoch: int
+    heartbeat_interval_ms: int
+    assignment: Assignment | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -251,9 +261,6 @@ class ShareGroupHeartbeatResponse:
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.assignment = assignment
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 76
     LOWEST_VERSION: ClassVar[int] = 1

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/share_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -44,14 +43,15 @@ _UUID_INT32: Final = Struct(">16si")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareSnapshotKey:
+class ShareSnapshotKey(MessageValue):
     """Share key of type 0, version 0."""
 
-    group_id: str = ""
-    topic_id: Uuid = ZERO_UUID
-    partition: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topic_id", "partition", "unknown_tagged_fields")
+
+    group_id: str
+    topic_id: Uuid
+    partition: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,9 +64,6 @@ class ShareSnapshotKey:
         self.topic_id = topic_id
         self.partition = partition
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -114,15 +111,18 @@ class ShareSnapshotKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StateBatch:
+class StateBatch(MessageValue):
     """In `ShareSnapshotValue.state_batches`, version 0."""
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tagged_fields"
+    )
+
+    first_offset: int
+    last_offset: int
+    delivery_state: int
+    delivery_count: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -138,23 +138,31 @@ class StateBatch:
         self.delivery_count = delivery_count
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareSnapshotValue:
+class ShareSnapshotValue(MessageValue):
     """Share value of type 0, version 0."""
 
-    snapshot_epoch: int = 0
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1  # tag 0
-    create_timestamp: int = 0
-    write_timestamp: int = 0
-    state_batches: list[StateBatch] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "snapshot_epoch",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "create_timestamp",
+        "write_timestamp",
+        "state_batches",
+        "unknown_tagged_fields",
+    )
+
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int  # tag 0
+    create_timestamp: int
+    write_timestamp: int
+    state_batches: list[StateBatch]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -177,9 +185,6 @@ class ShareSnapshotValue:
         self.write_timestamp = write_timestamp
         self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -259,14 +264,15 @@ class ShareSnapshotValue:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareUpdateKey:
+class ShareUpdateKey(MessageValue):
     """Share key of type 1, version 0."""
 
-    group_id: str = ""
-    topic_id: Uuid = ZERO_UUID
-    partition: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topic_id", "partition", "unknown_tagged_fields")
+
+    group_id: str
+    topic_id: Uuid
+    partition: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -279,9 +285,6 @@ class ShareUpdateKey:
         self.topic_id = topic_id
         self.partition = partition
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -329,16 +332,24 @@ class ShareUpdateKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class ShareUpdateValue:
+class ShareUpdateValue(MessageValue):
     """Share value of type 1, version 0."""
 
-    snapshot_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1  # tag 0
-    state_batches: list[StateBatch] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "snapshot_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "state_batches",
+        "unknown_tagged_fields",
+    )
+
+    snapshot_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int  # tag 0
+    state_batches: list[StateBatch]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -355,9 +366,6 @@ class ShareUpdateValue:
         self.delivery_complete_count = delivery_complete_count
         self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0

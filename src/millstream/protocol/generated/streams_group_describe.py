@@ -6,12 +6,12 @@ Written by `make codegen` from codegen/schemas/streams_group_describe.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -55,13 +55,14 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupDescribeRequest:
+class StreamsGroupDescribeRequest(MessageValue):
     """Request of API 89, version 0."""
 
-    group_ids: list[str] = field(default_factory=list)
-    include_authorized_operations: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_ids", "include_authorized_operations", "unknown_tagged_fields")
+
+    group_ids: list[str]
+    include_authorized_operations: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -72,9 +73,6 @@ class StreamsGroupDescribeRequest:
         self.group_ids = [] if group_ids is UNSET else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 89
     LOWEST_VERSION: ClassVar[int] = 0
@@ -127,13 +125,14 @@ class StreamsGroupDescribeRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class KeyValue:
+class KeyValue(MessageValue):
     """In `TopicInfo.topic_configs` and elsewhere, version 0."""
 
-    key: str = ""
-    value: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: str
+    value: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -142,19 +141,19 @@ class KeyValue:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicInfo:
+class TopicInfo(MessageValue):
     """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
 
-    name: str = ""
-    partitions: int = 0
-    replication_factor: int = 0
-    topic_configs: list[KeyValue] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name", "partitions", "replication_factor", "topic_configs", "unknown_tagged_fields"
+    )
+
+    name: str
+    partitions: int
+    replication_factor: int
+    topic_configs: list[KeyValue]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -170,20 +169,25 @@ class TopicInfo:
         self.topic_configs = [] if topic_configs is UNSET else topic_configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Subtopology:
+class Subtopology(MessageValue):
     """In `Topology.subtopologies`, version 0."""
 
-    subtopology_id: str = ""
-    source_topics: list[str] = field(default_factory=list)
-    repartition_sink_topics: list[str] = field(default_factory=list)
-    state_changelog_topics: list[TopicInfo] = field(default_factory=list)
-    repartition_source_topics: list[TopicInfo] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "repartition_sink_topics",
+        "state_changelog_topics",
+        "repartition_source_topics",
+        "unknown_tagged_fields",
+    )
+
+    subtopology_id: str
+    source_topics: list[str]
+    repartition_sink_topics: list[str]
+    state_changelog_topics: list[TopicInfo]
+    repartition_source_topics: list[TopicInfo]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -201,17 +205,15 @@ class Subtopology:
         self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Topology:
+class Topology(MessageValue):
     """In `DescribedGroup.topology`, version 0."""
 
-    epoch: int = 0
-    subtopologies: list[Subtopology] | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("epoch", "subtopologies", "unknown_tagged_fields")
+
+    epoch: int
+    subtopologies: list[Subtopology] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -223,12 +225,9 @@ class Topology:
         self.subtopologies = subtopologies
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
-
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(MessageValue):
     """In `Member.user_endpoint`, version 0."""
 
     host: str = ""
@@ -239,14 +238,15 @@ class Endpoint:
 _NO_ENDPOINT: Final = Endpoint()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TaskOffset:
+class TaskOffset(MessageValue):
     """In `Member.task_offsets` and elsewhere, version 0."""
 
-    subtopology_id: str = ""
-    partition: int = 0
-    offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("subtopology_id", "partition", "offset", "unknown_tagged_fields")
+
+    subtopology_id: str
+    partition: int
+    offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -260,17 +260,15 @@ class TaskOffset:
         self.offset = offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TaskIds:
+class TaskIds(MessageValue):
     """In `Assignment.active_tasks` and elsewhere, version 0."""
 
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("subtopology_id", "partitions", "unknown_tagged_fields")
+
+    subtopology_id: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -282,18 +280,16 @@ class TaskIds:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Assignment:
+class Assignment(MessageValue):
     """In `Member.assignment` and elsewhere, version 0."""
 
-    active_tasks: list[TaskIds] = field(default_factory=list)
-    standby_tasks: list[TaskIds] = field(default_factory=list)
-    warmup_tasks: list[TaskIds] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tagged_fields")
+
+    active_tasks: list[TaskIds]
+    standby_tasks: list[TaskIds]
+    warmup_tasks: list[TaskIds]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -307,30 +303,45 @@ class Assignment:
         self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Member:
+class Member(MessageValue):
     """In `DescribedGroup.members`, version 0."""
 
-    member_id: str = ""
-    member_epoch: int = 0
-    instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    topology_epoch: int = 0
-    process_id: str = ""
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue] = field(default_factory=list)
-    task_offsets: list[TaskOffset] = field(default_factory=list)
-    task_end_offsets: list[TaskOffset] = field(default_factory=list)
-    assignment: Assignment = field(default_factory=Assignment)
-    target_assignment: Assignment = field(default_factory=Assignment)
-    is_classic: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "member_id",
+        "member_epoch",
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "topology_epoch",
+        "process_id",
+        "user_endpoint",
+        "client_tags",
+        "task_offsets",
+        "task_end_offsets",
+        "assignment",
+        "target_assignment",
+        "is_classic",
+        "unknown_tagged_fields",
+    )
+
+    member_id: str
+    member_epoch: int
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    topology_epoch: int
+    process_id: str
+    user_endpoint: Endpoint | None
+    client_tags: list[KeyValue]
+    task_offsets: list[TaskOffset]
+    task_end_offsets: list[TaskOffset]
+    assignment: Assignment
+    target_assignment: Assignment
+    is_classic: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -368,24 +379,33 @@ class Member:
         self.is_classic = is_classic
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class DescribedGroup:
+class DescribedGroup(MessageValue):
     """In `StreamsGroupDescribeResponse.groups`, version 0."""
 
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    topology: Topology | None = None
-    members: list[Member] = field(default_factory=list)
-    authorized_operations: int = -2147483648
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "group_epoch",
+        "assignment_epoch",
+        "topology",
+        "members",
+        "authorized_operations",
+        "unknown_tagged_fields",
+    )
+
+    error_code: int
+    error_message: str | None
+    group_id: str
+    group_state: str
+    group_epoch: int
+    assignment_epoch: int
+    topology: Topology | None
+    members: list[Member]
+    authorized_operations: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -411,17 +431,15 @@ class DescribedGroup:
         self.authorized_operations = authorized_operations
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupDescribeResponse:
+class StreamsGroupDescribeResponse(MessageValue):
     """Response of API 89, version 0."""
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "groups", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    groups: list[DescribedGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -432,9 +450,6 @@ class StreamsGroupDescribeResponse:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is UNSET else groups
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 89
     LOWEST_VERSION: ClassVar[int] = 0

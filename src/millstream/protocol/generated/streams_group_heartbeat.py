@@ -6,12 +6,12 @@ Written by `make codegen` from codegen/schemas/streams_group_heartbeat.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -59,13 +59,14 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class KeyValue:
+class KeyValue(MessageValue):
     """In `StreamsGroupHeartbeatRequest.client_tags` and elsewhere, version 0."""
 
-    key: str = ""
-    value: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("key", "value", "unknown_tagged_fields")
+
+    key: str
+    value: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -74,19 +75,19 @@ class KeyValue:
         self.value = value
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicInfo:
+class TopicInfo(MessageValue):
     """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
 
-    name: str = ""
-    partitions: int = 0
-    replication_factor: int = 0
-    topic_configs: list[KeyValue] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "name", "partitions", "replication_factor", "topic_configs", "unknown_tagged_fields"
+    )
+
+    name: str
+    partitions: int
+    replication_factor: int
+    topic_configs: list[KeyValue]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -102,18 +103,18 @@ class TopicInfo:
         self.topic_configs = [] if topic_configs is UNSET else topic_configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class CopartitionGroup:
+class CopartitionGroup(MessageValue):
     """In `Subtopology.copartition_groups`, version 0."""
 
-    source_topics: list[int] = field(default_factory=list)
-    source_topic_regex: list[int] = field(default_factory=list)
-    repartition_source_topics: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tagged_fields"
+    )
+
+    source_topics: list[int]
+    source_topic_regex: list[int]
+    repartition_source_topics: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -127,22 +128,29 @@ class CopartitionGroup:
         self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Subtopology:
+class Subtopology(MessageValue):
     """In `Topology.subtopologies`, version 0."""
 
-    subtopology_id: str = ""
-    source_topics: list[str] = field(default_factory=list)
-    source_topic_regex: list[str] = field(default_factory=list)
-    state_changelog_topics: list[TopicInfo] = field(default_factory=list)
-    repartition_sink_topics: list[str] = field(default_factory=list)
-    repartition_source_topics: list[TopicInfo] = field(default_factory=list)
-    copartition_groups: list[CopartitionGroup] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "source_topic_regex",
+        "state_changelog_topics",
+        "repartition_sink_topics",
+        "repartition_source_topics",
+        "copartition_groups",
+        "unknown_tagged_fields",
+    )
+
+    subtopology_id: str
+    source_topics: list[str]
+    source_topic_regex: list[str]
+    state_changelog_topics: list[TopicInfo]
+    repartition_sink_topics: list[str]
+    repartition_source_topics: list[TopicInfo]
+    copartition_groups: list[CopartitionGroup]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -164,17 +172,15 @@ class Subtopology:
         self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Topology:
+class Topology(MessageValue):
     """In `StreamsGroupHeartbeatRequest.topology`, version 0."""
 
-    epoch: int = 0
-    subtopologies: list[Subtopology] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("epoch", "subtopologies", "unknown_tagged_fields")
+
+    epoch: int
+    subtopologies: list[Subtopology]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -186,17 +192,15 @@ class Topology:
         self.subtopologies = [] if subtopologies is UNSET else subtopologies
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TaskIds:
+class TaskIds(MessageValue):
     """In `StreamsGroupHeartbeatRequest.active_tasks` and elsewhere, version 0."""
 
-    subtopology_id: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("subtopology_id", "partitions", "unknown_tagged_fields")
+
+    subtopology_id: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -208,12 +212,9 @@ class TaskIds:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
-
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(MessageValue):
     """In `StreamsGroupHeartbeatRequest.user_endpoint`, version 0."""
 
     host: str = ""
@@ -224,14 +225,15 @@ class Endpoint:
 _NO_ENDPOINT: Final = Endpoint()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TaskOffset:
+class TaskOffset(MessageValue):
     """In `StreamsGroupHeartbeatRequest.task_offsets` and elsewhere, version 0."""
 
-    subtopology_id: str = ""
-    partition: int = 0
-    offset: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("subtopology_id", "partition", "offset", "unknown_tagged_fields")
+
+    subtopology_id: str
+    partition: int
+    offset: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -245,32 +247,49 @@ class TaskOffset:
         self.offset = offset
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupHeartbeatRequest:
+class StreamsGroupHeartbeatRequest(MessageValue):
     """Request of API 88, version 0."""
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    endpoint_information_epoch: int = 0
-    instance_id: str | None = None
-    rack_id: str | None = None
-    rebalance_timeout_ms: int = -1
-    topology: Topology | None = None
-    active_tasks: list[TaskIds] | None = None
-    standby_tasks: list[TaskIds] | None = None
-    warmup_tasks: list[TaskIds] | None = None
-    process_id: str | None = None
-    user_endpoint: Endpoint | None = None
-    client_tags: list[KeyValue] | None = None
-    task_offsets: list[TaskOffset] | None = None
-    task_end_offsets: list[TaskOffset] | None = None
-    shutdown_application: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "member_epoch",
+        "endpoint_information_epoch",
+        "instance_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "topology",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "process_id",
+        "user_endpoint",
+        "client_tags",
+        "task_offsets",
+        "task_end_offsets",
+        "shutdown_application",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    endpoint_information_epoch: int
+    instance_id: str | None
+    rack_id: str | None
+    rebalance_timeout_ms: int
+    topology: Topology | None
+    active_tasks: list[TaskIds] | None
+    standby_tasks: list[TaskIds] | None
+    warmup_tasks: list[TaskIds] | None
+    process_id: str | None
+    user_endpoint: Endpoint | None
+    client_tags: list[KeyValue] | None
+    task_offsets: list[TaskOffset] | None
+    task_end_offsets: list[TaskOffset] | None
+    shutdown_application: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -311,9 +330,6 @@ class StreamsGroupHeartbeatRequest:
         self.task_end_offsets = task_end_offsets
         self.shutdown_application = shutdown_application
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 88
     LOWEST_VERSION: ClassVar[int] = 0
@@ -588,13 +604,14 @@ class StreamsGroupHeartbeatRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Status:
+class Status(MessageValue):
     """In `StreamsGroupHeartbeatResponse.status`, version 0."""
 
-    status_code: int = 0
-    status_detail: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("status_code", "status_detail", "unknown_tagged_fields")
+
+    status_code: int
+    status_detail: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -606,17 +623,15 @@ class Status:
         self.status_detail = status_detail
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TopicPartition:
+class TopicPartition(MessageValue):
     """In `EndpointToPartitions.active_partitions` and elsewhere, version 0."""
 
-    topic: str = ""
-    partitions: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partitions", "unknown_tagged_fields")
+
+    topic: str
+    partitions: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -628,18 +643,18 @@ class TopicPartition:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class EndpointToPartitions:
+class EndpointToPartitions(MessageValue):
     """In `StreamsGroupHeartbeatResponse.partitions_by_user_endpoint`, version 0."""
 
-    user_endpoint: Endpoint = _NO_ENDPOINT
-    active_partitions: list[TopicPartition] = field(default_factory=list)
-    standby_partitions: list[TopicPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "user_endpoint", "active_partitions", "standby_partitions", "unknown_tagged_fields"
+    )
+
+    user_endpoint: Endpoint
+    active_partitions: list[TopicPartition]
+    standby_partitions: list[TopicPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -653,29 +668,43 @@ class EndpointToPartitions:
         self.standby_partitions = [] if standby_partitions is UNSET else standby_partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StreamsGroupHeartbeatResponse:
+class StreamsGroupHeartbeatResponse(MessageValue):
     """Response of API 88, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    member_id: str = ""
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    acceptable_recovery_lag: int = 0
-    task_offset_interval_ms: int = 0
-    status: list[Status] | None = field(default_factory=list)
-    active_tasks: list[TaskIds] | None = None
-    standby_tasks: list[TaskIds] | None = None
-    warmup_tasks: list[TaskIds] | None = None
-    endpoint_information_epoch: int = 0
-    partitions_by_user_endpoint: list[EndpointToPartitions] | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "member_id",
+        "member_epoch",
+        "heartbeat_interval_ms",
+        "acceptable_recovery_lag",
+        "task_offset_interval_ms",
+        "status",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "endpoint_information_epoch",
+        "partitions_by_user_endpoint",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int
+    acceptable_recovery_lag: int
+    task_offset_interval_ms: int
+    status: list[Status] | None
+    active_tasks: list[TaskIds] | None
+    standby_tasks: list[TaskIds] | None
+    warmup_tasks: list[TaskIds] | None
+    endpoint_information_epoch: int
+    partitions_by_user_endpoint: list[EndpointToPartitions] | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -710,9 +739,6 @@ class StreamsGroupHeartbeatResponse:
         self.endpoint_information_epoch = endpoint_information_epoch
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 88
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/sync_group.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -40,13 +39,14 @@ _INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SyncGroupRequestAssignment:
+class SyncGroupRequestAssignment(MessageValue):
     """In `SyncGroupRequest.assignments`, versions 0-5."""
 
-    member_id: str = ""
-    assignment: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("member_id", "assignment", "unknown_tagged_fields")
+
+    member_id: str
+    assignment: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -58,22 +58,29 @@ class SyncGroupRequestAssignment:
         self.assignment = assignment
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SyncGroupRequest:
+class SyncGroupRequest(MessageValue):
     """Request of API 14, versions 0-5."""
 
-    group_id: str = ""
-    generation_id: int = 0
-    member_id: str = ""
-    group_instance_id: str | None = None  # 3+
-    protocol_type: str | None = None  # 5
-    protocol_name: str | None = None  # 5
-    assignments: list[SyncGroupRequestAssignment] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "group_id",
+        "generation_id",
+        "member_id",
+        "group_instance_id",
+        "protocol_type",
+        "protocol_name",
+        "assignments",
+        "unknown_tagged_fields",
+    )
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None  # 3+
+    protocol_type: str | None  # 5
+    protocol_name: str | None  # 5
+    assignments: list[SyncGroupRequestAssignment]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -94,9 +101,6 @@ class SyncGroupRequest:
         self.protocol_name = protocol_name
         self.assignments = [] if assignments is UNSET else assignments
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -294,16 +298,24 @@ class SyncGroupRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class SyncGroupResponse:
+class SyncGroupResponse(MessageValue):
     """Response of API 14, versions 0-5."""
 
-    throttle_time_ms: int = 0  # 1+
-    error_code: int = 0
-    protocol_type: str | None = None  # 5
-    protocol_name: str | None = None  # 5
-    assignment: bytes = b""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "protocol_type",
+        "protocol_name",
+        "assignment",
+        "unknown_tagged_fields",
+    )
+
+    throttle_time_ms: int  # 1+
+    error_code: int
+    protocol_type: str | None  # 5
+    protocol_name: str | None  # 5
+    assignment: bytes
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -320,9 +332,6 @@ class SyncGroupResponse:
         self.protocol_name = protocol_name
         self.assignment = assignment
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0

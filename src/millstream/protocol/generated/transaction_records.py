@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/transaction_records.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -55,21 +54,19 @@ _S2INT64_ZERO: Final = Struct(">qqx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TransactionLogKey:
+class TransactionLogKey(MessageValue):
     """Transaction key of type 0, version 0."""
 
-    transactional_id: str = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("transactional_id", "unknown_tagged_fields")
+
+    transactional_id: str
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, transactional_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.transactional_id = transactional_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -112,13 +109,14 @@ class TransactionLogKey:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionsSchema:
+class PartitionsSchema(MessageValue):
     """In `TransactionLogValue.transaction_partitions`, versions 0-1."""
 
-    topic: str = ""
-    partition_ids: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic", "partition_ids", "unknown_tagged_fields")
+
+    topic: str
+    partition_ids: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -130,26 +128,37 @@ class PartitionsSchema:
         self.partition_ids = [] if partition_ids is UNSET else partition_ids
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TransactionLogValue:
+class TransactionLogValue(MessageValue):
     """Transaction value of type 0, versions 0-1."""
 
-    producer_id: int = 0
-    previous_producer_id: int = -1  # 1, tag 0
-    next_producer_id: int = -1  # 1, tag 1
-    producer_epoch: int = 0
-    next_producer_epoch: int = -1  # 1, tag 3
-    transaction_timeout_ms: int = 0
-    transaction_status: int = 0
-    transaction_partitions: list[PartitionsSchema] | None = field(default_factory=list)
-    transaction_last_update_timestamp_ms: int = 0
-    transaction_start_timestamp_ms: int = 0
-    client_transaction_version: int = 0  # 1, tag 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "producer_id",
+        "previous_producer_id",
+        "next_producer_id",
+        "producer_epoch",
+        "next_producer_epoch",
+        "transaction_timeout_ms",
+        "transaction_status",
+        "transaction_partitions",
+        "transaction_last_update_timestamp_ms",
+        "transaction_start_timestamp_ms",
+        "client_transaction_version",
+        "unknown_tagged_fields",
+    )
+
+    producer_id: int
+    previous_producer_id: int  # 1, tag 0
+    next_producer_id: int  # 1, tag 1
+    producer_epoch: int
+    next_producer_epoch: int  # 1, tag 3
+    transaction_timeout_ms: int
+    transaction_status: int
+    transaction_partitions: list[PartitionsSchema] | None
+    transaction_last_update_timestamp_ms: int
+    transaction_start_timestamp_ms: int
+    client_transaction_version: int  # 1, tag 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -178,9 +187,6 @@ class TransactionLogValue:
         self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
         self.client_transaction_version = client_transaction_version
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0

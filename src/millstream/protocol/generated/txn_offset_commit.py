@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/txn_offset_commit.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -49,15 +48,22 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TxnOffsetCommitRequestPartition:
+class TxnOffsetCommitRequestPartition(MessageValue):
     """In `TxnOffsetCommitRequestTopic.partitions`, versions 0-5."""
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1  # 2+
-    committed_metadata: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "committed_metadata",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int  # 2+
+    committed_metadata: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -73,17 +79,15 @@ class TxnOffsetCommitRequestPartition:
         self.committed_metadata = committed_metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TxnOffsetCommitRequestTopic:
+class TxnOffsetCommitRequestTopic(MessageValue):
     """In `TxnOffsetCommitRequest.topics`, versions 0-5."""
 
-    name: str = ""
-    partitions: list[TxnOffsetCommitRequestPartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[TxnOffsetCommitRequestPartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -95,23 +99,31 @@ class TxnOffsetCommitRequestTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TxnOffsetCommitRequest:
+class TxnOffsetCommitRequest(MessageValue):
     """Request of API 28, versions 0-5."""
 
-    transactional_id: str = ""
-    group_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    generation_id: int = -1  # 3+
-    member_id: str = ""  # 3+
-    group_instance_id: str | None = None  # 3+
-    topics: list[TxnOffsetCommitRequestTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "transactional_id",
+        "group_id",
+        "producer_id",
+        "producer_epoch",
+        "generation_id",
+        "member_id",
+        "group_instance_id",
+        "topics",
+        "unknown_tagged_fields",
+    )
+
+    transactional_id: str
+    group_id: str
+    producer_id: int
+    producer_epoch: int
+    generation_id: int  # 3+
+    member_id: str  # 3+
+    group_instance_id: str | None  # 3+
+    topics: list[TxnOffsetCommitRequestTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -134,9 +146,6 @@ class TxnOffsetCommitRequest:
         self.group_instance_id = group_instance_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 28
     LOWEST_VERSION: ClassVar[int] = 0
@@ -315,13 +324,14 @@ class TxnOffsetCommitRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TxnOffsetCommitResponsePartition:
+class TxnOffsetCommitResponsePartition(MessageValue):
     """In `TxnOffsetCommitResponseTopic.partitions`, versions 0-5."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -333,17 +343,15 @@ class TxnOffsetCommitResponsePartition:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TxnOffsetCommitResponseTopic:
+class TxnOffsetCommitResponseTopic(MessageValue):
     """In `TxnOffsetCommitResponse.topics`, versions 0-5."""
 
-    name: str = ""
-    partitions: list[TxnOffsetCommitResponsePartition] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[TxnOffsetCommitResponsePartition]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -355,17 +363,15 @@ class TxnOffsetCommitResponseTopic:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class TxnOffsetCommitResponse:
+class TxnOffsetCommitResponse(MessageValue):
     """Response of API 28, versions 0-5."""
 
-    throttle_time_ms: int = 0
-    topics: list[TxnOffsetCommitResponseTopic] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    topics: list[TxnOffsetCommitResponseTopic]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -376,9 +382,6 @@ class TxnOffsetCommitResponse:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 28
     LOWEST_VERSION: ClassVar[int] = 0

@@ -5,12 +5,11 @@ Written by `make codegen` from codegen/schemas/unregister_broker.txt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import equal_messages, show_message
+from millstream.protocol.message_values import MessageValue
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -28,21 +27,19 @@ _INT32_ZERO: Final = Struct(">ix")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UnregisterBrokerRequest:
+class UnregisterBrokerRequest(MessageValue):
     """Request of API 64, version 0."""
 
-    broker_id: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("broker_id", "unknown_tagged_fields")
+
+    broker_id: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self, broker_id: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
     ) -> None:
         self.broker_id = broker_id
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 64
     LOWEST_VERSION: ClassVar[int] = 0
@@ -82,14 +79,15 @@ class UnregisterBrokerRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UnregisterBrokerResponse:
+class UnregisterBrokerResponse(MessageValue):
     """Response of API 64, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -102,9 +100,6 @@ class UnregisterBrokerResponse:
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 64
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/update_features.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -48,15 +47,18 @@ _INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class FeatureUpdateKey:
+class FeatureUpdateKey(MessageValue):
     """In `UpdateFeaturesRequest.feature_updates`, versions 0-2."""
 
-    feature: str = ""
-    max_version_level: int = 0
-    allow_downgrade: bool = False  # 0
-    upgrade_type: int = 1  # 1+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tagged_fields"
+    )
+
+    feature: str
+    max_version_level: int
+    allow_downgrade: bool  # 0
+    upgrade_type: int  # 1+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -72,18 +74,16 @@ class FeatureUpdateKey:
         self.upgrade_type = upgrade_type
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UpdateFeaturesRequest:
+class UpdateFeaturesRequest(MessageValue):
     """Request of API 57, versions 0-2."""
 
-    timeout_ms: int = 60000
-    feature_updates: list[FeatureUpdateKey] = field(default_factory=list)
-    validate_only: bool = False  # 1+
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("timeout_ms", "feature_updates", "validate_only", "unknown_tagged_fields")
+
+    timeout_ms: int
+    feature_updates: list[FeatureUpdateKey]
+    validate_only: bool  # 1+
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -96,9 +96,6 @@ class UpdateFeaturesRequest:
         self.feature_updates = [] if feature_updates is UNSET else feature_updates
         self.validate_only = validate_only
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 57
     LOWEST_VERSION: ClassVar[int] = 0
@@ -168,14 +165,15 @@ class UpdateFeaturesRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UpdatableFeatureResult:
+class UpdatableFeatureResult(MessageValue):
     """In `UpdateFeaturesResponse.results`, versions 0-1."""
 
-    feature: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("feature", "error_code", "error_message", "unknown_tagged_fields")
+
+    feature: str
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -189,19 +187,19 @@ class UpdatableFeatureResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UpdateFeaturesResponse:
+class UpdateFeaturesResponse(MessageValue):
     """Response of API 57, versions 0-2."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    results: list[UpdatableFeatureResult] = field(default_factory=list)  # 0-1
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "throttle_time_ms", "error_code", "error_message", "results", "unknown_tagged_fields"
+    )
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    results: list[UpdatableFeatureResult]  # 0-1
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -216,9 +214,6 @@ class UpdateFeaturesResponse:
         self.error_message = error_message
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 57
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,13 @@ Written by `make codegen` from codegen/schemas/update_raft_voter.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -57,14 +57,15 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class Listener:
+class Listener(MessageValue):
     """In `UpdateRaftVoterRequest.listeners`, version 0."""
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "host", "port", "unknown_tagged_fields")
+
+    name: str
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -78,12 +79,9 @@ class Listener:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
-
 
 @dataclass(frozen=True, slots=True)
-class KRaftVersionFeature:
+class KRaftVersionFeature(MessageValue):
     """In `UpdateRaftVoterRequest.kraft_version_feature`, version 0."""
 
     min_supported_version: int = 0
@@ -94,17 +92,26 @@ class KRaftVersionFeature:
 _NO_KRAFT_VERSION_FEATURE: Final = KRaftVersionFeature()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UpdateRaftVoterRequest:
+class UpdateRaftVoterRequest(MessageValue):
     """Request of API 82, version 0."""
 
-    cluster_id: str | None = ""
-    current_leader_epoch: int = 0
-    voter_id: int = 0
-    voter_directory_id: Uuid = ZERO_UUID
-    listeners: list[Listener] = field(default_factory=list)
-    kraft_version_feature: KRaftVersionFeature = _NO_KRAFT_VERSION_FEATURE
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "cluster_id",
+        "current_leader_epoch",
+        "voter_id",
+        "voter_directory_id",
+        "listeners",
+        "kraft_version_feature",
+        "unknown_tagged_fields",
+    )
+
+    cluster_id: str | None
+    current_leader_epoch: int
+    voter_id: int
+    voter_directory_id: Uuid
+    listeners: list[Listener]
+    kraft_version_feature: KRaftVersionFeature
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -123,9 +130,6 @@ class UpdateRaftVoterRequest:
         self.listeners = [] if listeners is UNSET else listeners
         self.kraft_version_feature = kraft_version_feature
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 82
     LOWEST_VERSION: ClassVar[int] = 0
@@ -212,7 +216,7 @@ class UpdateRaftVoterRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class CurrentLeader:
+class CurrentLeader(MessageValue):
     """In `UpdateRaftVoterResponse.current_leader`, version 0."""
 
     leader_id: int = -1
@@ -225,14 +229,15 @@ class CurrentLeader:
 _NO_CURRENT_LEADER: Final = CurrentLeader()
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class UpdateRaftVoterResponse:
+class UpdateRaftVoterResponse(MessageValue):
     """Response of API 82, version 0."""
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    current_leader: CurrentLeader = _NO_CURRENT_LEADER  # tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("throttle_time_ms", "error_code", "current_leader", "unknown_tagged_fields")
+
+    throttle_time_ms: int
+    error_code: int
+    current_leader: CurrentLeader  # tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -245,9 +250,6 @@ class UpdateRaftVoterResponse:
         self.error_code = error_code
         self.current_leader = current_leader
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 82
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/vote.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -62,19 +61,30 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VoteRequestPartitionData:
+class VoteRequestPartitionData(MessageValue):
     """In `VoteRequestTopicData.partitions`, versions 0-2."""
 
-    partition_index: int = 0
-    replica_epoch: int = 0
-    replica_id: int = 0
-    replica_directory_id: Uuid = ZERO_UUID  # 1+
-    voter_directory_id: Uuid = ZERO_UUID  # 1+
-    last_offset_epoch: int = 0
-    last_offset: int = 0
-    pre_vote: bool = False  # 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "replica_epoch",
+        "replica_id",
+        "replica_directory_id",
+        "voter_directory_id",
+        "last_offset_epoch",
+        "last_offset",
+        "pre_vote",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    replica_epoch: int
+    replica_id: int
+    replica_directory_id: Uuid  # 1+
+    voter_directory_id: Uuid  # 1+
+    last_offset_epoch: int
+    last_offset: int
+    pre_vote: bool  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -98,17 +108,15 @@ class VoteRequestPartitionData:
         self.pre_vote = pre_vote
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VoteRequestTopicData:
+class VoteRequestTopicData(MessageValue):
     """In `VoteRequest.topics`, versions 0-2."""
 
-    topic_name: str = ""
-    partitions: list[VoteRequestPartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[VoteRequestPartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -120,18 +128,16 @@ class VoteRequestTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VoteRequest:
+class VoteRequest(MessageValue):
     """Request of API 52, versions 0-2."""
 
-    cluster_id: str | None = None
-    voter_id: int = -1  # 1+
-    topics: list[VoteRequestTopicData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("cluster_id", "voter_id", "topics", "unknown_tagged_fields")
+
+    cluster_id: str | None
+    voter_id: int  # 1+
+    topics: list[VoteRequestTopicData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -144,9 +150,6 @@ class VoteRequest:
         self.voter_id = voter_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 52
     LOWEST_VERSION: ClassVar[int] = 0
@@ -234,16 +237,24 @@ class VoteRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VoteResponsePartitionData:
+class VoteResponsePartitionData(MessageValue):
     """In `VoteResponseTopicData.partitions`, versions 0-2."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    vote_granted: bool = False
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "leader_id",
+        "leader_epoch",
+        "vote_granted",
+        "unknown_tagged_fields",
+    )
+
+    partition_index: int
+    error_code: int
+    leader_id: int
+    leader_epoch: int
+    vote_granted: bool
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -261,17 +272,15 @@ class VoteResponsePartitionData:
         self.vote_granted = vote_granted
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VoteResponseTopicData:
+class VoteResponseTopicData(MessageValue):
     """In `VoteResponse.topics`, versions 0-2."""
 
-    topic_name: str = ""
-    partitions: list[VoteResponsePartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_name", "partitions", "unknown_tagged_fields")
+
+    topic_name: str
+    partitions: list[VoteResponsePartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -283,18 +292,16 @@ class VoteResponseTopicData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class NodeEndpoint:
+class NodeEndpoint(MessageValue):
     """In `VoteResponse.node_endpoints`, versions 1-2."""
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("node_id", "host", "port", "unknown_tagged_fields")
+
+    node_id: int
+    host: str
+    port: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -308,18 +315,16 @@ class NodeEndpoint:
         self.port = port
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class VoteResponse:
+class VoteResponse(MessageValue):
     """Response of API 52, versions 0-2."""
 
-    error_code: int = 0
-    topics: list[VoteResponseTopicData] = field(default_factory=list)
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1+, tag 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tagged_fields")
+
+    error_code: int
+    topics: list[VoteResponseTopicData]
+    node_endpoints: list[NodeEndpoint]  # 1+, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -332,9 +337,6 @@ class VoteResponse:
         self.topics = [] if topics is UNSET else topics
         self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 52
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,13 +6,12 @@ Written by `make codegen` from codegen/schemas/write_share_group_state.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -45,15 +44,18 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class StateBatch:
+class StateBatch(MessageValue):
     """In `PartitionData.state_batches`, versions 0-1."""
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tagged_fields"
+    )
+
+    first_offset: int
+    last_offset: int
+    delivery_state: int
+    delivery_count: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -69,21 +71,27 @@ class StateBatch:
         self.delivery_count = delivery_count
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionData:
+class PartitionData(MessageValue):
     """In `WriteStateData.partitions`, versions 0-1."""
 
-    partition: int = 0
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1  # 1
-    state_batches: list[StateBatch] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "partition",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "state_batches",
+        "unknown_tagged_fields",
+    )
+
+    partition: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int  # 1
+    state_batches: list[StateBatch]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -103,17 +111,15 @@ class PartitionData:
         self.state_batches = [] if state_batches is UNSET else state_batches
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WriteStateData:
+class WriteStateData(MessageValue):
     """In `WriteShareGroupStateRequest.topics`, versions 0-1."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -125,17 +131,15 @@ class WriteStateData:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WriteShareGroupStateRequest:
+class WriteShareGroupStateRequest(MessageValue):
     """Request of API 85, versions 0-1."""
 
-    group_id: str = ""
-    topics: list[WriteStateData] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("group_id", "topics", "unknown_tagged_fields")
+
+    group_id: str
+    topics: list[WriteStateData]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -146,9 +150,6 @@ class WriteShareGroupStateRequest:
         self.group_id = group_id
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 85
     LOWEST_VERSION: ClassVar[int] = 0
@@ -215,14 +216,15 @@ class WriteShareGroupStateRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class PartitionResult:
+class PartitionResult(MessageValue):
     """In `WriteStateResult.partitions`, versions 0-1."""
 
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition", "error_code", "error_message", "unknown_tagged_fields")
+
+    partition: int
+    error_code: int
+    error_message: str | None
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -236,17 +238,15 @@ class PartitionResult:
         self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WriteStateResult:
+class WriteStateResult(MessageValue):
     """In `WriteShareGroupStateResponse.results`, versions 0-1."""
 
-    topic_id: Uuid = ZERO_UUID
-    partitions: list[PartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("topic_id", "partitions", "unknown_tagged_fields")
+
+    topic_id: Uuid
+    partitions: list[PartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -258,16 +258,14 @@ class WriteStateResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WriteShareGroupStateResponse:
+class WriteShareGroupStateResponse(MessageValue):
     """Response of API 85, versions 0-1."""
 
-    results: list[WriteStateResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("results", "unknown_tagged_fields")
+
+    results: list[WriteStateResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -276,9 +274,6 @@ class WriteShareGroupStateResponse:
     ) -> None:
         self.results = [] if results is UNSET else results
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 85
     LOWEST_VERSION: ClassVar[int] = 0

@@ -6,12 +6,11 @@ Written by `make codegen` from codegen/schemas/write_txn_markers.txt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
-from millstream.protocol.message_values import UNSET, equal_messages, show_message
+from millstream.protocol.message_values import MessageValue, UNSET
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -46,13 +45,14 @@ _INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WritableTxnMarkerTopic:
+class WritableTxnMarkerTopic(MessageValue):
     """In `WritableTxnMarker.topics`, versions 1-2."""
 
-    name: str = ""
-    partition_indexes: list[int] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partition_indexes", "unknown_tagged_fields")
+
+    name: str
+    partition_indexes: list[int]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -64,21 +64,27 @@ class WritableTxnMarkerTopic:
         self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WritableTxnMarker:
+class WritableTxnMarker(MessageValue):
     """In `WriteTxnMarkersRequest.markers`, versions 1-2."""
 
-    producer_id: int = 0
-    producer_epoch: int = 0
-    transaction_result: bool = False
-    topics: list[WritableTxnMarkerTopic] = field(default_factory=list)
-    coordinator_epoch: int = 0
-    transaction_version: int = 0  # 2
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "transaction_result",
+        "topics",
+        "coordinator_epoch",
+        "transaction_version",
+        "unknown_tagged_fields",
+    )
+
+    producer_id: int
+    producer_epoch: int
+    transaction_result: bool
+    topics: list[WritableTxnMarkerTopic]
+    coordinator_epoch: int
+    transaction_version: int  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -98,16 +104,14 @@ class WritableTxnMarker:
         self.transaction_version = transaction_version
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WriteTxnMarkersRequest:
+class WriteTxnMarkersRequest(MessageValue):
     """Request of API 27, versions 1-2."""
 
-    markers: list[WritableTxnMarker] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("markers", "unknown_tagged_fields")
+
+    markers: list[WritableTxnMarker]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -116,9 +120,6 @@ class WriteTxnMarkersRequest:
     ) -> None:
         self.markers = [] if markers is UNSET else markers
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 27
     LOWEST_VERSION: ClassVar[int] = 1
@@ -172,13 +173,14 @@ class WriteTxnMarkersRequest:
         return message, at
 
 
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WritableTxnMarkerPartitionResult:
+class WritableTxnMarkerPartitionResult(MessageValue):
     """In `WritableTxnMarkerTopicResult.partitions`, versions 1-2."""
 
-    partition_index: int = 0
-    error_code: int = 0
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("partition_index", "error_code", "unknown_tagged_fields")
+
+    partition_index: int
+    error_code: int
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -190,17 +192,15 @@ class WritableTxnMarkerPartitionResult:
         self.error_code = error_code
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WritableTxnMarkerTopicResult:
+class WritableTxnMarkerTopicResult(MessageValue):
     """In `WritableTxnMarkerResult.topics`, versions 1-2."""
 
-    name: str = ""
-    partitions: list[WritableTxnMarkerPartitionResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("name", "partitions", "unknown_tagged_fields")
+
+    name: str
+    partitions: list[WritableTxnMarkerPartitionResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -212,17 +212,15 @@ class WritableTxnMarkerTopicResult:
         self.partitions = [] if partitions is UNSET else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WritableTxnMarkerResult:
+class WritableTxnMarkerResult(MessageValue):
     """In `WriteTxnMarkersResponse.markers`, versions 1-2."""
 
-    producer_id: int = 0
-    topics: list[WritableTxnMarkerTopicResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("producer_id", "topics", "unknown_tagged_fields")
+
+    producer_id: int
+    topics: list[WritableTxnMarkerTopicResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -234,16 +232,14 @@ class WritableTxnMarkerResult:
         self.topics = [] if topics is UNSET else topics
         self.unknown_tagged_fields = unknown_tagged_fields
 
-    __eq__ = equal_messages
-    __repr__ = show_message
 
-
-@dataclass(slots=True, init=False, repr=False, eq=False)
-class WriteTxnMarkersResponse:
+class WriteTxnMarkersResponse(MessageValue):
     """Response of API 27, versions 1-2."""
 
-    markers: list[WritableTxnMarkerResult] = field(default_factory=list)
-    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    __slots__ = ("markers", "unknown_tagged_fields")
+
+    markers: list[WritableTxnMarkerResult]
+    unknown_tagged_fields: tuple[TaggedField, ...]
 
     def __init__(
         self,
@@ -252,9 +248,6 @@ class WriteTxnMarkersResponse:
     ) -> None:
         self.markers = [] if markers is UNSET else markers
         self.unknown_tagged_fields = unknown_tagged_fields
-
-    __eq__ = equal_messages
-    __repr__ = show_message
 
     KEY: ClassVar[int] = 27
     LOWEST_VERSION: ClassVar[int] = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ def with_fixed_changelog() -> Topology:
     return brought
 
 
-@pytest.mark.parametrize("request_", [JOIN, HEARTBEAT, replace(HEARTBEAT, member_epoch=-1)])
+@pytest.mark.parametrize("request_", [JOIN, HEARTBEAT, HEARTBEAT.replaced(member_epoch=-1)])
 def test_plain_requests_are_fine(request_: StreamsGroupHeartbeatRequest) -> None:
     check_heartbeat(request_)
 
@@ -78,7 +77,7 @@ def test_plain_requests_are_fine(request_: StreamsGroupHeartbeatRequest) -> None
 )
 def test_a_join_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        check_heartbeat(replace(JOIN, **changes))
+        check_heartbeat(JOIN.replaced(**changes))
     assert str(refused.value) == message
 
 
@@ -99,7 +98,7 @@ def test_a_join_that_cannot_be_is_refused(changes: dict[str, Any], message: str)
 )
 def test_a_heartbeat_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        check_heartbeat(replace(HEARTBEAT, **changes))
+        check_heartbeat(HEARTBEAT.replaced(**changes))
     assert str(refused.value) == message
 
 
@@ -140,5 +139,5 @@ def test_a_topology_that_cannot_be_is_refused(
     brought: Topology, error: type[KafkaError], message: str
 ) -> None:
     with pytest.raises(error) as refused:
-        check_heartbeat(replace(JOIN, topology=brought))
+        check_heartbeat(JOIN.replaced(topology=brought))
     assert str(refused.value) == message
