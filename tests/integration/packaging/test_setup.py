@@ -27,7 +27,7 @@ JAVA_17 = """#!/bin/sh
 echo 'openjdk version "17.0.16" 2025-07-15' >&2
 """
 
-# Answers the questions that scripts/setup asks a Python, and makes a .venv whose Python logs what pip is to do.
+# Answers the questions that scripts/setup asks a Python, and makes a .venv whose Python logs what pip and compileall are to do.
 PYTHON = """#!/bin/sh
 case "$*" in
 *"sys.exit(not"*) exit ${UNSUPPORTED:-0} ;;
@@ -43,6 +43,7 @@ case "$*" in
     case "$*" in *--quiet*) ;; *) printf "$WORDS_OF_PIP" ;; esac
     if [ -n "${PIP_DIES:-}" ]; then kill -9 $$; fi
     exit ${PIP_STATUS:-0} ;;
+*"-m compileall"*) echo "$*" >>"$MACHINE/compileall.log" ;;
 *--version*) echo "Python 3.11.2" ;;
 esac
 """
@@ -120,7 +121,7 @@ class Machine:
         return process.returncode, err
 
     def log(self, name: str = "pip.log") -> list[str]:
-        """What was asked of pip or apt since the last look."""
+        """What was asked of pip, apt or compileall since the last look."""
         path = self.directory / name
         lines = path.read_text().splitlines() if path.exists() else []
         path.write_text("")
@@ -256,6 +257,14 @@ def test_a_compiled_leaf_of_an_older_source_is_not_left_behind(machine: Machine)
         build.write("# another line\n")
     assert machine.setup()[0] == 0
     assert not stale.exists()
+
+
+def test_every_set_up_compiles_what_has_changed_to_bytecode(machine: Machine) -> None:
+    """An editable install has none, and where PYTHONDONTWRITEBYTECODE is set Python never makes it."""
+    machine.setup()
+    assert machine.log("compileall.log") == ["-I -m compileall -q src/millstream"]
+    machine.setup()
+    assert machine.log("compileall.log") == ["-I -m compileall -q src/millstream"]
 
 
 def test_a_killed_pip_leaves_nothing_that_is_trusted(machine: Machine) -> None:
