@@ -15,6 +15,7 @@ BENCHMARKS = {
     "codec": "messages to bytes and back, against kio and kafka-python",
     "records": "record batches to Arrow and back, compiled and interpreted",
     "log": "append to and read from a partition log",
+    "start": "time, processor time and memory until a node is ready",
     "broker": "raw produce and fetch frames, against Apache Kafka when one is given",
     "scale": "many partitions, connections and group members, against Apache Kafka when one is given",
     "end_to_end": "latency of librdkafka at 1,000 messages a second, against Apache Kafka when one is given",

@@ -151,10 +151,8 @@ def main() -> None:
 
 
 def compare(flush: str, peer: KafkaPeer | None, only: str, seconds: float) -> None:
-    start = time.perf_counter()
     with Broker(in_process=False, settings={FLUSH_ON_ACK: flush}) as broker:
-        ready_ms = (time.perf_counter() - start) * 1000
-        print(f"start to ready {ready_ms:.0f} ms, idle {rss_mb(broker.pid):.0f} MB")
+        print(f"idle {rss_mb(broker.pid):.0f} MB")
         for workload in WORKLOADS:
             if only not in workload.name:
                 continue
