@@ -107,7 +107,8 @@ def test_a_message_is_copied_with_other_values() -> None:
     request = HeartbeatRequest("group", 3, "member")
     assert request.replaced(generation_id=4) == HeartbeatRequest("group", 4, "member")
     assert request.generation_id == 3
-    with pytest.raises(AttributeError, match="generation"):
+    assert LeaderIdAndEpoch(1, 2).replaced(leader_epoch=3) == LeaderIdAndEpoch(1, 3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'generation'"):
         request.replaced(generation=4)
 
 
