@@ -1,7 +1,7 @@
 """What a start costs: time and processor time until the node is ready, and its memory when it is idle.
 
 Of an empty directory, which is formatted, and of one with topics. Processor time says what was done: a wait for the disk, or
-for a processor that others use, is in the time alone. Sources without bytecode cost as much again: `scripts/setup` compiles them.
+for a processor that others use, is in the time alone. Sources without bytecode cost more than as much again: `scripts/setup` compiles them.
 
     python -m benchmarks.start [--starts 10] [--topics 30]
 """
