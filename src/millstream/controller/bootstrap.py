@@ -84,13 +84,12 @@ def _bootstrap_records(settings: ControllerSettings) -> list[MetadataRecord]:
     features = [FeatureLevelRecord(name=name, feature_level=levels[name]) for name in names]
     configs = []
     if levels.get(ELIGIBLE_LEADER_REPLICAS):
-        value = settings.static.get("min.insync.replicas", "1")
         configs.append(
             ConfigRecord(
                 resource_type=ConfigResourceType.BROKER,
                 resource_name="",
                 name="min.insync.replicas",
-                value=value,
+                value=str(settings.min_insync_replicas),
             )
         )
     return [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from millstream.config_fields import from_keys
 from millstream.metadata.broker_registration import SupportedVersionRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode
 from millstream.model import BrokerId
@@ -37,9 +38,9 @@ _ONLY_METADATA_VERSION: Final = MappingProxyType({METADATA_VERSION: METADATA_VER
 class DelegationTokenSettings:
     """The settings of delegation tokens. Without a secret key there are no tokens."""
 
-    secret_key: str | None = field(default=None, repr=False)
-    max_lifetime_ms: int = 604_800_000
-    expiry_time_ms: int = 86_400_000
+    secret_key: str | None = from_keys("delegation.token.secret.key", default=None, secret=True)
+    max_lifetime_ms: int = from_keys("delegation.token.max.lifetime.ms", default=604_800_000)
+    expiry_time_ms: int = from_keys("delegation.token.expiry.time.ms", default=86_400_000)
     """How long a token is good unless it is renewed."""
 
 
@@ -59,6 +60,7 @@ class ControllerSettings:
     num_partitions: int = 1
     default_replication_factor: int = 1
     delete_topic_enable: bool = True
+    min_insync_replicas: int = 1
     broker_session_timeout_ms: int = 9000
     partitions_per_request_max: int = 10_000
     static: Mapping[str, str] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from millstream.config_fields import from_keys
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.election_state import NOBODY, ElectionState
 from millstream.raft.roles import (
@@ -75,8 +76,8 @@ TRANSITIONS: Final[Mapping[type[Role], Mapping[type[Role], str]]] = MappingProxy
 class RaftTimeouts:
     """Kafka's `controller.quorum.*` time-outs, in milliseconds."""
 
-    election_timeout_ms: int = 1000
-    fetch_timeout_ms: int = 2000
+    election_timeout_ms: int = from_keys("controller.quorum.election.timeout.ms", default=1000)
+    fetch_timeout_ms: int = from_keys("controller.quorum.fetch.timeout.ms", default=2000)
     begin_epoch_retry_ms: int = 1000
     fetch_retry_ms: int = 1000
     """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500 ms)."""

@@ -83,11 +83,15 @@ REBALANCE_MS = 20_000
 CONFIG = GroupCoordinatorConfig(
     classic=ClassicGroupConfig(initial_rebalance_delay_ms=0),
     offsets_retention_ms=600_000,
-    consumer=ConsumerGroupConfig(assignment_interval_ms=Limited(0, 0, 15_000)),
-    share=ShareGroupConfig(assignment_interval_ms=Limited(0, 0, 15_000)),
+    consumer=ConsumerGroupConfig(
+        assignment_interval_ms=Limited("consumer.assignment.interval.ms", 0, 0, 15_000)
+    ),
+    share=ShareGroupConfig(
+        assignment_interval_ms=Limited("share.assignment.interval.ms", 0, 0, 15_000)
+    ),
     streams=StreamsGroupConfig(
-        assignment_interval_ms=Limited(0, 0, 15_000),
-        initial_rebalance_delay_ms=Limited(3_000, 0, 60_000),
+        assignment_interval_ms=Limited("streams.assignment.interval.ms", 0, 0, 15_000),
+        initial_rebalance_delay_ms=Limited("streams.initial.rebalance.delay.ms", 3_000, 0, 60_000),
     ),
 )
 SUBSCRIPTION = bytearray(b"\0\1")

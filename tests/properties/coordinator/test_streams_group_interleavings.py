@@ -40,9 +40,13 @@ class StreamsGroupLife(RuleBasedStateMachine):
     @initialize(delay_ms=st.sampled_from([0, 3_000]), standbys=st.integers(0, 2))
     def start(self, delay_ms: int, standbys: int) -> None:
         config = StreamsGroupConfig(
-            initial_rebalance_delay_ms=Limited(delay_ms, 0, 60_000),
-            assignment_interval_ms=Limited(INTERVAL_MS, 0, 60_000),
-            num_standby_replicas=Limited(standbys, 0, 2),
+            initial_rebalance_delay_ms=Limited(
+                "streams.initial.rebalance.delay.ms", delay_ms, 0, 60_000
+            ),
+            assignment_interval_ms=Limited(
+                "streams.assignment.interval.ms", INTERVAL_MS, 0, 60_000
+            ),
+            num_standby_replicas=Limited("streams.num.standby.replicas", standbys, 0, 2),
         )
         self.partitions = 2
         self.group = SimStreamsGroup(

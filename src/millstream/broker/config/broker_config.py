@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.broker.config.listeners import (
     Listener,
@@ -19,9 +20,15 @@ from millstream.broker.config.listeners import (
 from millstream.broker.config.other_keys import protects, why_without_effect
 from millstream.broker.config.rules import check_listeners, check_rules
 from millstream.broker.config.table import BROKER_CONFIGS
+from millstream.config_fields import read_config
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue, UpdateMode, parse_config
 from millstream.metadata.topic_config import log_config, topic_defaults
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    ConfigT = TypeVar("ConfigT", bound=DataclassInstance)
 
 _LOGGER = logging.getLogger(__name__)
 FIXED_LISTENER_KEYS: Final = ("listeners", "listener.security.protocol.map")
@@ -31,23 +38,17 @@ FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
-    """A node's settings. Fields up to `delegation_token_expiry_check_interval_ms` are the keys with underscores; the rest is derived."""
+    """A node's settings: those that the broker's own services read, and all of them as `values` for the config classes of other parts.
+
+    Fields up to `delegation_token_expiry_check_interval_ms` are the keys with underscores; the rest is derived.
+    """
 
     node_id: int
     broker_rack: str | None
     millstream_flush_on_ack: str
     request_timeout_ms: int
 
-    socket_request_max_bytes: int
     socket_listen_backlog_size: int
-    socket_send_buffer_bytes: int
-    socket_receive_buffer_bytes: int
-    max_connections: int
-    max_connections_per_ip: int
-    max_connections_per_ip_overrides: str
-    max_connection_creation_rate: int
-    connections_max_idle_ms: int
-    queued_max_request_bytes: int
 
     server_max_startup_time_ms: int
     controlled_shutdown_enable: bool
@@ -56,13 +57,12 @@ class BrokerConfig:
     telemetry_max_bytes: int
 
     num_partitions: int
-    default_replication_factor: int
     auto_create_topics_enable: bool
-    delete_topic_enable: bool
     max_request_partition_size_limit: int
     fetch_max_bytes: int
     max_incremental_fetch_session_cache_slots: int
 
+    log_cleaner_enable: bool
     log_retention_check_interval_ms: int
     log_initial_task_delay_ms: int
     log_flush_scheduler_interval_ms: int
@@ -71,71 +71,23 @@ class BrokerConfig:
     replica_high_watermark_checkpoint_interval_ms: int
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
+    replica_alter_log_dirs_io_max_bytes_per_second: int | None
 
-    group_initial_rebalance_delay_ms: int
-    group_min_session_timeout_ms: int
-    group_max_session_timeout_ms: int
-    group_max_size: int
     group_coordinator_rebalance_protocols: tuple[str, ...]
-    group_consumer_session_timeout_ms: int
-    group_consumer_min_session_timeout_ms: int
-    group_consumer_max_session_timeout_ms: int
-    group_consumer_heartbeat_interval_ms: int
-    group_consumer_min_heartbeat_interval_ms: int
-    group_consumer_max_heartbeat_interval_ms: int
-    group_consumer_assignment_interval_ms: int
-    group_consumer_min_assignment_interval_ms: int
-    group_consumer_max_assignment_interval_ms: int
-    group_consumer_max_size: int
     group_consumer_assignors: tuple[str, ...]
-    group_consumer_migration_policy: str
-    group_consumer_regex_refresh_interval_ms: int
-    group_share_session_timeout_ms: int
-    group_share_min_session_timeout_ms: int
-    group_share_max_session_timeout_ms: int
-    group_share_heartbeat_interval_ms: int
-    group_share_min_heartbeat_interval_ms: int
-    group_share_max_heartbeat_interval_ms: int
-    group_share_assignment_interval_ms: int
-    group_share_min_assignment_interval_ms: int
-    group_share_max_assignment_interval_ms: int
-    group_share_max_size: int
     group_share_max_share_sessions: int
-    group_share_initialize_retry_interval_ms: int
     share_coordinator_state_topic_num_partitions: int
     share_coordinator_state_topic_replication_factor: int
     share_coordinator_state_topic_min_isr: int
     share_coordinator_state_topic_segment_bytes: int
     share_coordinator_state_topic_compression_codec: int
     share_coordinator_state_topic_prune_interval_ms: int
-    share_coordinator_snapshot_update_records_per_snapshot: int
-    share_coordinator_cold_partition_snapshot_interval_ms: int
     share_coordinator_write_timeout_ms: int
-    group_streams_session_timeout_ms: int
-    group_streams_min_session_timeout_ms: int
-    group_streams_max_session_timeout_ms: int
-    group_streams_heartbeat_interval_ms: int
-    group_streams_min_heartbeat_interval_ms: int
-    group_streams_max_heartbeat_interval_ms: int
-    group_streams_assignment_interval_ms: int
-    group_streams_min_assignment_interval_ms: int
-    group_streams_max_assignment_interval_ms: int
-    group_streams_initial_rebalance_delay_ms: int
-    group_streams_num_standby_replicas: int
-    group_streams_max_standby_replicas: int
-    group_streams_max_size: int
-    offset_metadata_max_bytes: int
     offsets_commit_timeout_ms: int
-    offsets_retention_minutes: int
-    offsets_retention_check_interval_ms: int
     offsets_topic_num_partitions: int
     offsets_topic_replication_factor: int
     offsets_topic_segment_bytes: int
     offsets_topic_compression_codec: int
-    transaction_max_timeout_ms: int
-    transactional_id_expiration_ms: int
-    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
-    transaction_remove_expired_transaction_cleanup_interval_ms: int
     transaction_state_log_num_partitions: int
     transaction_state_log_replication_factor: int
     transaction_state_log_min_isr: int
@@ -144,21 +96,13 @@ class BrokerConfig:
     add_partitions_to_txn_retry_backoff_ms: int
     add_partitions_to_txn_retry_backoff_max_ms: int
 
-    controller_quorum_election_timeout_ms: int
-    controller_quorum_fetch_timeout_ms: int
     broker_heartbeat_interval_ms: int
     broker_session_timeout_ms: int
     metadata_log_segment_bytes: int
     metadata_log_segment_ms: int
-    metadata_log_max_record_bytes_between_snapshots: int
-    metadata_log_max_snapshot_interval_ms: int
-    metadata_max_retention_bytes: int
-    metadata_max_retention_ms: int
 
     authorizer_class_name: str
     delegation_token_secret_key: str | None
-    delegation_token_max_lifetime_ms: int
-    delegation_token_expiry_time_ms: int
     delegation_token_expiry_check_interval_ms: int
 
     data_directories: tuple[str, ...]
@@ -172,6 +116,12 @@ class BrokerConfig:
     """Where metrics and health are served."""
     settings: Mapping[str, str]
     """What was set, as text: DescribeConfigs tells it from the defaults."""
+    values: Mapping[str, ConfigValue] = field(repr=False)
+    """Every setting with the value that counts, by key; those who work with some of them `read` a config class of theirs."""
+
+    def read(self, config: type[ConfigT], /, **given: object) -> ConfigT:
+        """The settings that `config` declares, see `config_fields.read_config`."""
+        return read_config(config, self.values, **given)
 
 
 def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
@@ -200,15 +150,11 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     log_config({}, topic_defaults(known))  # an error now, not at the first topic
     listeners = parse_listeners("listeners", _list_of(values, "listeners"))
     controller_names = [name.upper() for name in _list_of(values, "controller.listener.names")]
-    typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
-        field.name: values[field.name.replace("_", ".")]
-        for field in fields(BrokerConfig)
-        if field.name.replace("_", ".") in values and field.name != "listeners"
-    }
     advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
     check_listeners(values, listeners, advertised)
-    return BrokerConfig(
-        **typed,
+    return read_config(
+        BrokerConfig,
+        values,
         data_directories=_data_directories(values),
         metadata_is_apart=values["metadata.log.dir"] not in {None, *_partition_directories(values)},
         listeners=client_listeners(
@@ -217,6 +163,7 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
         advertised=advertised or None,
         http_listener=_http_listener(values["millstream.http.listener"]),
         settings=known,
+        values=MappingProxyType(values),
     )
 
 

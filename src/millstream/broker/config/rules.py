@@ -9,6 +9,7 @@ from typing import Final
 from millstream.broker.config.listeners import Listener
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue
+from millstream.net.server.limits import connection_overrides
 
 _CLEANER_BYTES_PER_THREAD_LEAST: Final = 1 << 20
 _NOT_AN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - refused, not bound
@@ -76,19 +77,6 @@ def check_listeners(
         raise ConfigError(
             f"advertised.listeners names {', '.join(sorted(unknown))}, which listeners does not have"
         )
-
-
-def connection_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides` by address. Raises ConfigError for anything but ADDRESS:LIMIT,ADDRESS:LIMIT."""
-    limits = {}
-    for item in filter(None, (item.strip() for item in text.split(","))):
-        host, colon, limit = item.rpartition(":")
-        if not (colon and host and limit.isascii() and limit.isdigit()):
-            raise ConfigError(
-                f"max.connections.per.ip.overrides: write ADDRESS:LIMIT,ADDRESS:LIMIT, not {item}"
-            )
-        limits[host.strip().strip("[]")] = int(limit)
-    return limits
 
 
 def _check_roles(values: Mapping[str, ConfigValue]) -> None:

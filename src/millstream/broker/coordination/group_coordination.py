@@ -9,8 +9,6 @@ import asyncio
 import logging
 from typing import TypeVar
 
-from millstream.broker.config.broker_config import BrokerConfig
-from millstream.broker.config.group_settings import group_coordinator_config
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
     CoordinatorServices,
@@ -82,9 +80,9 @@ class GroupCoordination:
             for partition in self.shards:
                 self._tell_of_topics(partition, deleted)
 
-    def change_config(self, config: BrokerConfig) -> None:
+    def change_config(self, config: GroupCoordinatorConfig) -> None:
         """Takes over settings that were changed while the node runs."""
-        self._config = group_coordinator_config(config)
+        self._config = config
         for partition in self.shards:
             partition.change(lambda shard: shard.change_config(self._config))
 

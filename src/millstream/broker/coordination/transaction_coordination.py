@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from typing import TypeVar, final
 
-from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.coordinator_partition import (
     CoordinatorPartition,
     CoordinatorServices,
@@ -36,15 +35,6 @@ from millstream.protocol.record_frames import decode_transaction_record
 
 _LOGGER = logging.getLogger(__name__)
 ResponseT = TypeVar("ResponseT")
-
-
-def transaction_coordinator_config(config: BrokerConfig) -> TransactionCoordinatorConfig:
-    return TransactionCoordinatorConfig(
-        transaction_max_timeout_ms=config.transaction_max_timeout_ms,
-        transactional_id_expiration_ms=config.transactional_id_expiration_ms,
-        transaction_abort_timed_out_transaction_cleanup_interval_ms=config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
-        transaction_remove_expired_transaction_cleanup_interval_ms=config.transaction_remove_expired_transaction_cleanup_interval_ms,
-    )
 
 
 @final

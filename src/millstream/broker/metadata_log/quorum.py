@@ -60,13 +60,9 @@ class MetadataQuorum:
         self.image = self._restored(directory.meta.cluster_id)
 
     def driver(self, listener: MetadataListener) -> MetadataDriver:
-        config = self._config
         replica = RaftReplica(
             RaftIdentity(self._local, self._voters),
-            RaftTimeouts(
-                election_timeout_ms=config.controller_quorum_election_timeout_ms,
-                fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
-            ),
+            self._config.read(RaftTimeouts),
             self._environment.random,
             self._log,
             self._log.read_election_state(),
@@ -75,13 +71,7 @@ class MetadataQuorum:
         return MetadataDriver(replica, self._log, listener, self._pool, self._clock)
 
     def snapshots(self) -> MetadataSnapshots:
-        config = self._config
-        settings = SnapshotSettings(
-            record_bytes_between=config.metadata_log_max_record_bytes_between_snapshots,
-            interval_ms=config.metadata_log_max_snapshot_interval_ms,
-            retention_bytes=config.metadata_max_retention_bytes,
-            retention_ms=config.metadata_max_retention_ms,
-        )
+        settings = self._config.read(SnapshotSettings)
         return MetadataSnapshots(
             self._files, self._log, self._voters, settings, pool=self._pool, clock=self._clock
         )

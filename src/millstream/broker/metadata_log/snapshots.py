@@ -16,6 +16,7 @@ from typing import Final, cast
 
 from millstream.broker.metadata_log.log import MetadataLog
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.config_fields import from_keys
 from millstream.errors import KafkaStorageError
 from millstream.metadata.delta import MetadataDelta
 from millstream.metadata.image import MetadataImage
@@ -42,11 +43,13 @@ _UNFINISHED_SUFFIXES: Final = (".tmp", ".part", ".deleted")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSettings:
-    record_bytes_between: int
-    interval_ms: int
+    record_bytes_between: int = from_keys(
+        "metadata.log.max.record.bytes.between.snapshots", default=20_971_520
+    )
+    interval_ms: int = from_keys("metadata.log.max.snapshot.interval.ms", default=3_600_000)
     """0 for no snapshots by time."""
-    retention_bytes: int
-    retention_ms: int
+    retention_bytes: int = from_keys("metadata.max.retention.bytes", default=104_857_600)
+    retention_ms: int = from_keys("metadata.max.retention.ms", default=604_800_000)
 
 
 class SnapshotFiles:

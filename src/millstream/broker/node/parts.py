@@ -14,7 +14,6 @@ from millstream.broker.cluster.auto_creation import AutoTopicCreation
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_change
-from millstream.broker.config.group_settings import group_coordinator_config
 from millstream.broker.config.listeners import Listener
 from millstream.broker.config.other_keys import ignored_update_mode
 from millstream.broker.config.table import BROKER_CONFIGS
@@ -23,10 +22,7 @@ from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topic_creation import InternalTopics
 from millstream.broker.coordination.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.coordination.streams_internal_topics import StreamsInternalTopics
-from millstream.broker.coordination.transaction_coordination import (
-    TransactionCoordination,
-    transaction_coordinator_config,
-)
+from millstream.broker.coordination.transaction_coordination import TransactionCoordination
 from millstream.broker.fetch.fetch_sessions import FetchSessions
 from millstream.broker.metadata_log.broker_session import BrokerSession
 from millstream.broker.metadata_log.controller_runner import ControllerRunner
@@ -61,16 +57,12 @@ from millstream.broker.telemetry.client_telemetry import ClientTelemetry
 from millstream.broker.transactions.completion import TransactionCompletion
 from millstream.broker.transactions.markers import TransactionMarkers
 from millstream.broker.transactions.producer_ids import ProducerIds
-from millstream.controller.settings import (
-    KAFKA_4_3_FEATURES,
-    ControllerSettings,
-    DelegationTokenSettings,
-)
+from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.transaction.config import TransactionCoordinatorConfig
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
-from millstream.metadata.config_key import ConfigValue
-from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
 from millstream.model import BrokerId
@@ -174,7 +166,7 @@ class NodeParts:
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
         self.services.share_groups.start()
-        if self._setting("log.cleaner.enable"):
+        if self._config.log_cleaner_enable:
             self._tasks.start(self._cleaner.run(), "log cleaner")
 
     async def leave(self, timeout_s: float) -> bool:
@@ -205,18 +197,12 @@ class NodeParts:
             number = moved.topic_partition.partition
             self._assignments.placed(topic, number, target.meta.directory_id)
 
-    def _setting(self, name: str) -> ConfigValue:
-        """What counts now for a broker setting, dynamic ones included."""
-        image, config = self._controller.image, self._config
-        settings = BrokerSettings.of(image, self._identity.node_id, config.settings)
-        return settings.values(BROKER_CONFIGS)(name)
-
     def _moved_bytes_per_second_max(self) -> float:
-        limit = self._setting("replica.alter.log.dirs.io.max.bytes.per.second")
-        return limit if isinstance(limit, int) else math.inf
+        limit = self.dynamic_config.current.replica_alter_log_dirs_io_max_bytes_per_second
+        return math.inf if limit is None else limit
 
     def _cleaner_settings(self) -> CleanerSettings:
-        return CleanerSettings.of(self._setting)
+        return self.dynamic_config.current.read(CleanerSettings)
 
     def _apply(self, published: PublishedImage) -> None:
         """The order matters: a coordinator looks for partitions that must have followed the image before it."""
@@ -236,7 +222,7 @@ class NodeParts:
     def _use(self, config: BrokerConfig) -> None:
         """Takes over settings that were changed while the node runs."""
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
-        self.services.group_coordinator.change_config(config)
+        self.services.group_coordinator.change_config(config.read(GroupCoordinatorConfig))
 
     def _new_partitions(self) -> HostedPartitions:
         return HostedPartitions(
@@ -273,21 +259,13 @@ class NodeParts:
 
     def _new_controller(self, image: MetadataImage) -> ControllerRunner:
         config = self._config
-        settings = ControllerSettings(
+        settings = config.read(
+            ControllerSettings,
             cluster_id=self._identity.cluster_id,
             node_id=self._identity.node_id,
             bootstrap_features=KAFKA_4_3_FEATURES,
-            num_partitions=config.num_partitions,
-            default_replication_factor=config.default_replication_factor,
-            delete_topic_enable=config.delete_topic_enable,
-            broker_session_timeout_ms=config.broker_session_timeout_ms,
             static=config.settings,
             supported_features=SUPPORTED_FEATURES,
-            delegation_tokens=DelegationTokenSettings(
-                secret_key=config.delegation_token_secret_key,
-                max_lifetime_ms=config.delegation_token_max_lifetime_ms,
-                expiry_time_ms=config.delegation_token_expiry_time_ms,
-            ),
             broker_configs=BROKER_CONFIGS,
             other_update_mode=ignored_update_mode,
             check_broker_change=check_broker_change,
@@ -381,7 +359,7 @@ class NodeParts:
 
     def _new_groups(self, services: CoordinatorServices) -> GroupCoordination:
         return GroupCoordination(
-            group_coordinator_config(self._config),
+            self._config.read(GroupCoordinatorConfig),
             self._identity.node_id,
             self._environment.random,
             partitions=self._partitions,
@@ -395,7 +373,7 @@ class NodeParts:
         return ShareGroups(
             self._identity.node_id,
             self._controller,
-            self._setting,
+            config,
             lambda: self._internal_topics.ensure(SHARE_GROUP_STATE),
             partitions=self._partitions,
             tasks=self._tasks,
@@ -411,7 +389,7 @@ class NodeParts:
         self, producer_ids: ProducerIds, markers: TransactionMarkers, services: CoordinatorServices
     ) -> TransactionCoordination:
         return TransactionCoordination(
-            transaction_coordinator_config(self._config),
+            self._config.read(TransactionCoordinatorConfig),
             self._identity.node_id,
             producer_ids,
             TransactionCompletion(markers, self._controller, self._long_work),

@@ -15,7 +15,6 @@ from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.config.listeners import Listener, advertised_listeners
-from millstream.broker.config.rules import connection_overrides
 from millstream.broker.http.pages import start_http
 from millstream.broker.http.server import HttpServer
 from millstream.broker.node.broker_state import BrokerLife, BrokerState
@@ -80,7 +79,7 @@ class NodeProcess:
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
-        self._server = SocketServer(_connection_limits(config), clock, now_s, network)
+        self._server = SocketServer(config.read(ConnectionLimits), clock, now_s, network)
         self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._was_started = False
@@ -217,7 +216,7 @@ class NodeProcess:
 
     def _use(self, config: BrokerConfig) -> None:
         """Takes over settings that were changed while the node runs."""
-        limits = _connection_limits(config)
+        limits = config.read(ConnectionLimits)
         if limits != self._server.limits:
             self._server.change_limits(limits)
 
@@ -259,21 +258,3 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found
-
-
-def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
-    unlimited = (1 << 63) - 1
-    queued = config.queued_max_request_bytes
-    return ConnectionLimits(
-        request_bytes_max=config.socket_request_max_bytes,
-        connections_max=config.max_connections,
-        connections_per_host_max=config.max_connections_per_ip,
-        connections_per_host_overrides=connection_overrides(
-            config.max_connections_per_ip_overrides
-        ),
-        connections_per_second_max=config.max_connection_creation_rate,
-        request_bytes_held_max=queued if queued > 0 else unlimited,
-        send_buffer_bytes=config.socket_send_buffer_bytes,
-        receive_buffer_bytes=config.socket_receive_buffer_bytes,
-        idle_ms=config.connections_max_idle_ms,
-    )

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from millstream.broker.config.share_group_settings import ShareGroupValues
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.requests.purgatory import DelayedOperation, Purgatory
+from millstream.broker.share.group_settings import ShareGroupValues
 from millstream.broker.share.share_partitions import LoadedSharePartition, SharePartitions
 from millstream.coordinator.share_partition.acquisition import (
     AcquiredRecords,

@@ -9,10 +9,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, final
 
-from millstream.broker.config.share_group_settings import ShareGroupSettings
+from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.share_state_coordination import ShareStateCoordination
 from millstream.broker.node.services import BackgroundTasks, Metadata, Partitions
+from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.broker.share.persister import SharePersister
 from millstream.broker.share.sessions import (
     SessionKey,
@@ -25,7 +26,6 @@ from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.state import SharePartitionKey
 from millstream.errors import KafkaError, UnsupportedVersion
-from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.net.server.client_connection import ClientConnection
@@ -40,7 +40,7 @@ class ShareGroups:
         self,
         broker_id: BrokerId,
         metadata: Metadata,
-        setting: Callable[[str], ConfigValue],
+        config: BrokerConfig,
         ensure_topic: Callable[[], Awaitable[object]],
         *,
         partitions: Partitions,
@@ -48,16 +48,16 @@ class ShareGroups:
         pool: DiskPool,
         services: CoordinatorServices,
     ) -> None:
-        """`setting` gives what counts for a broker key; `ensure_topic` makes `__share_group_state`."""
+        """`ensure_topic` makes `__share_group_state`."""
         self._metadata = metadata
-        self._setting = setting
+        self._prune_interval_ms = config.share_coordinator_state_topic_prune_interval_ms
         self._tasks = tasks
         self._is_closed = False
         self.long_work: Final = services.long_work
-        self.settings = ShareGroupSettings(metadata, setting)
-        self.sessions = ShareSessions(self._number("group.share.max.share.sessions"))
+        self.settings = ShareGroupSettings(metadata, config)
+        self.sessions = ShareSessions(config.group_share_max_share_sessions)
         self.state = ShareStateCoordination(
-            self._coordinator_config(),
+            config.read(ShareCoordinatorConfig),
             broker_id,
             partitions=partitions,
             tasks=tasks,
@@ -75,9 +75,8 @@ class ShareGroups:
         )
 
     def start(self) -> None:
-        interval_ms = self._number("share.coordinator.state.topic.prune.interval.ms")
         self._tasks.start(self.partitions.run(self.long_work), "share locks")
-        self._tasks.start(self.state.keep_pruned(interval_ms), "pruning of share state")
+        self._tasks.start(self.state.keep_pruned(self._prune_interval_ms), "pruning of share state")
 
     def apply(self, image: MetadataImage) -> None:
         """Applies a new image; to be called after the node's partitions have followed it."""
@@ -119,24 +118,6 @@ class ShareGroups:
                 _LOGGER.info("records of %s are not released: %s", session.key, error)
         if not self.sessions.has_group(session.key.group_id):
             self.partitions.forget_group(session.key.group_id)
-
-    # --- settings
-
-    def _coordinator_config(self) -> ShareCoordinatorConfig:
-        prefix = "share.coordinator."
-        return ShareCoordinatorConfig(
-            snapshot_update_records_per_snapshot=self._number(
-                f"{prefix}snapshot.update.records.per.snapshot"
-            ),
-            cold_partition_snapshot_interval_ms=self._number(
-                f"{prefix}cold.partition.snapshot.interval.ms"
-            ),
-        )
-
-    def _number(self, name: str) -> int:
-        value = self._setting(name)
-        assert isinstance(value, int), f"{name} is a number in the table"
-        return value
 
 
 def share_key(session: SessionKey, partition: ShareSessionPartition) -> SharePartitionKey:

@@ -13,56 +13,56 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self, final
+from typing import final
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.pace import Pace
+from millstream.config_fields import from_keys
 from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
 from millstream.log.compaction.compaction import Compaction
 from millstream.log.compaction.plan import CompactionPlan
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.partition_log import PartitionLog
-from millstream.metadata.config_key import ConfigValue
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
+
+
+def _bytes_for_keys(buffer_bytes: int, load_factor: float, threads: int) -> int:
+    """Of one cleaning; all that go on share the buffer."""
+    return int(min(buffer_bytes * load_factor, sys.maxsize)) // max(threads, 1)
+
+
+def _bytes_at_once(buffer_bytes: int, threads: int) -> int:
+    """Half of the buffer is for reading, half for writing."""
+    return buffer_bytes // max(threads, 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class CleanerSettings:
     """The current values of Kafka's `log.cleaner.*`. Limits that all cleanings share are divided by their number."""
 
-    map_bytes_max: int
-    bytes_per_second_max: float
-    backoff_ms: int
-    threads: int = 1
-    io_bytes: int = 262_144
+    map_bytes_max: int = from_keys(
+        "log.cleaner.dedupe.buffer.size",
+        "log.cleaner.io.buffer.load.factor",
+        "log.cleaner.threads",
+        default=120_795_955,
+        convert=_bytes_for_keys,
+    )
+    bytes_per_second_max: float = from_keys(
+        "log.cleaner.io.max.bytes.per.second", default=sys.float_info.max
+    )
+    backoff_ms: int = from_keys("log.cleaner.backoff.ms", default=15_000)
+    threads: int = from_keys("log.cleaner.threads", default=1)
+    io_bytes: int = from_keys(
+        "log.cleaner.io.buffer.size",
+        "log.cleaner.threads",
+        default=262_144,
+        convert=_bytes_at_once,
+    )
     """Read at once, and written at once."""
-
-    @classmethod
-    def of(cls, value_of: Callable[[str], ConfigValue]) -> Self:
-        """The settings as they are now; `value_of` returns the current value of a broker setting."""
-        dedupe_bytes = value_of("log.cleaner.dedupe.buffer.size")
-        load_factor = value_of("log.cleaner.io.buffer.load.factor")
-        bytes_per_second = value_of("log.cleaner.io.max.bytes.per.second")
-        backoff_ms = value_of("log.cleaner.backoff.ms")
-        assert isinstance(dedupe_bytes, int), "a long in the table"
-        assert isinstance(load_factor, float), "a double in the table"
-        assert isinstance(bytes_per_second, float), "a double in the table"
-        assert isinstance(backoff_ms, int), "a long in the table"
-        threads, io_bytes = value_of("log.cleaner.threads"), value_of("log.cleaner.io.buffer.size")
-        assert isinstance(threads, int), "an int in the table"
-        assert isinstance(io_bytes, int), "an int in the table"
-        share = max(threads, 1)
-        return cls(
-            int(min(dedupe_bytes * load_factor, sys.maxsize)) // share,
-            bytes_per_second,
-            backoff_ms,
-            threads,
-            io_bytes // share // 2,  # half for reading, half for writing
-        )
 
 
 @final

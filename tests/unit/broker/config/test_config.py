@@ -56,6 +56,7 @@ def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
         "listeners",
         "advertised",
         "settings",
+        "values",
     }
     hints = typing.get_type_hints(BrokerConfig)
     python_types = {

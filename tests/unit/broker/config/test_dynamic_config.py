@@ -11,6 +11,7 @@ from millstream.broker.config.dynamic_config import DynamicConfig, check_broker_
 from millstream.errors import ConfigError
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage
+from millstream.net.server.limits import ConnectionLimits
 from millstream.protocol.enums import ConfigResourceType
 
 
@@ -31,10 +32,14 @@ def static() -> BrokerConfig:
     return broker_config({"node.id": "5", "max.connections": "7", "log.dirs": "/data"})
 
 
+def connections_max(config: BrokerConfig) -> int:
+    return config.read(ConnectionLimits).connections_max
+
+
 def test_the_brokers_own_beats_the_default_of_all_and_both_beat_the_file() -> None:
     dynamic = DynamicConfig(static())
     seen: list[int] = []
-    dynamic.subscribe(lambda config: seen.append(config.max_connections))
+    dynamic.subscribe(lambda config: seen.append(connections_max(config)))
     dynamic.apply(image(everybody={"max.connections": "8"}))
     dynamic.apply(image(own={"max.connections": "9"}, everybody={"max.connections": "8"}))
     dynamic.apply(image(everybody={"max.connections": "8"}))
@@ -56,7 +61,7 @@ def test_fixed_settings_stay_those_of_the_start() -> None:
     dynamic = DynamicConfig(static())
     dynamic.apply(image(own={"num.partitions": "9", "node.id": "6", "max.connections": "8"}))
     assert (dynamic.current.num_partitions, dynamic.current.node_id) == (1, 5)
-    assert dynamic.current.max_connections == 8
+    assert connections_max(dynamic.current) == 8
     assert dynamic.current.settings == static().settings
 
 
@@ -67,7 +72,7 @@ def test_values_that_cannot_be_used_are_logged_and_the_old_ones_go_on(
     dynamic.apply(image(own={"max.connections": "8"}))
     with caplog.at_level(logging.ERROR):
         dynamic.apply(image(own={"max.connections": "many"}))
-    assert dynamic.current.max_connections == 8
+    assert connections_max(dynamic.current) == 8
     assert "not applied: Invalid value many" in caplog.text
 
 

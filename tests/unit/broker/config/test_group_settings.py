@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from millstream.broker.config.broker_config import broker_config
-from millstream.broker.config.group_settings import group_coordinator_config
+from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.config import ConsumerGroupConfig, MigrationPolicy
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.errors import ConfigError
 
 
 def test_without_settings_consumer_groups_have_kafkas_defaults() -> None:
-    assert group_coordinator_config(broker_config({})).consumer == ConsumerGroupConfig()
+    assert broker_config({}).read(GroupCoordinatorConfig).consumer == ConsumerGroupConfig()
 
 
 def test_settings_of_consumer_groups_reach_their_coordinator() -> None:
@@ -23,9 +23,9 @@ def test_settings_of_consumer_groups_reach_their_coordinator() -> None:
         "group.consumer.max.size": "7",
         "group.consumer.regex.refresh.interval.ms": "20000",
     }
-    config = group_coordinator_config(broker_config(settings)).consumer
+    config = broker_config(settings).read(GroupCoordinatorConfig).consumer
     assert config == ConsumerGroupConfig(
-        session_timeout_ms=Limited(50_000, 45_000, 60_000),
+        session_timeout_ms=Limited("consumer.session.timeout.ms", 50_000, 45_000, 60_000),
         assignors=("range",),
         migration_policy=MigrationPolicy.UPGRADE,
         max_size=7,

@@ -31,6 +31,7 @@ from millstream.errors import (
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_environment import LogEnvironment
 from millstream.model import BrokerId, TopicPartition, Uuid, uuid_text
+from millstream.net.server.limits import ConnectionLimits
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import BrokerRegistrationRequest, Feature
 from millstream.protocol.generated.broker_registration import Listener as BrokerListener
@@ -309,7 +310,8 @@ async def test_what_is_changed_while_the_node_runs_counts_at_once() -> None:
             )
             assert answer.responses[0].error_code == 0, answer
         config = running.parts.dynamic_config.current
-        assert (config.max_connections, config.producer_id_expiration_ms) == (77, 5_000)
+        assert config.read(ConnectionLimits).connections_max == 77
+        assert config.producer_id_expiration_ms == 5_000
         assert running.services.partitions.get("t", 0).log.config.retention_ms == 9_000
 
 

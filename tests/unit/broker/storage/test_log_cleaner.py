@@ -13,6 +13,7 @@ import pytest
 
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.storage.log_cleaner import CleanerSettings, LogCleaner
+from millstream.config_fields import read_config
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
@@ -136,7 +137,7 @@ def test_the_threads_of_the_cleaner_share_its_memory() -> None:
         "log.cleaner.io.max.bytes.per.second": 5.0, "log.cleaner.backoff.ms": 7,
         "log.cleaner.threads": 3, "log.cleaner.io.buffer.size": 600,
     }  # fmt: skip
-    assert CleanerSettings.of(values.__getitem__) == CleanerSettings(300, 5.0, 7, 3, 100)
+    assert read_config(CleanerSettings, values) == CleanerSettings(300, 5.0, 7, 3, 100)
 
 
 def test_no_load_factor_is_too_large() -> None:
@@ -145,7 +146,7 @@ def test_no_load_factor_is_too_large() -> None:
         "log.cleaner.io.max.bytes.per.second": 5.0, "log.cleaner.backoff.ms": 7,
         "log.cleaner.threads": 1, "log.cleaner.io.buffer.size": 600,
     }  # fmt: skip
-    assert CleanerSettings.of(values.__getitem__).map_bytes_max == sys.maxsize
+    assert read_config(CleanerSettings, values).map_bytes_max == sys.maxsize
 
 
 async def test_a_damaged_log_is_set_aside_and_the_others_go_on(

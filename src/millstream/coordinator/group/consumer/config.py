@@ -1,11 +1,12 @@
-"""The limits consumer groups live under. Data only; names are Kafka's, in snake case, without `group.consumer.`."""
+"""The limits that consumer groups live under."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.config_fields import from_keys
+from millstream.coordinator.group.dynamic_config import Limited, limited
 
 
 class MigrationPolicy(StrEnum):
@@ -29,11 +30,17 @@ class MigrationPolicy(StrEnum):
 class ConsumerGroupConfig:
     """Defaults are those of Kafka 4.3. Times in milliseconds."""
 
-    session_timeout_ms: Limited = Limited(45_000, 45_000, 60_000)
-    heartbeat_interval_ms: Limited = Limited(5_000, 5_000, 15_000)
-    assignment_interval_ms: Limited = Limited(1_000, 0, 15_000)
-    max_size: int = 2**31 - 1
-    assignors: tuple[str, ...] = ("uniform", "range")
+    session_timeout_ms: Limited = limited("consumer.session.timeout.ms", 45_000, 45_000, 60_000)
+    heartbeat_interval_ms: Limited = limited("consumer.heartbeat.interval.ms", 5_000, 5_000, 15_000)
+    assignment_interval_ms: Limited = limited("consumer.assignment.interval.ms", 1_000, 0, 15_000)
+    max_size: int = from_keys("group.consumer.max.size", default=2**31 - 1)
+    assignors: tuple[str, ...] = from_keys("group.consumer.assignors", default=("uniform", "range"))
     """The first is used where members ask for none."""
-    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
-    regex_refresh_interval_ms: int = 600_000
+    migration_policy: MigrationPolicy = from_keys(
+        "group.consumer.migration.policy",
+        default=MigrationPolicy.BIDIRECTIONAL,
+        convert=lambda name: MigrationPolicy(name.lower()),
+    )
+    regex_refresh_interval_ms: int = from_keys(
+        "group.consumer.regex.refresh.interval.ms", default=600_000
+    )

@@ -14,7 +14,7 @@ from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 def heartbeat_interval_ms(context: GroupContext, group: ConsumerGroup) -> int:
     limits = context.config.consumer.heartbeat_interval_ms
-    return limits.of_group(context.image, group.group_id, "consumer.heartbeat.interval.ms")
+    return limits.of_group(context.image, group.group_id)
 
 
 def restart_session(
@@ -23,7 +23,7 @@ def restart_session(
     """The member is known to be alive now. A classic member has said itself how long it may be silent."""
     limits = context.config.consumer.session_timeout_ms
     timeout_ms = (
-        limits.of_group(context.image, group.group_id, "consumer.session.timeout.ms")
+        limits.of_group(context.image, group.group_id)
         if member.classic is None
         else member.classic.session_timeout_ms
     )

@@ -33,7 +33,7 @@ ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = MappingProxyType(
 def is_due(context: GroupContext, group: ConsumerGroup) -> bool:
     """Assignments of one group keep their distance, so that members that come together share one."""
     interval_ms = context.config.consumer.assignment_interval_ms.of_group(
-        context.image, group.group_id, "consumer.assignment.interval.ms"
+        context.image, group.group_id
     )
     last_ms = group.assignment_timestamp_ms
     return not last_ms or not interval_ms or context.now.wall_ms >= last_ms + interval_ms

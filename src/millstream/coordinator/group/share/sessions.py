@@ -10,13 +10,13 @@ from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 def heartbeat_interval_ms(context: GroupContext, group: ShareGroup) -> int:
     limits = context.config.share.heartbeat_interval_ms
-    return limits.of_group(context.image, group.group_id, "share.heartbeat.interval.ms")
+    return limits.of_group(context.image, group.group_id)
 
 
 def restart_session(context: GroupContext, group: ShareGroup, member: ShareGroupMember) -> None:
     """The member is known to be alive now."""
     limits = context.config.share.session_timeout_ms
-    timeout_ms = limits.of_group(context.image, group.group_id, "share.session.timeout.ms")
+    timeout_ms = limits.of_group(context.image, group.group_id)
     context.start_timer(_timer(group, member), timeout_ms)
 
 

@@ -1,27 +1,34 @@
-"""The limits streams groups live under. Data only; names are Kafka's, in snake case."""
+"""The limits that streams groups live under."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.config_fields import from_keys
+from millstream.coordinator.group.dynamic_config import Limited, limited
 
-INT_MAX: Final = 2**31 - 1
-_SESSION_TIMEOUT: Final = Limited(45_000, 45_000, 60_000)
-_HEARTBEAT_INTERVAL: Final = Limited(5_000, 5_000, 15_000)
-_ASSIGNMENT_INTERVAL: Final = Limited(1_000, 0, 15_000)
-_INITIAL_REBALANCE_DELAY: Final = Limited(3_000, 0, INT_MAX)
-_NUM_STANDBY_REPLICAS: Final = Limited(0, 0, 2)
+_INT_MAX: Final = 2**31 - 1
+_INITIAL_REBALANCE_DELAY: Final = "streams.initial.rebalance.delay.ms"
+_NUM_STANDBY_REPLICAS: Final = "streams.num.standby.replicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsGroupConfig:
-    """Of `group.streams.*`; defaults are those of Kafka 4.3. Times in milliseconds."""
+    """Defaults are those of Kafka 4.3. Times in milliseconds."""
 
-    session_timeout_ms: Limited = _SESSION_TIMEOUT
-    heartbeat_interval_ms: Limited = _HEARTBEAT_INTERVAL
-    assignment_interval_ms: Limited = _ASSIGNMENT_INTERVAL
-    initial_rebalance_delay_ms: Limited = _INITIAL_REBALANCE_DELAY
-    num_standby_replicas: Limited = _NUM_STANDBY_REPLICAS
-    max_size: int = INT_MAX
+    session_timeout_ms: Limited = limited("streams.session.timeout.ms", 45_000, 45_000, 60_000)
+    heartbeat_interval_ms: Limited = limited("streams.heartbeat.interval.ms", 5_000, 5_000, 15_000)
+    assignment_interval_ms: Limited = limited("streams.assignment.interval.ms", 1_000, 0, 15_000)
+    initial_rebalance_delay_ms: Limited = from_keys(
+        "group.streams.initial.rebalance.delay.ms",
+        default=Limited(_INITIAL_REBALANCE_DELAY, 3_000, 0, _INT_MAX),
+        convert=lambda delay_ms: Limited(_INITIAL_REBALANCE_DELAY, delay_ms, 0, _INT_MAX),
+    )
+    num_standby_replicas: Limited = from_keys(
+        "group.streams.num.standby.replicas",
+        "group.streams.max.standby.replicas",
+        default=Limited(_NUM_STANDBY_REPLICAS, 0, 0, 2),
+        convert=lambda number, most: Limited(_NUM_STANDBY_REPLICAS, number, 0, most),
+    )
+    max_size: int = from_keys("group.streams.max.size", default=_INT_MAX)

@@ -182,7 +182,7 @@ def _maybe_delay(context: GroupContext, group: StreamsGroup) -> None:
     if group.members or group.group_id in context.groups.awaiting_members:
         return
     delay_ms = context.config.streams.initial_rebalance_delay_ms.of_group(
-        context.image, group.group_id, "streams.initial.rebalance.delay.ms"
+        context.image, group.group_id
     )
     if delay_ms > 0:
         await_more_members(context, group, delay_ms)

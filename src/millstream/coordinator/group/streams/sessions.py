@@ -10,13 +10,13 @@ from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 
 def heartbeat_interval_ms(context: GroupContext, group: StreamsGroup) -> int:
     limits = context.config.streams.heartbeat_interval_ms
-    return limits.of_group(context.image, group.group_id, "streams.heartbeat.interval.ms")
+    return limits.of_group(context.image, group.group_id)
 
 
 def restart_session(context: GroupContext, group: StreamsGroup, member: StreamsGroupMember) -> None:
     """The member is known to be alive now."""
     limits = context.config.streams.session_timeout_ms
-    timeout_ms = limits.of_group(context.image, group.group_id, "streams.session.timeout.ms")
+    timeout_ms = limits.of_group(context.image, group.group_id)
     context.start_timer(_timer(GroupTimerKind.SESSION, group, member), timeout_ms)
 
 

@@ -22,16 +22,14 @@ NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
 def is_due(context: GroupContext, group: StreamsGroup) -> bool:
     """Assignments of one group keep their distance, so that members that come together share one."""
     interval_ms = context.config.streams.assignment_interval_ms.of_group(
-        context.image, group.group_id, "streams.assignment.interval.ms"
+        context.image, group.group_id
     )
     last_ms = group.assignment_timestamp_ms
     return not last_ms or not interval_ms or context.now.wall_ms >= last_ms + interval_ms
 
 
 def num_standby_replicas(context: GroupContext, group: StreamsGroup) -> int:
-    return context.config.streams.num_standby_replicas.of_group(
-        context.image, group.group_id, "streams.num.standby.replicas"
-    )
+    return context.config.streams.num_standby_replicas.of_group(context.image, group.group_id)
 
 
 def configs_of(context: GroupContext, group: StreamsGroup) -> dict[str, str]:

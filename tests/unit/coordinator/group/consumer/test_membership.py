@@ -57,7 +57,9 @@ def test_members_that_come_within_the_interval_wait_for_one_assignment(
 def test_without_an_interval_every_change_is_assigned_at_once(
     consumers_with: Callable[..., SimConsumerGroup],
 ) -> None:
-    consumers = consumers_with(assignment_interval_ms=Limited(0, 0, 15_000))
+    consumers = consumers_with(
+        assignment_interval_ms=Limited("consumer.assignment.interval.ms", 0, 0, 15_000)
+    )
     consumers.joins("a", "t")
     consumers.joins("b", "t")
     assert consumers.described().assignment_epoch == 3

@@ -20,7 +20,9 @@ def group_with() -> BuildGroup:
     """A group on the topic `orders` of four partitions that assigns at once; `limits` are those of ShareGroupConfig."""
 
     def build(sizes: dict[str, int] | None = None, **limits: object) -> SimShareGroup:
-        limits.setdefault("assignment_interval_ms", Limited(0, 0, 15_000))
+        limits.setdefault(
+            "assignment_interval_ms", Limited("share.assignment.interval.ms", 0, 0, 15_000)
+        )
         config = GroupCoordinatorConfig(share=ShareGroupConfig(**limits))  # type: ignore[arg-type]  # by name
         return SimShareGroup(SimCoordinator(config), sizes or {"orders": 4})
 

@@ -135,7 +135,9 @@ def test_more_members_than_partitions_read_the_same(group_with: BuildGroup) -> N
 
 
 def test_assignments_keep_their_distance(group_with: BuildGroup) -> None:
-    group = group_with(assignment_interval_ms=Limited(1_000, 0, 15_000))
+    group = group_with(
+        assignment_interval_ms=Limited("share.assignment.interval.ms", 1_000, 0, 15_000)
+    )
     group.join("ann")
     assert group.settle() == {"ann": ""}, "the first, empty assignment was just made"
     group.coordinator.pass_time(1_000)

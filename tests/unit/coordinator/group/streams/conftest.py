@@ -22,8 +22,13 @@ def group_with() -> BuildGroup:
     def build(
         *subtopologies: object, sizes: dict[str, int] | None = None, **limits: object
     ) -> SimStreamsGroup:
-        limits.setdefault("initial_rebalance_delay_ms", Limited(0, 0, 60_000))
-        limits.setdefault("assignment_interval_ms", Limited(0, 0, 60_000))
+        limits.setdefault(
+            "initial_rebalance_delay_ms",
+            Limited("streams.initial.rebalance.delay.ms", 0, 0, 60_000),
+        )
+        limits.setdefault(
+            "assignment_interval_ms", Limited("streams.assignment.interval.ms", 0, 0, 60_000)
+        )
         config = GroupCoordinatorConfig(streams=StreamsGroupConfig(**limits))  # type: ignore[arg-type]  # by name
         chosen = subtopologies or (subtopology(sources=["in"]),)
         return SimStreamsGroup(SimCoordinator(config), sizes or {"in": 4}, *chosen)  # type: ignore[arg-type]  # by name

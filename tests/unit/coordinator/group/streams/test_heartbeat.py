@@ -88,7 +88,9 @@ def test_threads_of_one_process_are_members_of_their_own(group: SimStreamsGroup)
 
 
 def test_the_first_assignment_waits_for_more_members(group_with: BuildGroup) -> None:
-    group = group_with(initial_rebalance_delay_ms=Limited(3_000, 0, 60_000))
+    group = group_with(
+        initial_rebalance_delay_ms=Limited("streams.initial.rebalance.delay.ms", 3_000, 0, 60_000)
+    )
     response = group.join("a")
     assert (given(response), response.member_epoch) == (Tasks(), 1)
     assert statuses(response) == [
@@ -102,7 +104,9 @@ def test_the_first_assignment_waits_for_more_members(group_with: BuildGroup) -> 
 
 
 def test_nothing_is_assigned_when_everyone_left_during_the_delay(group_with: BuildGroup) -> None:
-    group = group_with(initial_rebalance_delay_ms=Limited(3_000, 0, 60_000))
+    group = group_with(
+        initial_rebalance_delay_ms=Limited("streams.initial.rebalance.delay.ms", 3_000, 0, 60_000)
+    )
     group.join("a")
     group.leave("a")
     group.coordinator.pass_time(3_000)
@@ -111,7 +115,9 @@ def test_nothing_is_assigned_when_everyone_left_during_the_delay(group_with: Bui
 
 
 def test_assignments_keep_their_interval(group_with: BuildGroup) -> None:
-    group = group_with(assignment_interval_ms=Limited(1_000, 0, 60_000))
+    group = group_with(
+        assignment_interval_ms=Limited("streams.assignment.interval.ms", 1_000, 0, 60_000)
+    )
     group.join("a")
     assert statuses(group.join("b")) == [
         (5, "Assignment delayed due to the configured assignment interval.")

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from millstream.broker.config.share_group_settings import ShareGroupSettings
-from millstream.broker.config.table import BROKER_CONFIGS
-from millstream.metadata.config_key import ConfigValue
+from millstream.broker.config.broker_config import broker_config
+from millstream.broker.share.group_settings import ShareGroupSettings
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.image import MetadataImage, frozen_mapping
 from millstream.protocol.enums import ConfigResourceType
 from tests.support.handler_services import GivenMetadata
 
 
-def default(name: str) -> ConfigValue:
-    key = BROKER_CONFIGS.get(name)
-    return None if key is None else key.default_value
-
-
 class World:
-    def __init__(self) -> None:
+    def __init__(self, **broker: str) -> None:
         self.metadata = GivenMetadata(MetadataImage())
-        self.settings = ShareGroupSettings(self.metadata, default)
+        named = {f"group.share.{name.replace('_', '.')}": value for name, value in broker.items()}
+        self.settings = ShareGroupSettings(self.metadata, broker_config(named))
 
     def configure(self, group_id: str, **configs: str) -> None:
         resource = ConfigResource(ConfigResourceType.GROUP, group_id)
@@ -56,3 +51,10 @@ def test_the_group_s_own_configuration_counts_at_once() -> None:
 def test_what_was_worked_out_is_remembered() -> None:
     world = World()
     assert world.settings.of("workers") is world.settings.of("workers")
+
+
+def test_the_broker_s_settings_count_where_the_group_has_none() -> None:
+    world = World(delivery_count_limit="7", max_delivery_count_limit="8")
+    world.configure("strict", delivery_count_limit="9")
+    assert world.settings.of("workers").limits.delivery_count_max == 7
+    assert world.settings.of("strict").limits.delivery_count_max == 8, "the broker's limit"

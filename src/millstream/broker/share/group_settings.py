@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.services import Metadata
+from millstream.config_fields import from_keys, read_config
 from millstream.coordinator.share_partition.acquisition import SharePartitionLimits
-from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.group_config import group_config
 from millstream.protocol.enums import ConfigResourceType
@@ -18,19 +19,32 @@ _KNOWN_MAX: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShareGroupValues:
-    limits: SharePartitionLimits
-    auto_offset_reset: str
+    """The settings of one share group. Defaults are those of Kafka 4.3."""
+
+    limits: SharePartitionLimits = from_keys(
+        "share.partition.max.record.locks",
+        "share.delivery.count.limit",
+        "share.record.lock.duration.ms",
+        default=SharePartitionLimits(
+            record_locks_max=2_000, delivery_count_max=5, lock_duration_ms=30_000
+        ),
+        convert=SharePartitionLimits,
+    )
+    auto_offset_reset: str = from_keys("share.auto.offset.reset", default="latest")
     """earliest, latest or by_duration:..., where the group begins in a partition it has not read."""
-    is_read_committed: bool
-    may_renew: bool
+    is_read_committed: bool = from_keys(
+        "share.isolation.level", default=False, convert=lambda level: level == "read_committed"
+    )
+    may_renew: bool = from_keys("share.renew.acknowledge.enable", default=True)
 
 
 class ShareGroupSettings:
     """The settings of share groups. Results are cached until a configuration changes."""
 
-    def __init__(self, metadata: Metadata, broker_value: Callable[[str], ConfigValue]) -> None:
+    def __init__(self, metadata: Metadata, broker: BrokerConfig) -> None:
+        """The settings of `broker` that groups inherit or are limited by are fixed when it starts."""
         self._metadata = metadata
-        self._broker_value = broker_value
+        self._broker = broker
         self._known: dict[str, ShareGroupValues] = {}
         self._known_of: Mapping[ConfigResource, Mapping[str, str]] | None = None
 
@@ -42,24 +56,6 @@ class ShareGroupSettings:
         known = self._known.get(group_id)
         if known is None:
             overrides = configs.get(ConfigResource(ConfigResourceType.GROUP, group_id), {})
-            known = self._known[group_id] = _values(group_config(overrides, self._broker_value))
+            values = group_config(overrides, self._broker.values.get)
+            known = self._known[group_id] = read_config(ShareGroupValues, values)
         return known
-
-
-def _values(values: Mapping[str, ConfigValue]) -> ShareGroupValues:
-    return ShareGroupValues(
-        SharePartitionLimits(
-            record_locks_max=_number(values, "share.partition.max.record.locks"),
-            delivery_count_max=_number(values, "share.delivery.count.limit"),
-            lock_duration_ms=_number(values, "share.record.lock.duration.ms"),
-        ),
-        auto_offset_reset=str(values["share.auto.offset.reset"]),
-        is_read_committed=values["share.isolation.level"] == "read_committed",
-        may_renew=values["share.renew.acknowledge.enable"] is True,
-    )
-
-
-def _number(values: Mapping[str, ConfigValue], name: str) -> int:
-    value = values[name]
-    assert isinstance(value, int), f"{name} is a number in the table"
-    return value
