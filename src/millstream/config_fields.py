@@ -7,10 +7,9 @@ values that were parsed and checked by the table of settings; nothing else looks
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -30,6 +29,10 @@ class Source(NamedTuple):
     def value(self, values: Mapping[str, object]) -> object:
         found = [values[key] for key in self.keys]
         return found[0] if self.convert is None else self.convert(*found)
+
+
+FieldSource: TypeAlias = "str | Source | type[DataclassInstance]"
+"""A key, what `from_keys` says, or a config class."""
 
 
 def from_keys(
@@ -54,29 +57,27 @@ def read_config(config: type[ConfigT], values: Mapping[str, object], /, **given:
     A field has what is `given` for it; else what `from_keys` names; else the value of the key that is its name with dots. A field whose
     default is made by another config class is filled like that class. A field without any of these keeps its default.
     """
-    found: dict[str, Any] = {}  # Any: a test holds the types of values and fields equal
-    for name, source in sources(config).items():
-        match source:
-            case _ if name in given:
-                found[name] = given[name]
-            case Source():
-                found[name] = source.value(values)
-            case type():
-                found[name] = read_config(source, values)
-            case str() if source in values:
+    found: dict[str, Any] = dict(given)  # Any: a test holds the types of values and fields equal
+    for name, source in sources(config):
+        if name in given:
+            continue
+        if isinstance(source, str):
+            if source in values:
                 found[name] = values[source]
+        elif isinstance(source, Source):
+            found[name] = source.value(values)
+        else:
+            found[name] = read_config(source, values)
     return config(**found)
 
 
 @cache
-def sources(
-    config: type[DataclassInstance],
-) -> Mapping[str, Source | type[DataclassInstance] | str]:
+def sources(config: type[DataclassInstance]) -> Sequence[tuple[str, FieldSource]]:
     """Where each field comes from: what `from_keys` says, the config class of its default, or the key that its name would be."""
-    return MappingProxyType({each.name: _source(each) for each in dataclasses.fields(config)})
+    return tuple((each.name, _source(each)) for each in dataclasses.fields(config))
 
 
-def _source(declared: dataclasses.Field[object]) -> Source | type[DataclassInstance] | str:
+def _source(declared: dataclasses.Field[object]) -> FieldSource:
     factory: object = declared.default_factory
     if _SOURCE in declared.metadata:
         return cast("Source", declared.metadata[_SOURCE])

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from millstream.config_fields import read_config
 from millstream.errors import InvalidConfig, InvalidRegularExpression, InvalidRequest
 from millstream.metadata.client_pattern import (
     PATTERN_UNICODE_CLASSES_MAX,
@@ -71,10 +72,9 @@ def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSu
         name: key.parse(overrides[name]) if name in overrides else key.default_value
         for name, key in CLIENT_METRICS_CONFIGS.items()
     }
-    interval_ms, match, metrics = values["interval.ms"], values["match"], values["metrics"]
+    interval_ms, match = values["interval.ms"], values["match"]
     assert isinstance(interval_ms, int), "interval.ms is an integer in the table"
     assert isinstance(match, tuple), "match is a list in the table"
-    assert isinstance(metrics, tuple), "metrics is a list in the table"
     if not _LEAST_INTERVAL_MS <= interval_ms <= _MOST_INTERVAL_MS:
         raise InvalidRequest(
             f"Invalid value {interval_ms} for interval.ms, interval must be between "
@@ -84,7 +84,8 @@ def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSu
         raise InvalidConfig(
             f"the patterns have more than {PATTERN_UNICODE_CLASSES_MAX} Unicode classes (\\p, \\P)"
         )
-    return ClientMetricsSubscription(metrics, interval_ms, dict(map(_pattern, match)))
+    patterns = dict(map(_pattern, match))
+    return read_config(ClientMetricsSubscription, values, patterns=patterns)
 
 
 def _pattern(text: str) -> tuple[str, str]:

@@ -7,9 +7,9 @@ What a single key may be is in `topic_config_table`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
+from millstream.config_fields import from_keys, read_config
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import BrokerSynonym, ConfigValue, parse_config
 from millstream.metadata.topic_config_table import HOUR_MS, LONG_MAX, TOPIC_CONFIGS
@@ -19,12 +19,11 @@ __all__ = ["LogConfig", "TOPIC_CONFIGS", "converted", "log_config", "topic_defau
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """The settings of one partition's log. Field names are the keys with underscores; units are in the names.
+    """The settings of one partition's log. Keys without effect have no field."""
 
-    Keys without effect have no field. `segment_bytes` is the effective size: `internal.segment.bytes` replaces it when given.
-    """
-
-    cleanup_policy: frozenset[str] = frozenset({"delete"})
+    cleanup_policy: frozenset[str] = from_keys(
+        "cleanup.policy", default=frozenset({"delete"}), convert=frozenset
+    )
     compression_gzip_level: int = -1
     compression_lz4_level: int = 9
     compression_type: str = "producer"
@@ -45,7 +44,12 @@ class LogConfig:
     preallocate: bool = False
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
-    segment_bytes: int = 1_073_741_824
+    segment_bytes: int = from_keys(
+        "segment.bytes",
+        "internal.segment.bytes",
+        default=1_073_741_824,
+        convert=lambda size, internal_size: size if internal_size is None else internal_size,
+    )
     segment_index_bytes: int = 10_485_760
     segment_jitter_ms: int = 0
     segment_ms: int = 604_800_000
@@ -72,7 +76,7 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -
     values = parse_config(TOPIC_CONFIGS, {**defaults, **overrides})
     _check_compaction_lags(values)
     _check_no_remote_storage(values)
-    return _typed(values)
+    return read_config(LogConfig, values)
 
 
 def stored_log_config(
@@ -94,19 +98,7 @@ def stored_log_config(
             usable[name] = text
     values = parse_config(TOPIC_CONFIGS, usable)
     _check_no_remote_storage(values)
-    return _typed(values), left_out
-
-
-def _typed(values: Mapping[str, ConfigValue]) -> LogConfig:
-    policy = values["cleanup.policy"]
-    assert isinstance(policy, tuple), "cleanup.policy is a list in the table"
-    typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
-        field.name: values[field.name.replace("_", ".")] for field in fields(LogConfig)
-    }
-    typed["cleanup_policy"] = frozenset(policy)
-    if values["internal.segment.bytes"] is not None:
-        typed["segment_bytes"] = values["internal.segment.bytes"]
-    return LogConfig(**typed)
+    return read_config(LogConfig, values), left_out
 
 
 def topic_defaults(broker_settings: Mapping[str, str | None]) -> dict[str, str]:
