@@ -25,6 +25,7 @@ class ShareGroupValues:
         "share.partition.max.record.locks",
         "share.delivery.count.limit",
         "share.record.lock.duration.ms",
+        "share.renew.acknowledge.enable",
         default=SharePartitionLimits(
             record_locks_max=2_000, delivery_count_max=5, lock_duration_ms=30_000
         ),
@@ -35,7 +36,6 @@ class ShareGroupValues:
     is_read_committed: bool = from_keys(
         "share.isolation.level", default=False, convert=lambda level: level == "read_committed"
     )
-    may_renew: bool = from_keys("share.renew.acknowledge.enable", default=True)
 
 
 class ShareGroupSettings:

@@ -54,7 +54,10 @@ def check_batches(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) -
 
 
 def check_may_acknowledge(
-    in_flight: InFlightRecords, member_id: str, batches: Iterable[AcknowledgementBatch]
+    in_flight: InFlightRecords,
+    member_id: str,
+    batches: Iterable[AcknowledgementBatch],
+    limits: SharePartitionLimits,
 ) -> None:
     """Raises InvalidRecordState, InvalidRequest. What lies below the start offset is finished whatever is said of it."""
     for batch in batches:
@@ -71,6 +74,10 @@ def check_may_acknowledge(
                 raise InvalidRecordState(
                     f"records {span.first}-{span.last} are acquired by another member"
                 )
+        if AcknowledgeType.RENEW in batch.types and not limits.may_renew:
+            raise InvalidRecordState(
+                "locks are not renewed in this group: share.renew.acknowledge.enable is false"
+            )
 
 
 def _check_known(in_flight: InFlightRecords, batch: AcknowledgementBatch) -> None:

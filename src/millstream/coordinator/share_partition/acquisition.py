@@ -32,6 +32,8 @@ class SharePartitionLimits:
     delivery_count_max: int
     """A record that failed so often is given up."""
     lock_duration_ms: int
+    may_renew: bool = True
+    """Whether a lock begins anew when its member asks for it."""
 
     @property
     def cautious_from(self) -> int:

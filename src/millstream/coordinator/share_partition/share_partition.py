@@ -92,7 +92,7 @@ class SharePartition:
         now_ms: int,
     ) -> Transition:
         """To be stored, then settled. Raises InvalidRecordState, InvalidRequest; nothing has changed then."""
-        acknowledgement.check_may_acknowledge(self._in_flight, member_id, batches)
+        acknowledgement.check_may_acknowledge(self._in_flight, member_id, batches, limits)
         return acknowledgement.acknowledge(self._in_flight, batches, limits, now_ms)
 
     def release_member(self, member_id: str, limits: SharePartitionLimits) -> Transition:

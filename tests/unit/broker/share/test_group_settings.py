@@ -30,7 +30,7 @@ def test_the_broker_s_defaults_are_those_of_kafka() -> None:
     assert values.limits.lock_duration_ms == 30_000
     assert values.auto_offset_reset == "latest"
     assert not values.is_read_committed
-    assert values.may_renew
+    assert values.limits.may_renew
 
 
 def test_the_group_s_own_configuration_counts_at_once() -> None:
@@ -44,7 +44,7 @@ def test_the_group_s_own_configuration_counts_at_once() -> None:
     assert values.limits.delivery_count_max == 3
     assert values.is_read_committed
     assert values.auto_offset_reset == "earliest"
-    assert not values.may_renew
+    assert not values.limits.may_renew
     assert world.settings.of("others").limits.delivery_count_max == 5
 
 

@@ -361,6 +361,16 @@ def test_a_renewed_lock_begins_anew_and_is_not_stored() -> None:
     assert world.spans() == [(0, 4, ACQUIRED, 1), (5, 9, AVAILABLE, 1)]
 
 
+def test_a_group_may_forbid_to_renew_locks() -> None:
+    world = World((0, 9), limits=replace(LIMITS, may_renew=False))
+    world.acquire()
+    with pytest.raises(InvalidRecordState, match="locks are not renewed in this group"):
+        world.begin(0, 1, ACCEPT, RENEW)
+    assert world.spans() == [(0, 9, ACQUIRED, 1)]
+    assert world.partition.next_deadline_ms() == 30_000
+    world.acknowledge(0, 9, ACCEPT)
+
+
 def test_each_member_has_locks_of_its_own() -> None:
     world = World((0, 9), (10, 19))
     world.acquire(most=10)
