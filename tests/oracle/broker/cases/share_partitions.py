@@ -185,12 +185,12 @@ def share_renewed_locks(s: Session) -> None:
     renew = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0}
     fetch(s, "renews", 1, of(topic, 0, (0, 0, RENEW)), is_renew_ack=True, **renew)
     fetch(s, "renews and wants more", 2, of(topic, 0, (0, 0, RENEW)), is_renew_ack=True)
-    fetch(s, "renews without saying so", 3, of(topic, 0, (0, 0, RENEW)))
-    acknowledge(s, "renews and accepts", 4, of(topic, 0, (0, 0, RENEW), (1, 1, ACCEPT)), is_renew_ack=True)  # fmt: skip
-    acknowledge(s, "renews what is finished", 5, of(topic, 0, (1, 1, RENEW)), is_renew_ack=True)
+    fetch(s, "renews without saying so", 2, of(topic, 0, (0, 0, RENEW)))
+    acknowledge(s, "renews and accepts", 3, of(topic, 0, (0, 0, RENEW), (1, 1, ACCEPT)), is_renew_ack=True)  # fmt: skip
+    acknowledge(s, "renews what is finished", 4, of(topic, 0, (1, 1, RENEW)), is_renew_ack=True)
     configure(s, renew_acknowledge_enable="false")
-    acknowledge(s, "renews where it is off", 6, of(topic, 0, (0, 0, RENEW)), is_renew_ack=True)
-    acknowledge(s, "accepts", 7, of(topic, 0, (0, 0, ACCEPT)))
+    acknowledge(s, "renews where it is off", 5, of(topic, 0, (0, 0, RENEW)), is_renew_ack=True)
+    acknowledge(s, "accepts", 6, of(topic, 0, (0, 0, ACCEPT)))
     describe(s, "then")
 
 
