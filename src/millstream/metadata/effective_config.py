@@ -13,7 +13,7 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.metadata.client_metrics_config import CLIENT_METRICS_CONFIGS
 from millstream.metadata.config_key import ConfigKey, ConfigValue, Scope
-from millstream.metadata.config_resource import ConfigResource
+from millstream.metadata.config_resource import ConfigResource, ConfigSynonym
 from millstream.metadata.group_config import GROUP_CONFIGS
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS, converted, topic_defaults
@@ -22,16 +22,7 @@ from millstream.protocol.enums import ConfigResourceType, ConfigSource, ConfigTy
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigSynonym:
-    """One place that gives a value; of several the first counts."""
-
-    name: str
-    value: str | None
-    source: ConfigSource
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class EffectiveConfig:
     """A key with the value that counts. `value` is None for sensitive and unset keys."""
 
     key: ConfigKey
@@ -80,7 +71,7 @@ class BrokerSettings:
         return found
 
 
-def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[ConfigEntry]:
+def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[EffectiveConfig]:
     """Every topic key by name. Internal keys stand in it only when the topic sets them."""
     return [
         _inheriting_entry(key, overrides, broker, ConfigSource.TOPIC_CONFIG)
@@ -89,7 +80,7 @@ def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[
     ]
 
 
-def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[ConfigEntry]:
+def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[EffectiveConfig]:
     """Every key of a group by name."""
     return [
         _inheriting_entry(key, overrides, broker, ConfigSource.GROUP_CONFIG)
@@ -97,7 +88,7 @@ def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[
     ]
 
 
-def client_metrics_entries(overrides: Mapping[str, str]) -> list[ConfigEntry]:
+def client_metrics_entries(overrides: Mapping[str, str]) -> list[EffectiveConfig]:
     """Every key of a client metrics subscription by name."""
     return [
         _inheriting_entry(key, overrides, _NO_BROKER, ConfigSource.CLIENT_METRICS_CONFIG)
@@ -105,7 +96,7 @@ def client_metrics_entries(overrides: Mapping[str, str]) -> list[ConfigEntry]:
     ]
 
 
-def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> list[ConfigEntry]:
+def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> list[EffectiveConfig]:
     """Every key of a broker's table by name, internal ones where they were set; and what else was set, as in Kafka without its value."""
     given = {name for _, layer in broker.layers() for name in layer}
     unknown = {name: _unknown_key(name) for name in given if name not in table}
@@ -119,7 +110,7 @@ def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> li
 
 def broker_default_entries(
     table: Mapping[str, ConfigKey], overrides: Mapping[str, str]
-) -> list[ConfigEntry]:
+) -> list[EffectiveConfig]:
     """The dynamic defaults of all brokers: only what was set."""
     found = []
     for name, value in sorted(overrides.items()):
@@ -127,14 +118,14 @@ def broker_default_entries(
         synonym = ConfigSynonym(
             name, _shown(key, value), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         )
-        found.append(ConfigEntry(key, synonym.value, synonym.source, (synonym,)))
+        found.append(EffectiveConfig(key, synonym.value, synonym.source, (synonym,)))
     return found
 
 
-def logger_entries(levels: Mapping[str, str]) -> list[ConfigEntry]:
+def logger_entries(levels: Mapping[str, str]) -> list[EffectiveConfig]:
     """Loggers by name, each with the level that counts for it."""
     return [
-        ConfigEntry(_logger_key(name), level, ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, ())
+        EffectiveConfig(_logger_key(name), level, ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, ())
         for name, level in sorted(levels.items())
     ]
 
@@ -150,7 +141,7 @@ def _logger_key(name: str) -> ConfigKey:
 
 def _inheriting_entry(
     key: ConfigKey, overrides: Mapping[str, str], broker: BrokerSettings, source: ConfigSource
-) -> ConfigEntry:
+) -> EffectiveConfig:
     """A key that is its own where it is set, else the broker's."""
     inherited = list(_broker_synonyms(key, broker))
     value = key.default_text
@@ -162,7 +153,7 @@ def _inheriting_entry(
         value = overrides[key.name]
         synonyms.insert(0, ConfigSynonym(key.name, _shown(key, value), source))
     counted = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
-    return ConfigEntry(key, _shown(key, value), counted, tuple(synonyms))
+    return EffectiveConfig(key, _shown(key, value), counted, tuple(synonyms))
 
 
 def _from_first(synonyms: list[ConfigSynonym], name: str) -> list[ConfigSynonym]:
@@ -185,7 +176,7 @@ def _broker_synonyms(key: ConfigKey, broker: BrokerSettings) -> Iterator[ConfigS
 
 def _broker_entry(
     key: ConfigKey, table: Mapping[str, ConfigKey], broker: BrokerSettings
-) -> ConfigEntry:
+) -> EffectiveConfig:
     synonyms: list[ConfigSynonym] = []
     names = _SAME_SETTING.get(key.name, (key.name,))
     for source, layer in broker.layers():
@@ -201,8 +192,8 @@ def _broker_entry(
     ]
     synonyms = _from_first(synonyms, key.name)
     if not synonyms:
-        return ConfigEntry(key, None, ConfigSource.DEFAULT_CONFIG, ())
-    return ConfigEntry(key, synonyms[0].value, synonyms[0].source, tuple(synonyms))
+        return EffectiveConfig(key, None, ConfigSource.DEFAULT_CONFIG, ())
+    return EffectiveConfig(key, synonyms[0].value, synonyms[0].source, tuple(synonyms))
 
 
 def _shown(key: ConfigKey, text: str | None) -> str | None:

@@ -24,7 +24,7 @@ from millstream.metadata.config_key import Scope, UpdateMode
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.effective_config import (
     BrokerSettings,
-    ConfigEntry,
+    EffectiveConfig,
     broker_default_entries,
     broker_entries,
     client_metrics_entries,
@@ -118,7 +118,7 @@ def _entries(
     image: MetadataImage,
     settings: BrokerSettings,
     own_id: BrokerId,
-) -> Iterable[ConfigEntry]:
+) -> Iterable[EffectiveConfig]:
     name = resource.resource_name
     match resource.resource_type:
         case ConfigResourceType.TOPIC:
@@ -151,7 +151,7 @@ def _entries(
             raise InvalidRequest(f"Resources of type {unknown} cannot be described")
 
 
-def _topic(name: str, image: MetadataImage, settings: BrokerSettings) -> Sequence[ConfigEntry]:
+def _topic(name: str, image: MetadataImage, settings: BrokerSettings) -> Sequence[EffectiveConfig]:
     check_topic_name(name)
     if name not in image.topics:
         raise UnknownTopicOrPartition
@@ -171,7 +171,9 @@ def _check_broker_id(name: str, own_id: BrokerId, alternative: str = "") -> None
         )
 
 
-def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+def _config(
+    entry: EffectiveConfig, request: DescribeConfigsRequest
+) -> DescribeConfigsResourceResult:
     key = entry.key
     return DescribeConfigsResourceResult(
         name=key.name,

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from millstream.clients.admin.configs.configs import (
         AlterConfig,
         ConfigEntry,
-        ConfigResource,
-        ConfigSynonym,
     )
     from millstream.clients.admin.core.results import Results
     from millstream.clients.admin.groups.descriptions import (
@@ -76,6 +74,7 @@ if TYPE_CHECKING:
         TransactionListing,
     )
     from millstream.clients.consumer.core.offset_reset import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+    from millstream.metadata.config_resource import ConfigResource, ConfigSynonym
     from millstream.protocol.enums import (
         AlterOperation,
         ConfigResourceType,
@@ -97,7 +96,8 @@ else:
             "millstream.clients.admin.cluster.brokers": "ClusterDescription",
             "millstream.clients.admin.admin": "Admin",
             "millstream.clients.admin.configs.client_quotas": "ANY_ENTITY ClientQuotaEntity ClientQuotaFilter DEFAULT_ENTITY",
-            "millstream.clients.admin.configs.configs": "AlterConfig ConfigEntry ConfigResource ConfigSynonym",
+            "millstream.clients.admin.configs.configs": "AlterConfig ConfigEntry",
+            "millstream.metadata.config_resource": "ConfigResource ConfigSynonym",
             "millstream.clients.admin.cluster.features": "FeatureMetadata FeatureRange FeatureUpdate",
             "millstream.clients.admin.groups.descriptions": "GroupDescription GroupMemberDescription",
             "millstream.clients.admin.groups.members": "MemberToRemove",

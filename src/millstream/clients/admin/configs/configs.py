@@ -13,6 +13,7 @@ from millstream.clients.admin.core.results import Results, check, done, item_err
 from millstream.clients.admin.core.routes import AnyBroker, Node
 from millstream.clients.admin.driver import AdminCalls
 from millstream.errors import ConfigError, KafkaError, UnsupportedVersion
+from millstream.metadata.config_resource import ConfigResource, ConfigSynonym
 from millstream.protocol.api import ApiKey
 from millstream.protocol.enums import AlterOperation, ConfigResourceType, ConfigSource, ConfigType
 from millstream.protocol.generated.describe_configs import (
@@ -32,21 +33,6 @@ from millstream.protocol.generated.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-
-
-class ConfigResource(NamedTuple):
-    """A thing that has configs: a topic by name, a broker by id (as text; empty for the default of all brokers)."""
-
-    type: ConfigResourceType
-    name: str
-
-
-class ConfigSynonym(NamedTuple):
-    """Another place that the value could come from; the first one counts."""
-
-    name: str
-    value: str | None
-    source: ConfigSource
 
 
 class ConfigEntry(NamedTuple):
