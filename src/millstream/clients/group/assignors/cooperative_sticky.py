@@ -30,9 +30,9 @@ class CooperativeStickyAssignor:
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
         """Leaves out partitions that another member still holds, until it has given them up, unless the member holds them by better right."""
-        target, claims = assign_sticky(topics, members)
+        target, owned = assign_sticky(topics, members)
         claimed = {partition for said in members.values() for partition in said.owned}
-        holder = {partition: member for member, held in claims.kept.items() for partition in held}
+        holder = {partition: member for member, held in owned.current.items() for partition in held}
         return {
             member: [p for p in partitions if p not in claimed or holder.get(p) == member]
             for member, partitions in target.items()

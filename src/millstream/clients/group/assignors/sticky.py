@@ -16,7 +16,7 @@ from millstream.clients.group.assignors.assignment import (
     TopicRacks,
     subscribed_topics,
 )
-from millstream.clients.group.assignors.claims import Claims
+from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
 from millstream.clients.group.assignors.racks import member_racks, racks_matter
 from millstream.clients.group.assignors.sticky_alike import assign_alike
 from millstream.clients.group.assignors.sticky_mixed import assign_mixed
@@ -42,16 +42,16 @@ class StickyAssignor:
 
 def assign_sticky(
     topics: TopicRacks, members: Mapping[str, MemberSubscription]
-) -> tuple[Assignment, Claims]:
+) -> tuple[Assignment, ClaimedPartitions]:
     """Who ends up with what, and who held what by right before."""
     known = subscribed_topics(topics, members)
-    claims = Claims.of(known, members)
+    owned = ClaimedPartitions.of(known, members)
     racks = member_racks(members)
     if not racks_matter(racks.values(), (p for partitions in known.values() for p in partitions)):
         racks = {}
     if len({said.topics for said in members.values()}) == 1:
-        return assign_alike(known, claims, racks), claims
-    return assign_mixed(known, members, claims, racks), claims
+        return assign_alike(known, owned, racks), owned
+    return assign_mixed(known, members, owned, racks), owned
 
 
 def _as_remembered(said: MemberSubscription) -> MemberSubscription:

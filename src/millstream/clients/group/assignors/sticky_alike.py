@@ -14,25 +14,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millstream.clients.group.assignors.assignment import Assignment
-from millstream.clients.group.assignors.claims import Claims
+from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
 from millstream.clients.group.assignors.racks import is_near
 from millstream.model import TopicPartition
 
 Topics = Mapping[str, Sequence[frozenset[str]]]
 
 
-def assign_alike(topics: Topics, claims: Claims, racks: Mapping[str, str]) -> Assignment:
+def assign_alike(topics: Topics, owned: ClaimedPartitions, racks: Mapping[str, str]) -> Assignment:
     """`topics` in order of names; `racks` of members, empty unless they matter."""
-    dealing = _Dealing(topics, racks, sorted(claims.kept))
-    free = dealing.keep(claims)
+    builder = _ConstrainedAssignmentBuilder(topics, racks, sorted(owned.current))
+    free = builder.keep(owned)
     if racks:
-        free = dealing.deal_near(sorted(free, key=dealing.takers_near))
-    dealing.deal(free)
-    return dealing.assignment
+        free = builder.deal_near(sorted(free, key=builder.takers_near))
+    builder.deal(free)
+    return builder.assignment
 
 
 @dataclass(slots=True)
-class _Dealing:
+class _ConstrainedAssignmentBuilder:
     topics: Topics
     racks: Mapping[str, str]
     members: list[str]
@@ -53,12 +53,12 @@ class _Dealing:
         for rack in self.racks.values():
             self._near[rack] = self._near.get(rack, 0) + 1
 
-    def keep(self, claims: Claims) -> list[TopicPartition]:
+    def keep(self, owned: ClaimedPartitions) -> list[TopicPartition]:
         """Step 1. Returns what is free, in order."""
         kept: set[TopicPartition] = set()
         for member in self.members:
             held = [
-                tp for tp in claims.kept[member] if is_near(self.racks.get(member), self._at(tp))
+                tp for tp in owned.current[member] if is_near(self.racks.get(member), self._at(tp))
             ]
             held.sort(key=lambda tp: (tp.partition, tp.topic))
             if len(held) < self._share:

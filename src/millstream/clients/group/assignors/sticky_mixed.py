@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from millstream.clients.group.assignors.assignment import Assignment, MemberSubscription
-from millstream.clients.group.assignors.claims import Claims
+from millstream.clients.group.assignors.claimed_partitions import ClaimedPartitions
 from millstream.clients.group.assignors.loads import Loads
 from millstream.clients.group.assignors.movements import Movements
 from millstream.clients.group.assignors.racks import is_near
@@ -27,7 +27,7 @@ Topics = Mapping[str, Sequence[frozenset[str]]]
 def assign_mixed(
     topics: Topics,
     members: Mapping[str, MemberSubscription],
-    claims: Claims,
+    owned: ClaimedPartitions,
     racks: Mapping[str, str],
 ) -> Assignment:
     """`racks` of members, empty unless they matter."""
@@ -35,25 +35,28 @@ def assign_mixed(
         topic: frozenset(m for m, said in members.items() if topic in said.topics)
         for topic in topics
     }
-    owners, had_to_give_up = _keep(topics, takers, claims, racks)
+    owners, had_to_give_up = _keep(topics, takers, owned, racks)
     loads = Loads(dict.fromkeys(members, 0))
     for owner in owners.values():
         loads.add(owner, 1)
-    balancing = _Balancing(topics, takers, claims.before, owners, loads, Movements())
-    balancing.run(racks, may_spare_held=not had_to_give_up)
+    builder = _GeneralAssignmentBuilder(topics, takers, owned.previous, owners, loads, Movements())
+    builder.run(racks, may_spare_held=not had_to_give_up)
     assignment: Assignment = {member: [] for member in members}
-    for partition in sorted(balancing.owners):
-        assignment[balancing.owners[partition]].append(partition)
+    for partition in sorted(builder.owners):
+        assignment[builder.owners[partition]].append(partition)
     return assignment
 
 
 def _keep(
-    topics: Topics, takers: Mapping[str, frozenset[str]], claims: Claims, racks: Mapping[str, str]
+    topics: Topics,
+    takers: Mapping[str, frozenset[str]],
+    owned: ClaimedPartitions,
+    racks: Mapping[str, str],
 ) -> tuple[dict[TopicPartition, str], bool]:
     """Owners to begin with, and whether somebody had to give something up."""
     owners: dict[TopicPartition, str] = {}
     had_to_give_up = False
-    for member, held in claims.kept.items():
+    for member, held in owned.current.items():
         for partition in held:
             replicas = topics[partition.topic][partition.partition]
             if member in takers[partition.topic] and is_near(racks.get(member), replicas):
@@ -64,10 +67,10 @@ def _keep(
 
 
 @dataclass(slots=True)
-class _Balancing:
+class _GeneralAssignmentBuilder:
     topics: Topics
     takers: Mapping[str, frozenset[str]]
-    before: Mapping[TopicPartition, str]
+    previous: Mapping[TopicPartition, str]
     owners: dict[TopicPartition, str]
     loads: Loads
     movements: Movements
@@ -145,7 +148,7 @@ class _Balancing:
     def _better_owner(self, partition: TopicPartition) -> str | None:
         """Somebody with at least two less: the one who had it before, or else the one with least."""
         load = self.loads[self.owners[partition]]
-        former = self.before.get(partition)
+        former = self.previous.get(partition)
         takers = self.takers[partition.topic]
         if former in takers and former in self.loads and load > self.loads[former] + 1:
             return former

@@ -1,7 +1,8 @@
 """Chooses the batches that go out now, and interprets an answer, or none, for them.
 
 `drain` plans requests; `handle_response` and `handle_failure` take in what became of them and return the batches that
-are settled, which `batch_fates` decides. Order and uniqueness live in `partition_queue`. Knows no sockets and no clock: every call is told the time.
+are settled, which `batch_completion` decides. Order and uniqueness live in `partition_queue`. Knows no sockets and no clock: every
+call is told the time.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ from millstream.model import TopicPartition
 
 
 @dataclass(slots=True)
-class Claims:
-    """`kept` is what each member holds by right."""
+class ClaimedPartitions:
+    """The partitions that members own: `current` by member, and the `previous` owner of each partition that an outdated member names."""
 
-    kept: dict[str, list[TopicPartition]]
-    before: dict[TopicPartition, str] = field(default_factory=dict)
+    current: dict[str, list[TopicPartition]]
+    previous: dict[TopicPartition, str] = field(default_factory=dict)
     """The newest holder among the members that missed a generation."""
 
     @classmethod
@@ -22,7 +22,7 @@ class Claims:
         cls,
         topics: Mapping[str, Sequence[object]],
         members: Mapping[str, MemberSubscription],
-    ) -> Claims:
+    ) -> ClaimedPartitions:
         """A claim counts if the partition exists, whether its holder still wants the topic or not.
 
         Of several claims the one of the newest generation holds; two of that generation cancel each other out.
@@ -33,20 +33,20 @@ class Claims:
                 if partition.partition < len(topics.get(partition.topic, ())):
                     claimants.setdefault(partition, []).append(member)
         newest = max((said.generation_id for said in members.values()), default=-1)
-        claims = cls({member: [] for member in sorted(members)})
+        owned = cls({member: [] for member in sorted(members)})
         for partition, names in claimants.items():
-            claims._settle(partition, [(members[name].generation_id, name) for name in names])
+            owned._settle(partition, [(members[name].generation_id, name) for name in names])
             late = [
                 (members[n].generation_id, n) for n in names if members[n].generation_id < newest
             ]
             if late:
-                claims.before[partition] = max(late, key=lambda claim: claim[0])[1]
-        for kept in claims.kept.values():
-            kept.sort()
-        return claims
+                owned.previous[partition] = max(late, key=lambda claim: claim[0])[1]
+        for partitions in owned.current.values():
+            partitions.sort()
+        return owned
 
     def _settle(self, partition: TopicPartition, claims: list[tuple[int, str]]) -> None:
         newest = max(generation for generation, _ in claims)
         holders = [name for generation, name in claims if generation == newest]
         if len(holders) == 1:
-            self.kept[holders[0]].append(partition)
+            self.current[holders[0]].append(partition)
