@@ -15,7 +15,7 @@ from millstream.clients.core.deserialization import RecordReader
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import ConsumerRecord, Key, Value
-from millstream.clients.share.core.in_flight_records import RecordPlace, ShareInFlightRecords
+from millstream.clients.share.core.in_flight_records import RecordPosition, ShareInFlightRecords
 from millstream.clients.share.core.values import NodeAcknowledgements
 from millstream.clients.share.fetcher import ShareFetcher
 from millstream.net.client.tasks import TaskScope
@@ -56,10 +56,11 @@ class ShareFetchCollector(Generic[Key, Value]):
         if self._is_implicit:
             self._accept_given_out()
             return
-        place = self.in_hand.unacknowledged(but=self._not_given_out())
-        if place is not None:
+        unacknowledged = self.in_hand.unacknowledged(but=self._not_given_out())
+        if unacknowledged is not None:
+            topic_partition, offset = unacknowledged
             raise IllegalState(
-                f"{place[0]} offset {place[1]} is not acknowledged: in explicit mode acknowledge every record of a poll()"
+                f"{topic_partition} offset {offset} is not acknowledged: in explicit mode acknowledge every record of a poll()"
                 " before the next poll()"
             )
 
@@ -78,7 +79,7 @@ class ShareFetchCollector(Generic[Key, Value]):
     def _accept_given_out(self) -> None:
         self.in_hand.acknowledge_all(AcknowledgeType.ACCEPT, but=self._not_given_out())
 
-    def _not_given_out(self) -> list[RecordPlace]:
+    def _not_given_out(self) -> list[RecordPosition]:
         return [(record.topic_partition, record.offset) for record in self.ahead]
 
     # ---- the next ones

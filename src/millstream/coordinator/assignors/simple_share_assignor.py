@@ -16,7 +16,7 @@ from millstream.model import Uuid
 NAME = "simple"
 
 
-class _Place(NamedTuple):
+class _TopicIdPartition(NamedTuple):
     topic_id: Uuid
     partition: int
 
@@ -29,48 +29,50 @@ def assign(group: AssignableGroup, assignable: Partitions) -> Mapping[str, Parti
             subscribers[topic_id].append(member_id)
     topics = sorted(subscribers)
     shares = [topics] if group.is_homogeneous else [[topic_id] for topic_id in topics]
-    targets: dict[str, set[_Place]] = defaultdict(set)
+    targets: dict[str, set[_TopicIdPartition]] = defaultdict(set)
     for together in shares:
-        places = [
-            _Place(topic_id, partition)
+        partitions = [
+            _TopicIdPartition(topic_id, partition)
             for topic_id in together
             for partition in sorted(assignable.get(topic_id, ()))
         ]
         members = subscribers[together[0]] if together else []
-        kept = {member_id: _assigned(group, member_id, places) for member_id in members}
-        for member_id, share in _shared_out(places, kept).items():
+        kept = {member_id: _assigned(group, member_id, partitions) for member_id in members}
+        for member_id, share in _shared_out(partitions, kept).items():
             targets[member_id] |= share
     return {member_id: _by_topic(share) for member_id, share in targets.items() if share}
 
 
-def _assigned(group: AssignableGroup, member_id: str, places: Collection[_Place]) -> set[_Place]:
+def _assigned(
+    group: AssignableGroup, member_id: str, partitions: Collection[_TopicIdPartition]
+) -> set[_TopicIdPartition]:
     assigned = group.members[member_id].assigned
-    return {place for place in places if place.partition in assigned.get(place.topic_id, ())}
+    return {each for each in partitions if each.partition in assigned.get(each.topic_id, ())}
 
 
-def _by_topic(places: Iterable[_Place]) -> Partitions:
-    partitions: dict[Uuid, set[int]] = defaultdict(set)
-    for place in places:
-        partitions[place.topic_id].add(place.partition)
-    return {topic_id: frozenset(numbers) for topic_id, numbers in partitions.items()}
+def _by_topic(partitions: Iterable[_TopicIdPartition]) -> Partitions:
+    numbers_by_topic: dict[Uuid, set[int]] = defaultdict(set)
+    for each in partitions:
+        numbers_by_topic[each.topic_id].add(each.partition)
+    return {topic_id: frozenset(numbers) for topic_id, numbers in numbers_by_topic.items()}
 
 
 def _shared_out(
-    places: Sequence[_Place], assigned: Mapping[str, set[_Place]]
-) -> Mapping[str, set[_Place]]:
+    partitions: Sequence[_TopicIdPartition], assigned: Mapping[str, set[_TopicIdPartition]]
+) -> Mapping[str, set[_TopicIdPartition]]:
     """`assigned`: what each member has now, in the order in which members get one more."""
-    if not places or not assigned:
+    if not partitions or not assigned:
         return {}
-    sharers = -(-len(assigned) // len(places))
-    wanted = dict(zip(assigned, _sizes(sharers * len(places), len(assigned)), strict=True))
-    shares: dict[str, set[_Place]] = {}
-    takers: dict[_Place, int] = dict.fromkeys(places, 0)
+    sharers = -(-len(assigned) // len(partitions))
+    wanted = dict(zip(assigned, _sizes(sharers * len(partitions), len(assigned)), strict=True))
+    shares: dict[str, set[_TopicIdPartition]] = {}
+    takers: dict[_TopicIdPartition, int] = dict.fromkeys(partitions, 0)
     for member_id, current in assigned.items():
-        kept = [place for place in sorted(current) if takers[place] < sharers]
+        kept = [each for each in sorted(current) if takers[each] < sharers]
         shares[member_id] = set(kept[: wanted[member_id]])
-        for place in shares[member_id]:
-            takers[place] += 1
-    _fill(shares, wanted, {place: sharers - taken for place, taken in takers.items()})
+        for each in shares[member_id]:
+            takers[each] += 1
+    _fill(shares, wanted, {each: sharers - taken for each, taken in takers.items()})
     return shares
 
 
@@ -84,16 +86,18 @@ def _sizes(total: int, members: int) -> Iterable[int]:
 
 
 def _fill(
-    shares: Mapping[str, set[_Place]], wanted: Mapping[str, int], missing: Mapping[_Place, int]
+    shares: Mapping[str, set[_TopicIdPartition]],
+    wanted: Mapping[str, int],
+    missing: Mapping[_TopicIdPartition, int],
 ) -> None:
-    """A place that all who want more have already stays with fewer members: rare, and no member is without work."""
+    """A partition that all who want more have already stays with fewer members: rare, and no member is without work."""
     hungry = [member_id for member_id, share in shares.items() if len(share) < wanted[member_id]]
-    for place, count in missing.items():
+    for each, count in missing.items():
         for _ in range(count):
-            taker = next((member for member in hungry if place not in shares[member]), None)
+            taker = next((member for member in hungry if each not in shares[member]), None)
             if taker is None:
                 break
-            shares[taker].add(place)
+            shares[taker].add(each)
             hungry.remove(taker)
             if len(shares[taker]) < wanted[taker]:
                 hungry.append(taker)

@@ -51,10 +51,16 @@ def _delete(context: GroupContext, group_id: str) -> int:
         group.check_may_delete()
     except KafkaError as error:
         return error.code
-    places = [(topic, p) for topic, ps in context.offsets.of_group(group_id).items() for p in ps]
-    places += [
-        place for place in context.offsets.open_in_group(group_id) if place not in set(places)
+    partitions = [
+        (topic, p) for topic, ps in context.offsets.of_group(group_id).items() for p in ps
     ]
-    context.result.records += [offset_commit_tombstone(group_id, *place) for place in places]
+    partitions += [
+        partition
+        for partition in context.offsets.open_in_group(group_id)
+        if partition not in set(partitions)
+    ]
+    context.result.records += [
+        offset_commit_tombstone(group_id, *partition) for partition in partitions
+    ]
     context.result.records += group.tombstones()
     return 0

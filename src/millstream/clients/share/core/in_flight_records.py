@@ -22,7 +22,7 @@ from millstream.clients.share.core.values import (
 from millstream.model import TopicPartition
 from millstream.protocol.enums import AcknowledgeType
 
-RecordPlace = tuple[TopicPartition, int]
+RecordPosition = tuple[TopicPartition, int]
 """Partition and offset."""
 
 
@@ -114,21 +114,25 @@ class ShareInFlightRecords(Generic[Key, Value]):
             " acknowledged and sent already"
         )
 
-    def acknowledge_all(self, kind: AcknowledgeType, but: Iterable[RecordPlace] = ()) -> None:
+    def acknowledge_all(self, kind: AcknowledgeType, but: Iterable[RecordPosition] = ()) -> None:
         """Every record that nothing was said of, `but` those that were not given out yet."""
         kept = _by_partition(but)
         for part in self._partitions.values():
             offsets = part.records.keys() - kept.get(part.partition.topic_partition, set())
             part.acknowledgements = {**dict.fromkeys(offsets, kind), **part.acknowledgements}
 
-    def unacknowledged(self, but: Iterable[RecordPlace] = ()) -> RecordPlace | None:
+    def unacknowledged(self, but: Iterable[RecordPosition] = ()) -> RecordPosition | None:
         """The first record that nothing was said of, as above."""
         kept = _by_partition(but)
         for part in self._partitions.values():
-            place = part.partition.topic_partition
-            offsets = part.records.keys() - part.acknowledgements.keys() - kept.get(place, set())
+            topic_partition = part.partition.topic_partition
+            offsets = (
+                part.records.keys()
+                - part.acknowledgements.keys()
+                - kept.get(topic_partition, set())
+            )
             if offsets:
-                return place, min(offsets)
+                return topic_partition, min(offsets)
         return None
 
     # ---- to and from the brokers
@@ -145,7 +149,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
         return taken
 
     def handle_outcome(self, outcome: AcknowledgementOutcome) -> None:
-        """Renewals that the broker took come back with `take_renewed`; others are somebody else's by now."""
+        """Renewals that the broker took come back with `take_renewed`; other records belong to other members by now."""
         part = self._partitions.get(outcome.partition)
         if part is None:
             return
@@ -167,8 +171,8 @@ class ShareInFlightRecords(Generic[Key, Value]):
             self._renewed_lock_timeout_ms = None
 
 
-def _by_partition(places: Iterable[RecordPlace]) -> dict[TopicPartition, set[int]]:
+def _by_partition(positions: Iterable[RecordPosition]) -> dict[TopicPartition, set[int]]:
     offsets: dict[TopicPartition, set[int]] = {}
-    for topic_partition, offset in places:
+    for topic_partition, offset in positions:
         offsets.setdefault(topic_partition, set()).add(offset)
     return offsets

@@ -24,16 +24,16 @@ def delete_offsets(context: GroupContext, request: OffsetDeleteRequest) -> Coord
     in_use = group.subscribed_topics()
     topics = []
     for topic in request.topics:
-        places = [(topic.name, each.partition_index) for each in topic.partitions]
+        partitions = [(topic.name, each.partition_index) for each in topic.partitions]
         code = GroupSubscribedToTopic.code if topic.name in in_use else 0
         if not code:
             context.result.records += [
-                offset_commit_tombstone(request.group_id, *place)
-                for place in places
-                if context.offsets.find(request.group_id, *place) is not None
-                or context.offsets.is_unstable(request.group_id, *place)
+                offset_commit_tombstone(request.group_id, *partition)
+                for partition in partitions
+                if context.offsets.find(request.group_id, *partition) is not None
+                or context.offsets.is_unstable(request.group_id, *partition)
             ]
-        answers = [OffsetDeleteResponsePartition(partition, code) for _, partition in places]
+        answers = [OffsetDeleteResponsePartition(number, code) for _, number in partitions]
         topics.append(OffsetDeleteResponseTopic(topic.name, answers))
     return context.reply(OffsetDeleteResponse(topics=topics))
 

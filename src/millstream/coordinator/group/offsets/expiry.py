@@ -41,7 +41,9 @@ def _expire_batch(context: GroupContext) -> bool:
     for group in context.groups:
         expired, holds_more = _expired(context, group)
         room = TOMBSTONES_MAX - len(records)
-        records += [offset_commit_tombstone(group.group_id, *place) for place in expired[:room]]
+        records += [
+            offset_commit_tombstone(group.group_id, *partition) for partition in expired[:room]
+        ]
         holds_more = holds_more or len(expired) > room
         is_needed = holds_more or context.offsets.has_open_transactions(group.group_id)
         if group.is_unused and not is_needed:
@@ -52,7 +54,7 @@ def _expire_batch(context: GroupContext) -> bool:
 
 
 def _expired(context: GroupContext, group: Group) -> tuple[list[tuple[str, int]], bool]:
-    """The places to clear, and whether the group keeps others."""
+    """Returns the partitions whose offsets have expired, and whether the group keeps others."""
     stored = context.offsets.of_group(group.group_id)
     base_timestamp = group.offset_base_timestamp()
     if base_timestamp is None:

@@ -23,7 +23,7 @@ class StoredOffset(NamedTuple):
     record_offset: Offset
 
 
-class _Place(NamedTuple):
+class _GroupTopicPartition(NamedTuple):
     group_id: str
     topic: str
     partition: int
@@ -32,9 +32,9 @@ class _Place(NamedTuple):
 class OffsetStore:
     def __init__(self) -> None:
         self._groups: dict[str, dict[str, dict[int, StoredOffset]]] = {}
-        self._transactions: dict[ProducerId, dict[_Place, StoredOffset]] = {}
-        self._open: Counter[_Place] = Counter()
-        """In how many open transactions each place has been committed."""
+        self._transactions: dict[ProducerId, dict[_GroupTopicPartition, StoredOffset]] = {}
+        self._open: Counter[_GroupTopicPartition] = Counter()
+        """The number of open transactions in which each has been committed."""
         self._count = 0
 
     # Questions
@@ -62,10 +62,10 @@ class OffsetStore:
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction may still change this offset."""
-        return _Place(group_id, topic, partition) in self._open
+        return _GroupTopicPartition(group_id, topic, partition) in self._open
 
     def has_open_transactions(self, group_id: str) -> bool:
-        return any(place.group_id == group_id for place in self._open)
+        return any(each.group_id == group_id for each in self._open)
 
     def open_in_group(self, group_id: str) -> Iterable[tuple[str, int]]:
         return [(p.topic, p.partition) for p in self._open if p.group_id == group_id]
@@ -73,38 +73,38 @@ class OffsetStore:
     # Replay
 
     def put(self, key: OffsetCommitKey, stored: StoredOffset, producer_id: ProducerId) -> None:
-        place = _Place(key.group, key.topic, key.partition)
+        target = _GroupTopicPartition(key.group, key.topic, key.partition)
         if producer_id < 0:
-            self._put(place, stored)
+            self._put(target, stored)
             return
         pending = self._transactions.setdefault(producer_id, {})
-        self._open[place] += place not in pending
-        pending[place] = stored
+        self._open[target] += target not in pending
+        pending[target] = stored
 
     def remove(self, key: OffsetCommitKey) -> None:
         """A tombstone also takes what open transactions would have put there: the partition or the group is gone."""
-        place = _Place(key.group, key.topic, key.partition)
-        topics = self._groups.get(place.group_id, {})
-        partitions = topics.get(place.topic, {})
-        self._count -= partitions.pop(place.partition, None) is not None
+        target = _GroupTopicPartition(key.group, key.topic, key.partition)
+        topics = self._groups.get(target.group_id, {})
+        partitions = topics.get(target.topic, {})
+        self._count -= partitions.pop(target.partition, None) is not None
         if not partitions:
-            topics.pop(place.topic, None)
+            topics.pop(target.topic, None)
         if not topics:
-            self._groups.pop(place.group_id, None)
-        if self._open.pop(place, 0):
+            self._groups.pop(target.group_id, None)
+        if self._open.pop(target, 0):
             for pending in self._transactions.values():
-                pending.pop(place, None)
+                pending.pop(target, None)
 
     def end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
-        for place, stored in self._transactions.pop(producer_id, {}).items():
-            self._open[place] -= 1
-            if not self._open[place]:
-                del self._open[place]
-            newest = self.find(*place)
+        for target, stored in self._transactions.pop(producer_id, {}).items():
+            self._open[target] -= 1
+            if not self._open[target]:
+                del self._open[target]
+            newest = self.find(*target)
             if committed and (newest is None or newest.record_offset < stored.record_offset):
-                self._put(place, stored)
+                self._put(target, stored)
 
-    def _put(self, place: _Place, stored: StoredOffset) -> None:
-        partitions = self._groups.setdefault(place.group_id, {}).setdefault(place.topic, {})
-        self._count += place.partition not in partitions
-        partitions[place.partition] = stored
+    def _put(self, target: _GroupTopicPartition, stored: StoredOffset) -> None:
+        partitions = self._groups.setdefault(target.group_id, {}).setdefault(target.topic, {})
+        self._count += target.partition not in partitions
+        partitions[target.partition] = stored
