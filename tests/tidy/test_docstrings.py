@@ -102,11 +102,9 @@ def public_nodes(node: Documented, line: int = 1) -> Iterator[tuple[int, Documen
 
 
 def begins_with_a_fragment(node: Documented) -> bool:
-    """Whether the docstring begins with a question word. Functions may tell "How many ..." they return, and "Whether ..." for a bool."""
+    """Whether the docstring begins with a question word; "Whether ..." is right for a function that returns a bool."""
     words = (ast.get_docstring(node) or " ").split(maxsplit=1)[:1]
     word = "".join(words).rstrip(",:")
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return word in QUESTION_WORDS
-    if word == "Whether":
+    if word == "Whether" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return node.returns is None or ast.unparse(node.returns) != "bool"
-    return word == "What"
+    return word in QUESTION_WORDS

@@ -48,7 +48,7 @@ class Shard(Protocol):
     def replay(self, offset: Offset, record: CoordinatorRecord) -> None: ...
 
     def transaction_size(self, producer_id: ProducerId) -> int:
-        """How many records of the open transaction of `producer_id` come into force, or are forgotten, when it ends."""
+        """Returns the number of records of the open transaction of `producer_id` that come into force, or are forgotten, when it ends."""
         ...
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None: ...
@@ -221,7 +221,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         return self._ready()
 
     def next_deadline_ms(self) -> int | None:
-        """When `advance` must be called again if nothing else happens, on the monotonic clock."""
+        """Returns the time on the monotonic clock at which `advance` must be called again if nothing else happens."""
         deadlines = [self._parked[0].deadline_ms] if self._parked else []
         timer_ms = self._timers.next_deadline_ms()
         if timer_ms is not None and self._writing is None:

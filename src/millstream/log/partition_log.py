@@ -145,7 +145,7 @@ class PartitionLog:
 
     @property
     def failure(self) -> str | None:
-        """Why the log refuses everything; None while it is usable."""
+        """The reason why the log refuses everything; None while it is usable."""
         return self._failure
 
     def last_stable_offset(self, high_watermark: int) -> int:

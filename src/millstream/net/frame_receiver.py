@@ -59,7 +59,7 @@ class FrameReceiver:
         return len(self._uncut) + (0 if self._frame is None else len(self._frame))
 
     def target(self) -> memoryview:
-        """Where the next bytes of the stream go. Never empty. Only while bytes are needed."""
+        """Returns the memory into which the next bytes of the stream go. It is never empty. Call it only while bytes are needed."""
         if self._frame is None:
             if self._uncut:
                 self.keep_rest()

@@ -28,7 +28,7 @@ def _schemas(module: str) -> dict[str, MessageSchema]:
 def explain_malformed(
     kind: type, view: memoryview, at: int, version: int, cause: Exception
 ) -> MalformedMessage:
-    """Why the message of type `kind` that starts at `at` could not be read; `cause` is what its decoder met."""
+    """Returns the error that says why the message of type `kind` at `at` could not be read; `cause` is the error of its decoder."""
     from millstream.protocol.broken_bytes import BytesWalk
 
     walk = BytesWalk(schema_of(kind), view, version)
@@ -43,7 +43,7 @@ def explain_malformed(
 
 
 def explain_refused(message: object, version: int, cause: Exception) -> EncodeError:
-    """Why `message` could not be written; `cause` is what its encoder met."""
+    """Returns the error that says why `message` could not be written; `cause` is the error of its encoder."""
     from millstream.protocol.broken_values import find_broken
 
     kind = type(message)

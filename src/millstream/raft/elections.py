@@ -131,7 +131,7 @@ class Elections:
                     self.resign(outcome)
 
     def check_quorum_deadline_ms(self, role: Leader) -> int | None:
-        """When a leader steps down unless a majority shows itself; None when it is a majority by itself."""
+        """Returns the time at which a leader steps down unless a majority shows itself; None when it is a majority by itself."""
         heard_ms = quorum_heard_ms(role, self._quorum.identity.voters)
         return None if heard_ms is None else heard_ms + self._timeouts.check_quorum_timeout_ms
 

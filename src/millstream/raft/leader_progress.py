@@ -36,7 +36,7 @@ def committed_offset(leader: Leader, voters: VoterSet, flushed: Offset) -> Offse
 
 
 def quorum_heard_ms(leader: Leader, voters: VoterSet) -> int | None:
-    """When the majority was last complete; None when the leader is a majority by itself."""
+    """Returns the time at which the majority was last complete; None when the leader is a majority by itself."""
     others_needed = voters.majority - voters.has(leader.local)
     if others_needed == 0:
         return None

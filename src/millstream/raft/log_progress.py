@@ -55,7 +55,7 @@ class LogProgress:
         self.end = LogPosition(Offset(batch.last_offset + 1), epoch)
 
     def divergence(self, theirs: LogPosition) -> LogPosition | None:
-        """Where a log that ends at `theirs` leaves this one; None when this one continues it."""
+        """Returns the position at which a log that ends at `theirs` leaves this one; None when this one continues it."""
         if theirs.end_offset == 0:
             return None
         ours = self._log.end_of_epoch(theirs.last_epoch)

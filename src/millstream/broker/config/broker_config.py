@@ -256,7 +256,7 @@ def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def reason_without_effect(name: str) -> str | None:
-    """Why a setting has no effect; None for one that has an effect, and for an unknown name."""
+    """Returns the reason why a setting has no effect; None for one that has an effect, and for an unknown name."""
     key = BROKER_CONFIGS.get(name)
     return why_without_effect(name) if key is None else key.without_effect
 

@@ -43,7 +43,7 @@ IGNORED_KEYS: Final = (
 
 
 def why_without_effect(name: str) -> str | None:
-    """Why a name outside the table has no effect; None for an unknown name."""
+    """Returns the reason why a name outside the table has no effect; None for an unknown name."""
     return next((ignored.reason for ignored in IGNORED_KEYS if name in ignored), None)
 
 

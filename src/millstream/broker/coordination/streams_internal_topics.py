@@ -63,7 +63,7 @@ class StreamsInternalTopics:
             )
 
     def failures(self, names: AbstractSet[str]) -> Mapping[str, str]:
-        """Why topics could not be created, by name, for failures that are recent."""
+        """Returns the reasons why topics could not be created lately, by name."""
         now_ms = self._clock.now().monotonic_ms
         return {
             name: failure.message

@@ -35,7 +35,7 @@ class ClusterHealth:
 
 
 def reasons_not_ready(node: NodeView) -> list[str]:
-    """Why clients should not be sent here; empty when the node is ready. A node that starts or stops is not ready."""
+    """Returns the reasons why clients should not be sent here; empty when the node is ready. A node that starts or stops is not ready."""
     if node.life.state is not BrokerState.RUNNING:
         return [f"the broker is {node.life.state.name}"]
     reasons = []

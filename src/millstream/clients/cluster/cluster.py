@@ -131,7 +131,7 @@ class Cluster:
 
     @property
     def unreachable(self) -> str:
-        """Which addresses could not be connected to lately, and why; empty when there are none."""
+        """The addresses that could not be connected to lately, with reasons; empty when there are none."""
         return self._connections.why_unreachable() if self._connections.any_failed else ""
 
     def now_ms(self) -> int:

@@ -456,7 +456,7 @@ class Consumer(Generic[Key, Value]):
         return results
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Who this consumer is in its group, for `Producer.send_offsets_to_transaction`. Raises ConfigError without a group_id.
+        """Returns the identity of this consumer in its group, for `Producer.send_offsets_to_transaction`. Raises ConfigError without a group_id.
 
         Before the first poll() of a subscriber, and after `assign`, it is no member: generation -1.
         """

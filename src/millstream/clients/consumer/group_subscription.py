@@ -80,7 +80,7 @@ class GroupSubscription:
             await self._member.poll(deadline_ms, self._before_giving_up)
 
     def turn_ms(self, remaining_ms: int) -> int:
-        """How much of `remaining_ms` may be waited before the group is looked at again."""
+        """Returns the part of `remaining_ms` that may be waited before the group is looked at again."""
         if self._member is None:
             return remaining_ms
         return min(remaining_ms, self._member.next_turn_ms())

@@ -32,7 +32,7 @@ class RecordMetadata(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where the record is."""
+        """The partition of the record."""
         return TopicPartition(self.topic, self.partition)
 
 

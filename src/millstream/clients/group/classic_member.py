@@ -102,7 +102,7 @@ class ClassicMember:
         return self._membership.metadata()
 
     def next_turn_ms(self) -> int:
-        """How long poll() may wait for data before it should look at the group again."""
+        """Returns the time that poll() may wait for data before it should look at the group again."""
         return 0 if self._needs_join() else self._membership.policy.heartbeat_interval_ms
 
     async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:

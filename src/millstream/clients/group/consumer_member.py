@@ -97,7 +97,7 @@ class ConsumerMember:
         return self._membership.metadata()
 
     def next_turn_ms(self) -> int:
-        """How long poll() may wait for data before it should look at the group again."""
+        """Returns the time that poll() may wait for data before it should look at the group again."""
         return 0 if self._has_work() else _TURN_MS
 
     async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:  # noqa: ARG002 - Member's signature

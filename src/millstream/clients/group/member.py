@@ -32,7 +32,7 @@ class Member(Protocol):
     def metadata(self) -> ConsumerGroupMetadata: ...
 
     def next_turn_ms(self) -> int:
-        """How long poll() may wait for data before it should look at the group again."""
+        """Returns the time that poll() may wait for data before it should look at the group again."""
         ...
 
     async def poll(self, deadline_ms: int, before_revoke: Callable[[], Awaitable[None]]) -> None:

@@ -276,7 +276,7 @@ class ShareConsumer(Generic[Key, Value]):
         self._callback = callback
 
     def acquisition_lock_timeout_ms(self) -> int | None:
-        """How long the broker keeps records for us before they are given to somebody else; None before the first."""
+        """Returns the time that the broker keeps records for this consumer before it gives them to another; None before the first record."""
         self._check()
         return self._collector.in_hand.lock_timeout_ms
 

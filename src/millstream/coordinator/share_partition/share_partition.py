@@ -62,7 +62,7 @@ class SharePartition:
         )
 
     def next_deadline_ms(self) -> int | None:
-        """When `release_expired` is due, at the earliest."""
+        """Returns the earliest time at which `release_expired` is due."""
         return self._earliest_deadline_ms
 
     def spans(self) -> Sequence[Span]:

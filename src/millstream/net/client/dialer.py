@@ -46,7 +46,7 @@ class Dialer:
 
     @property
     def client_id(self) -> str:
-        """How brokers and the log name the client."""
+        """The name of the client for brokers and in the log."""
         return self._options.client_id
 
     async def dial(self, address: Address, timeout_ms: int) -> Connection:

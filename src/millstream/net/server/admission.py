@@ -41,7 +41,7 @@ class Admission:
         return 0 if self._allowance >= 1 else int((1 - self._allowance) * 1_000 / rate) + 1
 
     def refusal(self, host: str) -> str | None:
-        """Why a connection from `host` must be closed."""
+        """Returns the reason why a connection from `host` must be closed; None when it may stay."""
         limit = self._limits.connections_per_host_overrides.get(
             host, self._limits.connections_per_host_max
         )

@@ -173,7 +173,7 @@ class TaskContext:
         )
 
     def place_of(self, rows: Batch) -> str:
-        """Where rows came from, for the text of an error."""
+        """Returns the source of rows, for the text of an error."""
         if self.topic is None:
             return "a record of a punctuation"
         first, last = self.offsets[rows.ordinals[0]], self.offsets[rows.ordinals[-1]]

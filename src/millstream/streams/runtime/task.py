@@ -71,7 +71,7 @@ class TaskSpec:
         return self.topology.topics_of(group, self.config.application_id).sources
 
     def reset_of(self, topic: str) -> OffsetReset | timedelta:
-        """Where a task begins with a topic that has no committed offset."""
+        """Returns the offset at which a task begins with a topic that has no committed one."""
         group = self.topology.sub_topologies[self.sub_topology]
         for name in group.nodes:
             node = self.topology.nodes[name]

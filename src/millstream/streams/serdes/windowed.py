@@ -34,7 +34,7 @@ class Windowed(Generic[K]):
 
 
 def window_bytes(serde: Serde[Any]) -> int:  # Any: windowed keys of any type
-    """How many bytes of a windowed key are the window; they stand behind the key."""
+    """Returns the number of bytes of a windowed key that are the window; they stand behind the key."""
     return _SESSION.size if serde.window_size_ms is None else _TIME.size
 
 

@@ -42,7 +42,7 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
 
     @abstractmethod
     def approximate_num_entries(self) -> int:
-        """How many rows there are: exact, and found by counting them."""
+        """Returns the number of rows: exact, and found by counting them."""
 
     def range(self, lower: K | None, upper: K | None) -> Iterator[tuple[K, V]]:
         """Rows from `lower` to `upper`, both inclusive; None is without a bound."""

@@ -291,7 +291,7 @@ class StateStore(ABC):
         return () if self._task is None else self._task.record_headers
 
     def origin(self) -> ProcessorRecordContext:
-        """Where the record being processed comes from."""
+        """Returns the source of the record being processed."""
         return NOWHERE if self._task is None else self._task.origin
 
     def now(self) -> int:
@@ -299,7 +299,7 @@ class StateStore(ABC):
         return 0 if self._task is None else self._task.record_timestamp
 
     def unwritable(self, keys: Sequence[object], values: Sequence[object]) -> SerializationError:
-        """Which row of two columns it was that the serdes could not write."""
+        """Returns the error for the first row of two columns that the serdes cannot write."""
         for key, value in zip(keys, values, strict=True):
             try:
                 self._encode_key(key)

@@ -40,7 +40,7 @@ class TopologyWriter:
         self._replaced_sources: dict[str, str] = {}
 
     def summary(self) -> str:
-        """How much there is so far, for `repr()`."""
+        """Returns the numbers of nodes and stores so far, for `repr()`."""
         return f"nodes={len(self._nodes)} stores={len(self._stores)}"
 
     def add_source(self, source: SourceNode) -> None:

@@ -180,7 +180,7 @@ class FaultPlan:
 
     @property
     def hits(self) -> tuple[int, ...]:
-        """How often each rule has hit."""
+        """The number of hits of each rule."""
         return tuple(state.hit for state in self._rule_states)
 
     def decide(self, request: SeenRequest) -> Rule | None:

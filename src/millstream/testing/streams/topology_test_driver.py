@@ -185,7 +185,7 @@ class TopologyTestDriver:
         return written.pop(0)
 
     def unread(self, topic: str) -> int:
-        """How many records were written to a topic since the last read."""
+        """Returns the number of records that were written to a topic since the last read."""
         return len(self._written.get(topic, ()))
 
     def produced_topics(self) -> list[str]:

@@ -179,7 +179,7 @@ class TestOutputTopic(Generic[K, V]):
 
     @property
     def queue_size(self) -> int:
-        """How many records were not read yet."""
+        """The number of records that were not read yet."""
         return self._driver.unread(self._topic)
 
     @property

@@ -152,7 +152,7 @@ async def alter_replica_log_dirs(
 async def describe_replica_log_dirs(
     admin: AdminCalls, replicas: Iterable[TopicPartitionReplica], *, timeout_ms: int | None = None
 ) -> Results[TopicPartitionReplica, ReplicaLogDirs]:
-    """Where replicas are; ReplicaLogDirs() for one that the broker does not have."""
+    """Returns the directories of replicas; ReplicaLogDirs() for one that the broker does not have."""
 
     def build(asked: Asked[TopicPartitionReplica]) -> DescribeLogDirsRequest:
         topics = by_topic(key.topic_partition for key in asked.keys)

@@ -66,7 +66,7 @@ class ConsumerRecord:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where the record is."""
+        """The partition of the record."""
         return TopicPartition(self.topic, self.partition)
 
     def with_data(self, key: object, value: object) -> ConsumerRecord:

@@ -31,5 +31,5 @@ def racks_matter(racks: Iterable[str], partitions: Iterable[frozenset[str]]) -> 
 
 
 def is_near(rack: str | None, replicas: frozenset[str]) -> bool:
-    """Who did not say where it is, is near everything."""
+    """Tells whether a replica is in `rack`; to a member without a rack all are near."""
     return rack is None or rack in replicas

@@ -43,7 +43,7 @@ class StickyAssignor:
 def assign_sticky(
     topics: TopicRacks, members: Mapping[str, MemberSubscription]
 ) -> tuple[Assignment, ClaimedPartitions]:
-    """Who ends up with what, and who held what by right before."""
+    """Returns the new assignment, and the partitions that members could claim before."""
     known = subscribed_topics(topics, members)
     owned = ClaimedPartitions.of(known, members)
     racks = member_racks(members)

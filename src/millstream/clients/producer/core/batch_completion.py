@@ -65,7 +65,7 @@ class BatchCompletion:
 
     @property
     def refusal(self) -> MillstreamError | None:
-        """Why the transaction takes nothing more, if it does not."""
+        """The reason why the transaction takes nothing more; None while it does."""
         return None if self._transaction is None else self._transaction.refusal
 
     def succeed(

@@ -37,7 +37,7 @@ class Format(Protocol[T]):
 
     @property
     def indexes(self) -> tuple[int, ...] | None:
-        """Which message of a Protobuf file; None for other formats."""
+        """The indexes of the message in its Protobuf file; None for other formats."""
 
     def record_name(self) -> str | None:
         """The full name in the schema, for subject name strategies."""

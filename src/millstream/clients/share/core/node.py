@@ -79,7 +79,7 @@ class ShareNode:
         return not self.is_busy and self._retry_ms <= now_ms
 
     def turns_ms(self) -> list[int]:
-        """When there may be something to do, if nothing happens before."""
+        """Returns the times at which there may be something to do, if nothing happens before."""
         if self.is_busy:
             return []
         return [self._retry_ms, *(part.deadline_ms for part in self._parts)]

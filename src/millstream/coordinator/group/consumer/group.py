@@ -191,7 +191,7 @@ class ConsumerGroup:
 
     @property
     def regex_subscribers(self) -> Mapping[str, int]:
-        """How many members have each regular expression."""
+        """The number of members that have each regular expression."""
         return self._regex_subscribers
 
     # Partitions
@@ -201,7 +201,7 @@ class ConsumerGroup:
         return partition in self._owners.get(topic_id, {})
 
     def owners(self) -> Mapping[tuple[Uuid, int], str]:
-        """Who has each partition and has not given it up."""
+        """Returns the member that has each partition and has not given it up."""
         return {(topic, p): owner for topic, ps in self._owners.items() for p, owner in ps.items()}
 
     def waits_for_others(self, member: ConsumerGroupMember) -> bool:

@@ -62,7 +62,7 @@ class ProcessorContextImpl:
 
     @property
     def metrics(self) -> StreamsMetrics:
-        """Where a processor adds metrics of its own."""
+        """The metrics of the task, to which a processor may add its own."""
         return self._task.metrics
 
     def _default(self, serde: Serde[Any] | None, name: str) -> Serde[Any]:  # Any: as above
@@ -138,7 +138,7 @@ class ProcessorContextImpl:
         return punctuation
 
     def record_metadata(self) -> RecordContext | None:
-        """Where the record being processed came from."""
+        """Returns topic, partition and offset of the record being processed."""
         current, task = self._current, self._task
         if current is None:
             return task.record_context(0, task.record_timestamp, ())

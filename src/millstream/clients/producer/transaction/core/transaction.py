@@ -68,7 +68,7 @@ class Transaction:
 
     @property
     def refusal(self) -> MillstreamError | None:
-        """Why batches that are not sent yet must fail; None while they may go."""
+        """The reason why batches that are not sent yet must fail; None while they may go."""
         if self.state is ProducerTransactionState.FATAL:
             return self.error
         if self.state in (ProducerTransactionState.FAILED, ProducerTransactionState.ABORTING):
