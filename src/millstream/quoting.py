@@ -12,7 +12,7 @@ NAMES_MAX: Final = 10
 
 
 def shortened(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
-    """`text`, or its beginning and how long it is."""
+    """Returns `text`, or its beginning and its length."""
     if len(text) <= characters_max:
         return text
     return f"{text[:characters_max]}… ({len(text):,} characters)"

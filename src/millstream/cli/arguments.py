@@ -28,7 +28,7 @@ ANY_BYTES: Final = _AnyBytes()
 
 
 def checked_pattern(pattern: str) -> str:
-    """`pattern` itself. Raises BadParameter where it is no regular expression."""
+    """Returns `pattern` itself. Raises BadParameter where it is no regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:
@@ -55,7 +55,7 @@ def typed_bytes(text: str) -> bytes:
 
 
 def as_text(text: str, what: str) -> str:
-    """`text` itself. Raises UsageError where it is no UTF-8."""
+    """Returns `text` itself. Raises UsageError where it is no UTF-8."""
     if not _is_text(text):
         raise click.UsageError(f"{what} must be text in UTF-8, not {typed_bytes(text)!r}")
     return text

@@ -79,7 +79,7 @@ class ClusterOptions:
     properties: tuple[str, ...] = ()
 
     def settings(self, config: type[DataclassInstance], **chosen: object) -> Settings:
-        """For the client whose config class this is. `chosen` by options of the verb; None: not chosen.
+        """Returns the settings for the client with this config class. `chosen` by options of the verb; None: not chosen.
 
         A file serves all clients, so its settings of other clients are left out.
         """
@@ -100,7 +100,7 @@ class ClusterOptions:
         return gathered | {key: value for key, value in chosen.items() if value is not None}
 
     def adding(self, properties: Mapping[str, str]) -> ClusterOptions:
-        """With more properties, which beat those before."""
+        """Returns these options with more properties, which beat those before."""
         more = tuple(as_text(f"{key}={value}", key) for key, value in properties.items())
         return replace(self, properties=(*self.properties, *more))
 

@@ -75,7 +75,7 @@ def fail(error: Exception, *, as_json: bool = False) -> NoReturn:
 
 
 def report_error(error: Exception, *, as_json: bool = False) -> None:
-    """One line: a sentence, or a JSON object with the error's name."""
+    """Prints one line: a sentence, or a JSON object with the error's name."""
     name = error.name if isinstance(error, KafkaError) else type(error).__name__
     sentence = printable(" ".join(_sentence(error).split())) or name
     if as_json:

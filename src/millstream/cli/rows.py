@@ -39,7 +39,7 @@ def print_rows(rows: Iterable[Row], output: str, columns: Sequence[str]) -> None
 
 
 def table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
-    """Lines of a table as wide as what stands in it; numbers to the right. No rows, no head."""
+    """Returns the lines of a table as wide as what stands in it; numbers to the right. No rows, no head."""
     if not rows:
         return []
     cells = [[_cell(row[name]) for name in columns] for row in rows]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    r"""`text` with every character that cannot be seen written as an escape: `\n`, `\x9b`, `\u202e`."""
+    r"""Returns `text` with every character that cannot be seen written as an escape: `\n`, `\x9b`, `\u202e`."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 record`, `2 records`."""
+    """Returns a number with its noun: `1 record`, `2 records`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -88,7 +88,7 @@ class ClusterReader:
         return overview_view(cluster, described, groups)
 
     async def topics(self, selection: Selection) -> TopicsView:
-        """Offsets and configs are asked for the topics of the page alone, however many there are."""
+        """Reads the topics of a page. Offsets and configs are asked for the topics of the page alone, however many there are."""
         async with self._page_deadline():
             every = await self._admin.list_topics(include_internal=True)
             names, page = select_page(every, selection)
@@ -101,7 +101,7 @@ class ClusterReader:
         return topics_view(names, page, topics, ranges, configs)
 
     async def topic(self, name: str, partition: int | None = None) -> TopicView:
-        """With the latest records of `partition`; None chooses the first one that has any.
+        """Reads a topic with the latest records of `partition`; None chooses the first one that has any.
 
         Raises UnknownTopicOrPartition, InvalidTopic.
         """

@@ -21,12 +21,12 @@ STYLESHEET: Final = "console.css"
 
 
 def page_url(path: str, **query: str | int) -> str:
-    """Names stand in the query, where every character of a topic or group may stand."""
+    """Returns the address of a page. Names stand in the query, where every character of a topic or group may stand."""
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def number_text(number: int | None) -> str:
-    """With thousands apart; a dash for what is not known."""
+    """Returns a number with thousands apart; a dash for what is not known."""
     return _UNKNOWN if number is None else f"{number:,}"
 
 
@@ -59,7 +59,7 @@ class Renderer:
         self._environment.filters["number"] = number_text
 
     def render(self, template: str, view: DataclassInstance, *, section: str, twin: str) -> str:
-        """`section` is the path to be marked in the navigation, `twin` the address of the same page as JSON."""
+        """Renders a page. `section` is the path to be marked in the navigation, `twin` the address of the same page as JSON."""
         return self._environment.get_template(template).render(
             view=view, section=section, twin=twin
         )

@@ -23,7 +23,7 @@ def serve(
     timeout_ms: int,
     announce: Callable[[str], None],
 ) -> None:
-    """`announce` gets the address of the pages, before the first is served. Raises ConfigError for `settings`."""
+    """Serves the console. `announce` gets the address of the pages, before the first is served. Raises ConfigError for `settings`."""
     host, port = listening.getsockname()[:2]
     allowed_hosts = _LOOPBACK_NAMES if ipaddress.ip_address(host).is_loopback else ANY_HOST
     application = create_application(ClusterReader(settings, timeout_ms), allowed_hosts)

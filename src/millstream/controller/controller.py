@@ -156,7 +156,7 @@ class Controller:
     def image_after(
         self, image: MetadataImage, last_offset: Offset, records: Iterable[MetadataRecord]
     ) -> MetadataImage:
-        """`image` with `records` on top of it. Changes nothing, so a thread may do it; `adopt` then takes the place of `replay`."""
+        """Returns `image` with `records` on top of it. Changes nothing, so a thread may do it; `adopt` then takes the place of `replay`."""
         delta = MetadataDelta(image)
         for record in records:
             if not isinstance(record, _TRANSACTION_RECORDS):
@@ -215,7 +215,7 @@ class Controller:
         return plan_fence_expired(self.image, self._sessions, context)
 
     def session_deadline_ms(self, now_ms: int) -> int | None:
-        """Monotonic time at which a broker has to be fenced unless it is heard of; None when none is unfenced."""
+        """Returns the monotonic time at which a broker has to be fenced unless it is heard of; None when none is unfenced."""
         return self._sessions.next_deadline_ms(self.image, now_ms)
 
     def handle_create_topics(

@@ -36,7 +36,7 @@ class OperationContext:
         return self.result
 
     def on_append_failure(self, undo: Callable[[Self], None]) -> None:
-        """`undo` is called with a new context if the records of this operation are not written; else never."""
+        """Calls `undo` with a new context if the records of this operation are not written; else never."""
         self.result.undo.append(undo)
 
     def undo(self, failed: CoordinatorResult) -> CoordinatorResult:

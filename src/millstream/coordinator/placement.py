@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def java_string_hash(text: str) -> int:
-    """`String.hashCode`: over UTF-16 code units, as a signed 32-bit number."""
+    """Returns Java's `String.hashCode`: over UTF-16 code units, as a signed 32-bit number."""
     units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for at in range(0, len(units), 2):

@@ -54,7 +54,7 @@ class Shard(Protocol):
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None: ...
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """One request. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles one request. A KafkaError that it raises is the answer; nothing has changed then."""
         ...
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
@@ -256,7 +256,7 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._carry_out(self.shard.handle_append_failed(writing, now), now)
 
     def committed(self, offset: Offset) -> None:
-        """Everything below `offset` is safe: replies that waited for it may leave with the next `Ready`."""
+        """Notes that everything below `offset` is safe: replies that waited for it may leave with the next `Ready`."""
         assert offset <= self._end_offset, "more is committed than was ever appended"
         self._committed_offset = max(self._committed_offset, offset)
         while self._parked and self._parked[0].commit_offset <= self._committed_offset:

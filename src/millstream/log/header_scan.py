@@ -16,7 +16,7 @@ _BATCH_WINDOW_BYTES: Final = 64 * 1024
 
 
 def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Each batch from `position` on as (position, header), until one would end beyond `end`.
+    """Yields each batch from `position` on as (position, header), until one would end beyond `end`.
 
     `position` must be the start of a batch. Raises CorruptMessage where bytes are no batch header.
     """
@@ -39,7 +39,7 @@ def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
 def scan_batches(
     file: File, position: int, end: int, window_bytes: int = _BATCH_WINDOW_BYTES
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Each whole batch from `position` on as (position, header, bytes); many small ones cost one read of `window_bytes`.
+    """Yields each whole batch from `position` on as (position, header, bytes); many small ones cost one read of `window_bytes`.
 
     Raises CorruptMessage where bytes are no batch header or end before the batch does.
     """

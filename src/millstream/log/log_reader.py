@@ -67,7 +67,7 @@ def readable_bytes(state: LogState, offset: int, upper_bound: int) -> int:
 def aborted_transactions(
     state: LogState, first_offset: int, end_offset: int
 ) -> list[AbortedTransaction]:
-    """Aborted transactions with records in [first_offset, end_offset)."""
+    """Returns the aborted transactions with records in [first_offset, end_offset)."""
     found: list[AbortedTransaction] = []
     for segment in state.segments.from_offset(first_offset):
         for aborted in segment.transaction_index.entries():

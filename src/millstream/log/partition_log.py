@@ -122,7 +122,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Every record below it is on the disk."""
+        """The offset below which every record is on the disk."""
         return self._state.recovery_point
 
     @property
@@ -299,7 +299,7 @@ class PartitionLog:
     def read(
         self, offset: int, bytes_max: int, upper_bound: int, *, min_one_batch: bool = True
     ) -> FetchData:
-        """Whole batches from the one that holds `offset`, none of which reaches `upper_bound`.
+        """Reads whole batches from the one that holds `offset`, none of which reaches `upper_bound`.
 
         At most `bytes_max` bytes, unless `min_one_batch` and the first batch alone is larger. Raises OffsetOutOfRange,
         KafkaStorageError.
@@ -343,11 +343,11 @@ class PartitionLog:
             raise self._storage_error("read", error) from error
 
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """Aborted transactions with records in [first_offset, end_offset), for readers at read_committed."""
+        """Returns the aborted transactions with records in [first_offset, end_offset), for readers at read_committed."""
         return aborted_transactions(self._state, first_offset, end_offset)
 
     def aborted_among(self, read: FetchData) -> list[AbortedTransaction]:
-        """Aborted transactions that may have records in what was read, and none that begin beyond it."""
+        """Returns the aborted transactions that may have records in what was read, and none that begin beyond it."""
         if not read.records:
             return []
         return aborted_transactions(self._state, read.offset, offset_bound(self._state, read))

@@ -184,7 +184,7 @@ def config_table(keys: Iterable[ConfigKey]) -> Mapping[str, ConfigKey]:
 def parse_config(
     table: Mapping[str, ConfigKey], overrides: Mapping[str, str | None]
 ) -> dict[str, ConfigValue]:
-    """Every key of `table` with its value: the override's, else the default.
+    """Returns every key of `table` with its value: the override's, else the default.
 
     Raises ConfigError for an unknown name, a value that does not parse, and a required key that is absent.
     """

@@ -72,7 +72,7 @@ class BrokerSettings:
 
 
 def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[EffectiveConfig]:
-    """Every topic key by name. Internal keys stand in it only when the topic sets them."""
+    """Returns every topic key by name. Internal keys stand in it only when the topic sets them."""
     return [
         _inheriting_entry(key, overrides, broker, ConfigSource.TOPIC_CONFIG)
         for name, key in sorted(TOPIC_CONFIGS.items())
@@ -81,7 +81,7 @@ def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[
 
 
 def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[EffectiveConfig]:
-    """Every key of a group by name."""
+    """Returns every key of a group by name."""
     return [
         _inheriting_entry(key, overrides, broker, ConfigSource.GROUP_CONFIG)
         for _, key in sorted(GROUP_CONFIGS.items())
@@ -89,7 +89,7 @@ def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[
 
 
 def client_metrics_entries(overrides: Mapping[str, str]) -> list[EffectiveConfig]:
-    """Every key of a client metrics subscription by name."""
+    """Returns every key of a client metrics subscription by name."""
     return [
         _inheriting_entry(key, overrides, _NO_BROKER, ConfigSource.CLIENT_METRICS_CONFIG)
         for _, key in sorted(CLIENT_METRICS_CONFIGS.items())
@@ -97,7 +97,7 @@ def client_metrics_entries(overrides: Mapping[str, str]) -> list[EffectiveConfig
 
 
 def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> list[EffectiveConfig]:
-    """Every key of a broker's table by name, internal ones where they were set; and what else was set, as in Kafka without its value."""
+    """Returns every key of a broker's table by name, internal ones where they were set; and other keys that were set, without values."""
     given = {name for _, layer in broker.layers() for name in layer}
     unknown = {name: _unknown_key(name) for name in given if name not in table}
     all_keys = {**table, **unknown}

@@ -165,7 +165,7 @@ _LEAST_AND_MOST: Final[Mapping[str, tuple[str | None, str]]] = {
 def group_config(
     overrides: Mapping[str, str], broker_value: Callable[[str], ConfigValue]
 ) -> dict[str, ConfigValue]:
-    """Every configuration of a group, typed: its own, else the broker's, else Kafka's default; numbers brought within the
+    """Returns every configuration of a group, typed: its own, else the broker's, else Kafka's default; numbers brought within the
     broker's limits, which may have changed since they were set.
 
     `broker_value` gives the value of a broker key, None where it has none. Raises ConfigError for unknown names and bad values.

@@ -152,7 +152,7 @@ class TopicsDelta:
         return TopicsImage(frozen_mapping(by_name), frozen_mapping(by_id))
 
     def changes(self) -> Sequence[TopicChange]:
-        """New and changed topics, in the order they were first touched."""
+        """Returns new and changed topics, in the order they were first touched."""
         if self._told is None:
             self._told = [
                 TopicChange(delta.base, delta.result(), tuple(sorted(delta.changed)))
@@ -164,7 +164,7 @@ class TopicsDelta:
         return [delta.result() for delta in self._changed.values() if delta.base is None]
 
     def deleted(self) -> list[TopicImage]:
-        """Topics of the base that are gone; the images are those of the base."""
+        """Returns the topics of the base that are gone; the images are those of the base."""
         return list(self._deleted.values())
 
     def _topic(self, topic_id: Uuid) -> _TopicDelta:

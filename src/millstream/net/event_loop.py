@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """For `asyncio.Runner(loop_factory=...)`."""
+    """Returns the factory for `asyncio.Runner(loop_factory=...)`."""
     try:
         import uvloop
     except ImportError:

@@ -43,14 +43,14 @@ class FrameReceiver:
 
     @property
     def needs_bytes(self) -> bool:
-        """There is no whole frame. False as well while nobody has asked whether there is."""
+        """Whether more bytes must come. False as well while nothing has looked for a frame in those that are here."""
         if self._frame is None:
             return len(self._uncut) < _SIZE_BYTES
         return self._filled < self._frame_size
 
     @property
     def between_frames(self) -> bool:
-        """Nothing has arrived of the next frame."""
+        """Whether nothing has arrived of the next frame."""
         return self._frame is None and not self._uncut
 
     @property
@@ -69,7 +69,7 @@ class FrameReceiver:
         return memoryview(self._frame)[self._filled :]
 
     def received(self, count: int) -> None:
-        """`count` bytes were written to `target()`."""
+        """Notes that `count` bytes were written to `target()`."""
         if self._frame is not None:
             self._filled += count
         elif self._uncut:
@@ -100,7 +100,7 @@ class FrameReceiver:
         return memoryview(bytearray(uncut[_SIZE_BYTES:end]))
 
     def keep_rest(self) -> None:
-        """Before another connection reads: moves what was not cut out of the shared buffer."""
+        """Moves what was not cut out of the shared buffer, before another connection reads."""
         if self._uncut.obj is self._shared.obj:
             self._uncut = memoryview(bytes(self._uncut))
 

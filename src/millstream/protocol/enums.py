@@ -40,7 +40,7 @@ class ConfigSource(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> Self:
-        """UNKNOWN for a code of a later Kafka."""
+        """Returns the member for a code; UNKNOWN for one of a later Kafka."""
         return cls(code) if code in cls.__members__.values() else cls(0)
 
 
@@ -60,7 +60,7 @@ class ConfigType(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> Self:
-        """UNKNOWN for a code of a later Kafka, and of brokers before 2.6."""
+        """Returns the member for a code; UNKNOWN for one of a later Kafka, and of brokers before 2.6."""
         return cls(code) if code in cls.__members__.values() else cls(0)
 
 
@@ -134,7 +134,7 @@ class GroupState(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """UNKNOWN for a state of a later Kafka, and where the broker is too old to say."""
+        """Returns the state of this name; UNKNOWN for one of a later Kafka, and where the broker is too old to say."""
         return cls(text) if text in cls.__members__.values() else cls("Unknown")
 
 
@@ -165,5 +165,5 @@ class TransactionState(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """UNKNOWN for a state of a later Kafka."""
+        """Returns the state of this name; UNKNOWN for one of a later Kafka."""
         return cls(text) if text in cls.__members__.values() else cls("Unknown")

@@ -41,7 +41,7 @@ READ_FAILURES: Final = (BrokenField, IndexError, struct.error)
 
 
 def replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for each part that Java's decoder replaces: Python's, but an encoded surrogate is one part, not three."""
+    """Returns one U+FFFD for each part that Java's decoder replaces: Python's, but an encoded surrogate is one part, not three."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     raw, start, end = error.object, error.start, error.end
@@ -76,7 +76,7 @@ def read_length(data: Buffer, at: int) -> tuple[int, int]:
 
 
 def read_compact_string(data: Buffer, at: int) -> tuple[str, int]:
-    """Any compact string; generated code reads short ones in line."""
+    """Reads any compact string; generated code reads short ones in line."""
     text, at = read_compact_string_or_null(data, at)
     if text is None:
         raise null_refused()
@@ -95,7 +95,7 @@ def read_compact_string_or_null(data: Buffer, at: int) -> tuple[str | None, int]
 
 
 def read_compact_int32s(data: Buffer, at: int) -> tuple[list[int], int]:
-    """Any compact array of int32; generated code reads short ones in line."""
+    """Reads any compact array of int32; generated code reads short ones in line."""
     count, at = read_length(data, at)
     return read_integers(data, at, count, "i", 4)
 

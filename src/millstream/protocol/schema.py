@@ -155,7 +155,7 @@ class _Line:
 
 
 def parse_schemas(text: str) -> list[MessageSchema]:
-    """Every message of a table. Raises SchemaError."""
+    """Parses every message of a table. Raises SchemaError."""
     messages: list[MessageSchema] = []
     block: list[str] = []
     for line in [*text.splitlines(), "end"]:

@@ -136,7 +136,7 @@ class Elections:
         return None if heard_ms is None else heard_ms + self._timeouts.check_quorum_timeout_ms
 
     def advance(self, outcome: StepOutcome) -> None:
-        """From a majority of pre-votes to a candidate, from a majority of votes to the leader."""
+        """Becomes a candidate on a majority of pre-votes, and the leader on a majority of votes."""
         majority = self._quorum.identity.voters.majority
         role = self._quorum.role
         if isinstance(role, Prospective) and len(role.tally.granted) >= majority:

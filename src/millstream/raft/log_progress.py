@@ -26,11 +26,11 @@ class LogProgress:
 
     @property
     def is_flushed(self) -> bool:
-        """Everything in the log is on the disk."""
+        """Whether everything in the log is on the disk."""
         return self._flushed >= self.end.end_offset
 
     def refresh(self) -> None:
-        """At the start of a step: the driver has done what the last one asked for."""
+        """Reads the log's end anew at the start of a step: the driver has done what the last one asked for."""
         self.end = self._log.position()
 
     def note_flushed(self, end_offset: Offset) -> None:

@@ -50,7 +50,7 @@ class SnapshotId(NamedTuple):
 
     @classmethod
     def of_file(cls, name: str) -> SnapshotId | None:
-        """None for any other file."""
+        """Parses the name of a snapshot file; None for any other file."""
         found = _FILE_NAME.fullmatch(name)
         return cls(Offset(int(found[1])), LeaderEpoch(int(found[2]))) if found else None
 

@@ -87,7 +87,7 @@ DEFAULT_READ: Final = ReadOptions()
 def to_arrow(
     view: BytesLike, start_offset: int = 0, options: ReadOptions = DEFAULT_READ
 ) -> pa.RecordBatch:
-    """All records from `start_offset` on in the batches of `view`, as SCHEMA or SCHEMA_WITH_HEADERS says.
+    """Returns all records from `start_offset` on in the batches of `view`, as SCHEMA or SCHEMA_WITH_HEADERS says.
 
     Control batches, batches that `options.accept` refuses and a batch at the end that is not whole are left out.
     Raises CorruptMessage, InvalidRecord, MessageTooLarge, UnsupportedCompressionType, and RecordListTooLarge when a
@@ -121,7 +121,7 @@ def from_arrow(
     batch_bytes_max: int = BATCH_BYTES_MAX,
     default_timestamp_ms: int = -1,
 ) -> list[bytearray]:
-    """Batches of at most `batch_bytes_max` bytes before compression, in the order of the rows.
+    """Returns batches of at most `batch_bytes_max` bytes before compression, in the order of the rows.
 
     A record that is larger than that gets a batch for itself. Base offset and base sequence count on from batch to
     batch. `default_timestamp_ms` stands where there is no timestamp. Raises InvalidRecord for columns of other types

@@ -144,7 +144,7 @@ def read_header(view: BytesLike, at: int = 0) -> BatchHeader:
 def iterate_batches(
     view: BytesLike, *, strict: bool = False
 ) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """Each batch's header and bytes, lazily, without a copy.
+    """Yields each batch's header and bytes, lazily, without a copy.
 
     A fetch response is cut at a number of bytes, so a batch that is not whole ends the iteration; with `strict` it
     raises CorruptMessage. The checksums are not looked at: see `validate_batch`.

@@ -119,7 +119,7 @@ class BatchBuilder:
 def build_batch(
     records: Iterable[Record], options: BatchOptions = PLAIN, *, keep_offsets: bool = False
 ) -> bytearray:
-    """One batch of `records`, numbered from `options.base_offset`; their own offsets only count with `keep_offsets`."""
+    """Builds one batch of `records`, numbered from `options.base_offset`; their own offsets only count with `keep_offsets`."""
     out = bytearray(BATCH_HEADER_BYTES)
     summary = RecordsSummary(0, -1, NO_TIMESTAMP, NO_TIMESTAMP)
     for record in records:

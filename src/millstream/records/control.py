@@ -56,7 +56,7 @@ def build_control_batch(
     timestamp: int,
     options: BatchOptions = PLAIN,
 ) -> bytearray:
-    """One control batch; each value is the encoded message that belongs to its type. `timestamp` in ms."""
+    """Builds one control batch; each value is the encoded message that belongs to its type. `timestamp` in ms."""
     contents = [
         Record(timestamp=timestamp, key=_KEY.pack(0, kind), value=value) for kind, value in records
     ]

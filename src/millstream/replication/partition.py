@@ -66,7 +66,7 @@ class Partition:
 
     @property
     def high_watermark(self) -> int:
-        """Records below it are committed: every in-sync replica has them. Consumers see nothing else."""
+        """The offset below which records are committed: every in-sync replica has them. Consumers see nothing else."""
         return self._high_watermark
 
     @property
@@ -178,7 +178,7 @@ class Partition:
     # --- read
 
     def read(self, position: FetchPosition, *, min_one_batch: bool = True) -> FetchRead:
-        """Committed records from `position.offset` on.
+        """Reads committed records from `position.offset` on.
 
         Raises NotLeaderOrFollower, FencedLeaderEpoch, UnknownLeaderEpoch, OffsetOutOfRange, KafkaStorageError.
         """

@@ -49,7 +49,7 @@ class FileSystem(Protocol):
     def exists(self, path: str) -> bool: ...
     def size(self, path: str) -> int: ...
     def list(self, path: str) -> list[str]:
-        """Names in a directory, sorted."""
+        """Lists the names in a directory, sorted."""
         ...
 
     def make_directory(self, path: str) -> None:
@@ -82,7 +82,7 @@ class FileSystem(Protocol):
         ...
 
     def space(self, path: str) -> tuple[int, int]:
-        """Bytes of the disk that holds `path`: all there are, and those that can still be written."""
+        """Returns the bytes of the disk that holds `path`: all there are, and those that can still be written."""
         ...
 
     def lock(self, path: str) -> File:

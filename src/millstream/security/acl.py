@@ -102,7 +102,7 @@ class AccessControlRule(Protocol):
     def pattern_type(self) -> int: ...
     @property
     def principal(self) -> str:
-        """`User:name`, or `User:*` for everybody."""
+        """The principal as text: `User:name`, or `User:*` for everybody."""
         ...
 
     @property

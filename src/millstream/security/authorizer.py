@@ -33,7 +33,7 @@ class Action:
 
 class Authorizer(Protocol):
     def authorize(self, requester: Requester, actions: Sequence[Action]) -> list[bool]:
-        """One answer for each action, in order."""
+        """Returns one answer for each action, in order."""
         ...
 
 

@@ -63,12 +63,12 @@ class Aggregate(Generic[V_contra, VA]):
         return self.value or (of_values if self.select is None else None)
 
     def merger(self, _key: object, one: VA, other: VA, /) -> VA:
-        """For sessions."""
+        """Returns the function that merges sessions."""
         return self.merge(one, other)
 
     @property
     def subtractor(self) -> Callable[[object, V_contra, VA], VA]:
-        """For grouped tables. Raises TypeError where a value cannot be taken off again."""
+        """The function for grouped tables. Raises TypeError where a value cannot be taken off again."""
         take_off = self.take_off
         if take_off is None:
             raise TypeError(

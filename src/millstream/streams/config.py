@@ -125,7 +125,7 @@ class StreamsConfig:
                 check_arity("StreamsConfig", handler, getattr(self, handler), *parameters)
 
     def as_settings(self) -> dict[str, object]:
-        """Everything by Kafka's dotted names, and `settings`: what a processor sees as `app_configs()`."""
+        """Returns everything by Kafka's dotted names, and `settings`: what a processor sees as `app_configs()`."""
         named = {
             "application.id": self.application_id,
             "default.key.serde": self.default_key,

@@ -149,7 +149,7 @@ class StreamsMetrics:
     def add_latency_rate_total_sensor(
         self, scope: str, entity: str, operation: str, tags: Mapping[str, str] | None = None
     ) -> Sensor:
-        """As add_rate_total_sensor, and `<operation>-latency-avg` and `-max` of the values."""
+        """Adds a sensor as add_rate_total_sensor does, with `<operation>-latency-avg` and `-max` of the values."""
         sensor = self.add_rate_total_sensor(scope, entity, operation, tags)
         group, all_tags = self._scoped(scope, entity, tags)
         sensor.add(f"{operation}-latency-avg", group, Statistic.AVG, all_tags)
@@ -161,7 +161,7 @@ class StreamsMetrics:
         self._sensors.pop(sensor.name, None)
 
     def metrics(self) -> dict[MetricName, float]:
-        """Every metric and what it says now."""
+        """Returns every metric with its value now."""
         return {
             name: sensor.measure(statistic)
             for sensor in self._sensors.values()

@@ -227,7 +227,7 @@ class Suppressed:
         logging: bool | Mapping[str, str] = True,
         name: str | None = None,
     ) -> Suppressed:
-        """One final result per window. A full buffer stops the task, since results would not be final."""
+        """Emits one final result per window. A full buffer stops the task, since results would not be final."""
         return cls(None, max_records, max_bytes, False, logging, name)
 
     @classmethod
@@ -241,7 +241,7 @@ class Suppressed:
         logging: bool | Mapping[str, str] = True,
         name: str | None = None,
     ) -> Suppressed:
-        """At most one result per key and time limit; a full buffer emits early or stops the task."""
+        """Emits at most one result per key and time limit; a full buffer emits early or stops the task."""
         return cls(to_ms(limit), max_records, max_bytes, emit_early, logging, name)
 
 

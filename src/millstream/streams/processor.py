@@ -74,7 +74,7 @@ class Cancellable(Protocol):
     """A scheduled punctuation."""
 
     def cancel(self) -> None:
-        """It is not called again."""
+        """Cancels the punctuation: it is not called again."""
 
 
 class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
@@ -86,7 +86,7 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
 
     @property
     def task_id(self) -> str:
-        """`<sub-topology>_<partition>`; `-1_-1` for processors of global stores."""
+        """The id: `<sub-topology>_<partition>`; `-1_-1` for processors of global stores."""
 
     @property
     def key_serde(self) -> Serde[Any]:  # Any: default serdes of any type
@@ -145,7 +145,7 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
         """The application's settings by Kafka's names, and its own (`StreamsConfig.settings`)."""
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
-        """Those whose names begin so, without the prefix."""
+        """Returns the settings whose names begin so, without the prefix."""
 
 
 class Processor(Protocol[KIn_contra, VIn_contra]):

@@ -13,7 +13,7 @@ class StateRestoreListener(Protocol):
     def on_restore_start(
         self, changelog: TopicPartition, store: str, starting_offset: int, ending_offset: int
     ) -> None:
-        """Records from the one offset up to, not including, the other will be restored."""
+        """Called before a restoration: records from the one offset up to, not including, the other will be restored."""
 
     def on_batch_restored(
         self, changelog: TopicPartition, store: str, batch_end_offset: int, restored: int

@@ -47,7 +47,7 @@ class TimeWindows:
 
     @classmethod
     def tumbling(cls, size: timedelta, *, grace: timedelta = timedelta(0)) -> TimeWindows:
-        """Windows of one size side by side; `grace`: how long a window stays open after its end."""
+        """Makes windows of one size side by side; `grace`: how long a window stays open after its end."""
         return cls(to_ms(size), to_ms(size), to_ms(grace))
 
     @classmethod
@@ -125,7 +125,7 @@ class SlidingWindows:
 
     @classmethod
     def of(cls, difference: timedelta, *, grace: timedelta = timedelta(0)) -> SlidingWindows:
-        """Windows of this time difference."""
+        """Makes windows of this time difference."""
         return cls(to_ms(difference), to_ms(grace))
 
     @property
@@ -153,7 +153,7 @@ class SessionWindows:
 
     @classmethod
     def of(cls, gap: timedelta, *, grace: timedelta = timedelta(0)) -> SessionWindows:
-        """Sessions with this inactivity gap."""
+        """Makes sessions with this inactivity gap."""
         return cls(to_ms(gap), to_ms(grace))
 
     @property

@@ -121,6 +121,6 @@ class History:
         self.polls.append(Poll(consumer, tuple(reads), moved, transaction))
 
     def reads(self) -> Iterator[Read]:
-        """All records that consumers returned, in the order of their polls."""
+        """Yields all records that consumers returned, in the order of their polls."""
         for poll in self.polls:
             yield from poll.reads

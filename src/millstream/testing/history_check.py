@@ -59,7 +59,7 @@ class Anomaly:
 
 
 def check(history: History, guarantees: Guarantees = Guarantees()) -> list[Anomaly]:
-    """All anomalies, legal and illegal."""
+    """Returns all anomalies, legal and illegal."""
     index = _HistoryIndex(history)
     return [anomaly for find in _CHECKS for anomaly in find(index, guarantees)]
 

@@ -108,7 +108,7 @@ async def millstream_admin(millstream_broker: Broker) -> AsyncIterator[Admin]:
 def millstream_blocking_producer(
     millstream_broker: Broker,
 ) -> Iterator[blocking.Producer[bytes, bytes]]:
-    """As `millstream_producer`, for tests without asyncio."""
+    """Makes a producer as `millstream_producer` does, for tests without asyncio."""
     from millstream.clients.blocking import Producer
 
     with Producer(bootstrap_servers=millstream_broker.bootstrap_servers) as producer:
@@ -119,7 +119,7 @@ def millstream_blocking_producer(
 def millstream_blocking_consumer(
     millstream_broker: Broker, millstream_topic: str
 ) -> Iterator[blocking.Consumer[bytes, bytes]]:
-    """As `millstream_consumer`, for tests without asyncio; its group is another one."""
+    """Makes a consumer as `millstream_consumer` does, for tests without asyncio; its group is another one."""
     from millstream.clients.blocking import Consumer
 
     with Consumer(
@@ -133,7 +133,7 @@ def millstream_blocking_consumer(
 
 @pytest.fixture
 def millstream_blocking_admin(millstream_broker: Broker) -> Iterator[blocking.Admin]:
-    """As `millstream_admin`, for tests without asyncio."""
+    """Makes an Admin as `millstream_admin` does, for tests without asyncio."""
     from millstream.clients.blocking import Admin
 
     with Admin(bootstrap_servers=millstream_broker.bootstrap_servers) as admin:

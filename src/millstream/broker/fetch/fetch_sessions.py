@@ -42,7 +42,7 @@ class FetchContext(Protocol):
         ...
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
-        """`tell` is called for a quiet partition that made progress, until it is None again."""
+        """Calls `tell` for a quiet partition that made progress, until it is None again."""
         ...
 
     def begin_answer(self) -> int:

@@ -81,7 +81,7 @@ class ControllerRunner:
         self._driver = driver
 
     def subscribe(self, apply: Callable[[PublishedImage], None]) -> None:
-        """`apply` is called with every image from now on, before any answer that rests on it leaves."""
+        """Calls `apply` with every image from now on, before any answer that rests on it leaves."""
         self._subscribers.append(apply)
 
     async def submit(
@@ -127,7 +127,7 @@ class ControllerRunner:
         return self._driver.describe()
 
     def session_deadline_ms(self) -> int | None:
-        """Monotonic time at which a broker has to be fenced unless it is heard of."""
+        """Returns the monotonic time at which a broker has to be fenced unless it is heard of."""
         if self._controller is None:
             return None
         return self._controller.session_deadline_ms(self._clock.now().monotonic_ms)

@@ -39,7 +39,7 @@ class TimeDistribution:
             self._classes[-1] += 1
 
     def merged(self, other: TimeDistribution) -> TimeDistribution:
-        """All observations of both, as a new one."""
+        """Returns a new distribution with all observations of both."""
         both = TimeDistribution()
         both.count = self.count + other.count
         both.sum_us = self.sum_us + other.sum_us

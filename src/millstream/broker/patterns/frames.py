@@ -56,7 +56,7 @@ def read_texts(content: bytes) -> Iterator[str]:
 
 
 def portions(texts: Sequence[str]) -> Iterator[Sequence[bytes]]:
-    """`texts` for one frame after another, in their order."""
+    """Yields the `texts` of one frame after another, in their order."""
     portion: list[bytes] = []
     size = 0
     for text in texts:

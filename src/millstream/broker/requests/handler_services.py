@@ -90,7 +90,7 @@ BoundHandle = Callable[[Message, RequestContext], "Message | Awaitable[Message] 
 
 
 def bound(handle: Handle, services: HandlerServices) -> BoundHandle:
-    """`handle` with everything that it takes besides the request and its context."""
+    """Returns `handle` with everything that it takes besides the request and its context."""
     names = list(inspect.signature(handle).parameters)[2:]
     taken = {name: _service(name, handle, services) for name in names}
     return partial(handle, **taken) if taken else handle

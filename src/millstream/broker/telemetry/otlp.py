@@ -35,7 +35,7 @@ class MetricPoint:
 
 
 def metric_points(data: bytes) -> Iterator[MetricPoint]:
-    """Every point of a MetricsData message. Raises MalformedTelemetry, at the latest when all are taken."""
+    """Yields every point of a MetricsData message. Raises MalformedTelemetry, at the latest when all are taken."""
     try:
         for resource in _messages(memoryview(data), 1):
             for scope in _messages(resource, 2):

@@ -33,7 +33,7 @@ _BEFORE_ALL_FLIGHTS_MS: Final = (
 
 
 def load_flights(rows: int | None = None) -> pa.Table:
-    """Columns of flights.csv, missing values as null, plus `departure_ms`.
+    """Returns the columns of flights.csv, missing values as null, plus `departure_ms`.
 
     `departure_ms` is the scheduled departure on the wall clock of New York, counted as if it were UTC: a window of one
     day is then a day as travellers know it.
@@ -61,7 +61,7 @@ def load_side_table(name: str) -> pa.Table:
 
 
 def as_records(table: pa.Table, key_column: str) -> pa.Table:
-    """Columns key (binary), value (binary: the row as JSON, without `departure_ms`) and timestamp (int64, ms)."""
+    """Returns the columns key (binary), value (binary: the row as JSON, without `departure_ms`) and timestamp (int64, ms)."""
     import pyarrow as pa
 
     timestamps = (

@@ -81,7 +81,7 @@ def has_flown(_carrier: str, flight: Flight | None) -> bool:
 
 
 def with_airline(flight: Flight, airline: dict[str, str]) -> Flight:
-    """Only what is needed further on: the join's result goes through a repartition topic."""
+    """Keeps only what is needed further on: the join's result goes through a repartition topic."""
     return {
         "origin": flight["origin"],
         "dep_delay": flight["dep_delay"],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def described_groups(admin: Admin, names: Iterable[str]) -> Results[str, GroupDescription]:
-    """By name; GroupIdNotFound where no kind of group has that name."""
+    """Returns the groups by name; GroupIdNotFound where no kind of group has that name."""
     found = admin.describe_groups(names)
     others = [name for name, error in found.errors().items() if isinstance(error, GroupIdNotFound)]
     if others:
@@ -27,7 +27,7 @@ def described_groups(admin: Admin, names: Iterable[str]) -> Results[str, GroupDe
 
 
 def is_share_group(group: GroupDescription | None) -> bool:
-    """None stands for a group that does not exist yet."""
+    """Tells whether a group is a share group. None stands for a group that does not exist yet."""
     from millstream.clients.admin import GroupType
 
     return group is not None and group.type is GroupType.SHARE
@@ -67,7 +67,7 @@ def forget_offsets(
     *,
     shared: bool,
 ) -> dict[TopicPartition, KafkaError]:
-    """`partitions` are those of `targets`. Raises UsageError for some partitions of a topic that a share group reads."""
+    """Deletes committed offsets. `partitions` are those of `targets`. Raises UsageError for single partitions of a topic that a share group reads."""
     if not shared:
         return admin.delete_consumer_group_offsets(group_id, partitions).errors()
     if any(numbers is not None for numbers in targets.values()):

@@ -65,7 +65,7 @@ def _chosen(reset: Reset, wanted: list[TopicPartition], known: KnownOffsets) -> 
 
 
 def parse_targets(items: Iterable[str]) -> dict[str, set[int] | None]:
-    """`flights` or `flights:0,2`: topics, and the partitions wanted of each (None: all)."""
+    """Parses `flights` or `flights:0,2`: topics, and the partitions wanted of each (None: all)."""
     wanted: dict[str, set[int] | None] = {}
     for item in items:
         topic, separator, numbers = item.partition(":")

@@ -59,12 +59,12 @@ class Sent:
         self.latencies.add(latency_ms)
 
     def rates(self, now_ms: float) -> tuple[float, float]:
-        """Records and megabytes a second."""
+        """Returns records and megabytes a second."""
         seconds = max(now_ms - self.started_ms, 0.001) / 1000
         return self.count / seconds, self.bytes / seconds / MEGABYTE
 
     def line(self, now_ms: float) -> str:
-        """As kafka-producer-perf-test says it while it runs."""
+        """Returns the line as kafka-producer-perf-test says it while it runs."""
         records, megabytes = self.rates(now_ms)
         return (
             f"{self.count} records sent, {records:.1f} records/sec ({megabytes:.2f} MB/sec),"
@@ -72,7 +72,7 @@ class Sent:
         )
 
     def summary(self, now_ms: float) -> str:
-        """As kafka-producer-perf-test says it in the end."""
+        """Returns the summary as kafka-producer-perf-test says it in the end."""
         records, megabytes = self.rates(now_ms)
         p50, p95, p99, p999 = self.latencies.percentiles(0.5, 0.95, 0.99, 0.999)
         return (
@@ -121,7 +121,7 @@ class Read:
         return max(self.end_ms - self.start_ms - self.rebalance_ms, 1) / 1000
 
     def line(self) -> str:
-        """As kafka-consumer-perf-test says it, under HEADER."""
+        """Returns the line as kafka-consumer-perf-test says it, under HEADER."""
         return ", ".join(
             (
                 _time(self.start_ms),

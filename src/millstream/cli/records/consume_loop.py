@@ -66,7 +66,7 @@ class ConsumeLoop:
     _reached: set[TopicPartition] = field(default_factory=set)
 
     def run(self, interruption: Interruption) -> None:
-        """Until the bounds are met, nothing came for `silence_max_ms`, or a signal asks to end."""
+        """Consumes until the bounds are met, nothing came for `silence_max_ms`, or a signal asks to end."""
         self._look_at_positions()
         heard_ms = self.now_ms()
         while interruption.signal is None and not self._is_done():

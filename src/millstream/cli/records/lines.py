@@ -99,7 +99,7 @@ def _without(what: str, line: bytes) -> SerializationError:
 def line_format(
     properties: Mapping[str, str], key_separator: bytes | None, null: str | None
 ) -> LineFormat:
-    """Of our options and Kafka's reader properties, where these ask for more."""
+    """Returns the format of our options and Kafka's reader properties, where these ask for more."""
 
     def separator(name: str, default: str) -> bytes:
         return typed_bytes(properties.get(name, default))

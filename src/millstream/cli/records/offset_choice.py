@@ -73,7 +73,7 @@ def _start(item: str) -> Start:
 
 
 def timestamp_ms(text: str) -> int:
-    """Milliseconds since 1970, or ISO 8601; a time without a zone is UTC, as in Kafka's tools."""
+    """Parses milliseconds since 1970, or ISO 8601; a time without a zone is UTC, as in Kafka's tools."""
     try:
         if text.isdecimal():
             return _int64(int(text), "a time")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def partitions_of(
     admin: Admin, names: Iterable[str], pattern: str | None, wanted: set[int] | None
 ) -> list[TopicPartition]:
-    """Of the topics named, or of those whose whole name matches. Raises UnknownTopicOrPartition."""
+    """Returns the partitions of the topics named, or of those whose whole name matches. Raises UnknownTopicOrPartition."""
     names = list(names)
     if pattern is not None:
         names = [name for name in admin.list_topics() if re.fullmatch(pattern, name)]
@@ -42,7 +42,7 @@ def _why_none(names: Iterable[str], pattern: str | None, wanted: set[int] | None
 
 
 def partition_numbers(items: Iterable[str]) -> set[int] | None:
-    """Of `-p 0,2 -p 5`; None where nothing was said."""
+    """Returns the partitions of `-p 0,2 -p 5`; None where nothing was said."""
     numbers = [number.strip() for item in items for number in item.split(",")]
     if not all(number.isdecimal() for number in numbers):
         raise click.BadParameter(f"{','.join(numbers)} are not numbers", param_hint="-p")

@@ -34,7 +34,7 @@ Write = Callable[[Shown], bytes]
 
 
 def as_bytes(datum: Datum, null: bytes = b"") -> bytes:
-    """Bytes and text as they are; anything else as JSON."""
+    """Returns bytes and text as they are; anything else as JSON."""
     if isinstance(datum, bytes):
         return datum
     if datum is None:
@@ -47,7 +47,7 @@ def as_bytes(datum: Datum, null: bytes = b"") -> bytes:
 
 
 def with_headers(write: Write) -> Write:
-    """Headers as kcat's %h has them, and a tab, before what is written else."""
+    """Writes headers as kcat's %h has them, and a tab, before what is written else."""
     return lambda record: _headers(record) + b"\t" + write(record)
 
 
@@ -100,7 +100,7 @@ def _fields(null: bytes) -> Mapping[str, Write]:
 
 
 def formatted(template: str, null: str = "") -> Write:
-    """By kcat's -f: %s value, %S its length, %R that as four bytes, %k %K key, %T time, %h headers, %t %p %o, escapes."""
+    """Returns a writer for kcat's -f: %s value, %S its length, %R that as four bytes, %k %K key, %T time, %h headers, %t %p %o, escapes."""
     fields = _fields(typed_bytes(null))
     parts: list[bytes | Write] = []
     for field, code, escape, literal in _TOKEN.findall(template):
@@ -144,7 +144,7 @@ class ConsoleFormat:
     null_literal: str = "null"
 
     def write(self, record: Shown) -> bytes:
-        """In the order of Kafka's DefaultMessageFormatter."""
+        """Writes a record in the order of Kafka's DefaultMessageFormatter."""
         null = typed_bytes(self.null_literal)
         headers = typed_bytes(self.headers_separator).join(
             name.encode() + b":" + (null if value is None else value)
@@ -163,7 +163,7 @@ class ConsoleFormat:
 
 
 def console_format(properties: Mapping[str, str]) -> ConsoleFormat:
-    """Of Kafka's formatter properties. The value is printed unless print.value=false."""
+    """Returns a writer for Kafka's formatter properties. The value is printed unless print.value=false."""
     wanted = {"print.value": "true"} | dict(properties)
     separators = {
         name.replace(".", "_"): wanted[name]
@@ -232,7 +232,7 @@ class Table:
 
 
 def table(topics: Sequence[str], *, more_may_come: bool) -> Table:
-    """With a column for the topic, if there are several or `more_may_come`."""
+    """Returns a table with a column for the topic, if there are several or `more_may_come`."""
     if len(topics) < 2 and not more_may_come:
         return Table()
     return Table(max(map(len, (*topics, "TOPIC"))))

@@ -59,7 +59,7 @@ class ServerOptions:
 
 
 def serve(options: ServerOptions) -> None:
-    """Until the node ends. Exits with 1 when it could not start or run, with 2 when its settings cannot be understood."""
+    """Serves until the node ends. Exits with 1 when it could not start or run, with 2 when its settings cannot be understood."""
     with _data_directory(options) as directory:
         try:
             config = _node_config(options, directory)

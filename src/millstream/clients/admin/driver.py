@@ -39,13 +39,13 @@ class Driver:
         self.asks_controllers = asks_controllers
 
     def deadline(self, timeout_ms: int | None) -> int:
-        """On the clock of `now_ms`. None takes default_api_timeout_ms."""
+        """Returns the deadline on the clock of `now_ms`. None takes default_api_timeout_ms."""
         self._scope.check()
         limit = self._default_timeout_ms if timeout_ms is None else timeout_ms
         return self._cluster.now_ms() + limit
 
     def now_ms(self) -> int:
-        """Milliseconds since 1970, for what is compared to timestamps."""
+        """Returns milliseconds since 1970, for what is compared to timestamps."""
         return self._cluster.clock.now().wall_ms
 
     async def nodes(self, deadline_ms: int) -> Mapping[int, BrokerNode]:

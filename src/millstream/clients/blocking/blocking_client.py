@@ -38,7 +38,7 @@ class BlockingClient(Generic[Client_co]):
         self._loop.run(self._client.__aexit__(kind, error, traceback))
 
     def close(self) -> None:
-        """As at the end of a `with` block. Idempotent."""
+        """Closes the client, as at the end of a `with` block. Idempotent."""
         self._loop.run(self._client.__aexit__(None, None, None))
 
 

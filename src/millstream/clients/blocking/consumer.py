@@ -29,13 +29,13 @@ class RebalanceListener:
     """
 
     def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-        """About to be given up: the place to commit what is processed."""
+        """Called before partitions are given up: the place to commit what is processed."""
 
     def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        """New in the assignment: the place to seek."""
+        """Called with partitions that are new in the assignment: the place to seek."""
 
     def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
-        """Taken away already, others may own them: too late to commit."""
+        """Called with partitions that are taken away already and may have other owners: it is too late to commit."""
         self.on_partitions_revoked(partitions)
 
 
@@ -102,7 +102,7 @@ class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value
         return self._loop.run(self._client.poll(max_records=max_records, timeout_ms=timeout_ms))
 
     def wakeup(self) -> None:
-        """From any thread: the call that is waiting, or else the next one, raises WakeupError."""
+        """Interrupts a call, from any thread: the one that is waiting, or else the next one, raises WakeupError."""
         self._loop.call_soon(self._client.wakeup)
 
     def commit_async(

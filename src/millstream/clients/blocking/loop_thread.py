@@ -58,7 +58,7 @@ class LoopThread:
         return self.run(on_loop())
 
     def call_soon(self, function: Callable[[], object]) -> None:
-        """Without waiting, from any thread."""
+        """Calls a function on the loop without waiting, from any thread."""
         self.check()
         self._loop.call_soon_threadsafe(function)
 

@@ -52,7 +52,7 @@ class ShareConsumer(BlockingClient[share_consumer.ShareConsumer[Key, Value]], Ge
     def acknowledge(
         self, record: ConsumerRecord[Key, Value], kind: AcknowledgeType = AcknowledgeType.ACCEPT
     ) -> None:
-        """See the asyncio ShareConsumer. On the caller's thread: only calls of the consumer look at what is said here."""
+        """See the asyncio ShareConsumer. It runs on the caller's thread: only calls of the consumer look at what is noted here."""
         self.acknowledge_offset(record.topic, record.partition, record.offset, kind)
 
     def acknowledge_offset(
@@ -63,7 +63,7 @@ class ShareConsumer(BlockingClient[share_consumer.ShareConsumer[Key, Value]], Ge
         self._client._acknowledge_at_hand(topic, partition, offset, kind)
 
     def wakeup(self) -> None:
-        """From any thread: the call that is waiting, or else the next one, raises WakeupError."""
+        """Interrupts a call, from any thread: the one that is waiting, or else the next one, raises WakeupError."""
         self._loop.call_soon(self._client.wakeup)
 
     subscribe = calls(share_consumer.ShareConsumer.subscribe)

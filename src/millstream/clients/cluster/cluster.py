@@ -180,7 +180,7 @@ class Cluster:
         return await self._refresh.until(find, deadline_ms, otherwise)
 
     def raise_refusal(self) -> None:
-        """For who waits for something else than metadata: raises, once, why it could not be had for good; asks anew."""
+        """Raises, once, the error for which there is no metadata, for a caller that waits for something else; asks anew."""
         self._refresh.raise_refusal()
 
     async def refresh_metadata(self, deadline_ms: int) -> ClusterMetadata:
@@ -212,7 +212,7 @@ class Cluster:
     async def request_any(
         self, key: ApiKey, request: Message, response_type: type[AnyResponse]
     ) -> AnyResponse:
-        """From whichever broker answers."""
+        """Sends a request to any broker that answers."""
         connection = await self.any_connection()
         return await connection.request(key, request, response_type)
 
@@ -280,7 +280,7 @@ class Cluster:
         deadline_ms: int,
         kind: CoordinatorType = CoordinatorType.GROUP,
     ) -> _Result:
-        """`ask` the coordinator of `key`, looking for it again when it has moved, until the deadline."""
+        """Calls `ask` with the coordinator of `key`, looking for it again when it has moved, until the deadline."""
 
         async def attempt() -> _Result:
             node_id = await self.coordinator(key, kind)

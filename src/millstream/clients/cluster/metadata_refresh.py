@@ -84,7 +84,7 @@ class MetadataRefresh:
             self._scope.check()
 
     def raise_refusal(self) -> None:
-        """For who waits for something else than metadata: raises a refusal once, and asks anew."""
+        """Raises a refusal once, for a caller that waits for something else than metadata, and asks anew."""
         if self._refusal is not None and not self._refusal_told:
             self._refusal_told = True
             self.request()

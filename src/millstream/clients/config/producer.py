@@ -112,7 +112,7 @@ class ProducerConfig(ClientConfig):
 
     @property
     def compression_level(self) -> int | None:
-        """Of the codec that is used; None where it has none, or its own is wanted."""
+        """The level of the codec that is used; None where it has none, or its own is wanted."""
         levels = {
             Codec.GZIP: None if self.compression_gzip_level == -1 else self.compression_gzip_level,
             Codec.LZ4: self.compression_lz4_level,

@@ -37,7 +37,7 @@ def parse_settings(config: type[Config], given: Mapping[str, object]) -> Config:
 
 
 def setting_names(config: type[DataclassInstance]) -> dict[str, dataclasses.Field[object]]:
-    """Every name that a setting goes by, aliases included."""
+    """Returns every name that a setting goes by, aliases included."""
     return {
         name: field
         for field in dataclasses.fields(config)
@@ -46,7 +46,7 @@ def setting_names(config: type[DataclassInstance]) -> dict[str, dataclasses.Fiel
 
 
 def documentation(config: type[DataclassInstance]) -> list[tuple[str, object, str]]:
-    """(key, default, sentence) of every setting, for the reference page."""
+    """Returns (key, default, sentence) of every setting, for the reference page."""
     return [
         (field.name, field.default, field.metadata["doc"]) for field in dataclasses.fields(config)
     ]

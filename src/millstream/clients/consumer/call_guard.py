@@ -42,7 +42,7 @@ class CallGuard:
 
     @contextlib.contextmanager
     def call(self) -> Iterator[None]:
-        """Around what may wait. Raises ConcurrentUse, and WakeupError when `interrupt` ended it."""
+        """Wraps what may wait. Raises ConcurrentUse, and WakeupError when `interrupt` ended it."""
         self.check()
         if self._call is not None:
             yield  # called by a listener that the outer call waits for
@@ -71,7 +71,7 @@ class CallGuard:
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:
-        """Around the application's own code, which is not interrupted: what waits next is."""
+        """Wraps the application's own code, which is not interrupted: the next wait is."""
         self._shielded += 1
         try:
             yield
@@ -79,7 +79,7 @@ class CallGuard:
             self._shielded -= 1
 
     def check_interruption(self) -> None:
-        """Before waiting: raises what could not be raised before."""
+        """Raises, before a wait, what could not be raised earlier."""
         if not self._shielded:
             self._raise_interruption()
 

@@ -60,7 +60,7 @@ class Commits:
         self._finished: deque[_Finished] = deque()
 
     async def commit(self, offsets: Offsets, deadline_ms: int) -> None:
-        """After those asked for before; retried while that may help. Raises CommitFailed and other KafkaErrors."""
+        """Commits after the commits asked for before; retried while that may help. Raises CommitFailed and other KafkaErrors."""
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
         try:
             async with asyncio.timeout(remaining_ms / 1000):
@@ -72,7 +72,7 @@ class Commits:
         self._succeeded(offsets)
 
     def commit_soon(self, offsets: Offsets, callback: CommitCallback | None) -> None:
-        """In the background, without a retry. `run_callbacks` tells how it ended."""
+        """Commits in the background, without a retry. `run_callbacks` tells how it ended."""
         try:
             group = self._group()
         except CommitFailed as error:
@@ -84,11 +84,11 @@ class Commits:
 
     @property
     def has_finished(self) -> bool:
-        """There are callbacks to run."""
+        """Whether there are callbacks to run."""
         return bool(self._finished)
 
     async def run_callbacks(self) -> None:
-        """Of the commits that have ended, in order."""
+        """Runs the callbacks of the commits that have ended, in order."""
         while self._finished:
             finished = self._finished.popleft()
             if finished.error is None:

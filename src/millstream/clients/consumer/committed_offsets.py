@@ -47,7 +47,7 @@ async def commit_offsets(
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     deadline_ms: int,
 ) -> dict[TopicPartition, KafkaError | None]:
-    """One result per partition. Errors of the whole group are in every one of them."""
+    """Commits offsets. Returns one result per partition. Errors of the whole group are in every one of them."""
     if not offsets:
         return {}
     return await cluster.with_coordinator(
@@ -60,7 +60,7 @@ async def commit_once(
     group: ConsumerGroupMetadata,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> dict[TopicPartition, KafkaError | None]:
-    """As `commit_offsets`, but without a second attempt: raises also what may go away."""
+    """Commits as `commit_offsets`, but without a second attempt: raises also what may go away."""
     if not offsets:
         return {}
     node_id = await cluster.coordinator(group.group_id)

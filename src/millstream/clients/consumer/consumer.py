@@ -232,7 +232,7 @@ class Consumer(Generic[Key, Value]):
     async def poll(
         self, *, max_records: int | None = None, timeout_ms: int = _POLL_MS
     ) -> list[ConsumerRecord[Key, Value]]:
-        """Records as soon as there are any, at most `max_records`; empty after `timeout_ms`.
+        """Returns records as soon as there are any, at most `max_records`; empty after `timeout_ms`.
 
         Rebalances, their listener, callbacks and auto-commit run inside this call. It says that everything returned
         before has been processed. Raises WakeupError after `wakeup()`, OffsetOutOfRange and its kinds where
@@ -254,7 +254,7 @@ class Consumer(Generic[Key, Value]):
     async def poll_arrow(
         self, *, timeout_ms: int = _POLL_MS, headers: bool = False
     ) -> list[ArrowRecords]:
-        """Everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
+        """Returns everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
 
         Like `poll`, but no Python object is made per record, and deserializers and interceptors are not asked. The
         column `headers` is there when asked for.
@@ -307,11 +307,11 @@ class Consumer(Generic[Key, Value]):
         self._fetcher.wake()
 
     def seek_to_beginning(self, *partitions: AnyPartition) -> None:
-        """All assigned partitions when none is named."""
+        """Moves the positions to the start, of all assigned partitions when none is named."""
         self._seek_to(partitions, EARLIEST)
 
     def seek_to_end(self, *partitions: AnyPartition) -> None:
-        """All assigned partitions when none is named."""
+        """Moves the positions to the end, of all assigned partitions when none is named."""
         self._seek_to(partitions, LATEST)
 
     async def position(self, partition: AnyPartition, timeout_ms: int | None = None) -> int:
@@ -337,12 +337,12 @@ class Consumer(Generic[Key, Value]):
             return state.position
 
     def high_watermark(self, partition: AnyPartition) -> int | None:
-        """As of the last fetch; None before the first."""
+        """Returns the high watermark as of the last fetch; None before the first."""
         value = self._state(partition).high_watermark
         return None if value < 0 else value
 
     def lag(self, partition: AnyPartition) -> int | None:
-        """Records between the position and the end (at read_committed of what is decided), as of the last fetch.
+        """Returns the number of records between the position and the end (at read_committed of what is decided), as of the last fetch.
 
         None before the first. The Java client's currentLag.
         """
@@ -424,7 +424,7 @@ class Consumer(Generic[Key, Value]):
         offsets: Mapping[TopicPartition, AnyOffset] | None = None,
         callback: CommitCallback | None = None,
     ) -> None:
-        """As `commit`, but in the background and without a retry. A later poll(), commit() or close() runs `callback`.
+        """Commits as `commit` does, but in the background and without a retry. A later poll(), commit() or close() runs `callback`.
 
         Commits are sent in the order they were asked for. Without a callback a failure is logged.
         """

@@ -74,7 +74,7 @@ class FetchCollector(Generic[Key, Value]):
         return self.undelivered.take(count_max)
 
     async def take_arrow(self, *, check_crcs: bool, headers: bool) -> list[ArrowRecords]:
-        """All chunks that are there. What cannot be read ends it, and is raised when nothing stands before it."""
+        """Returns all chunks that are there. What cannot be read ends it, and is raised when nothing stands before it."""
         self.undelivered.give_back(self._subscription.partitions)
         partitions = self._subscription.partitions.values()
         before = [(state, state.position, state.leader_epoch) for state in partitions]

@@ -51,11 +51,11 @@ class Fetcher:
         self._task: asyncio.Task[None] | None = None
 
     def ask_as(self, member: Callable[[], ConsumerGroupMetadata]) -> None:
-        """Committed offsets are asked for by this member of a KIP-848 group."""
+        """Asks for committed offsets as this member of a KIP-848 group from now on."""
         self._lookup.member = member
 
     def wake(self) -> None:
-        """Something changed: partitions, positions, room in the buffer."""
+        """Notes that something changed: partitions, positions, room in the buffer."""
         if self._task is None or self._task.done():
             self._scope.check()
             self._task = self._scope.start(self._run(), "fetching")
@@ -72,18 +72,18 @@ class Fetcher:
         self._wake.set()
 
     def announce(self) -> None:
-        """Something that a waiting poll() must look at."""
+        """Wakes a waiting poll() for something that it must look at."""
         self._news.set()
 
     async def wait_for_news(self, timeout_ms: int) -> None:
-        """Until data, a position or an error came in, at most `timeout_ms`."""
+        """Waits until data, a position or an error came in, at most `timeout_ms`."""
         self._news.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._news.wait()
 
     def want_position(self, state: PartitionState) -> None:
-        """From the group if there is one, else as auto_offset_reset says."""
+        """Asks for the position: from the group if there is one, else as auto_offset_reset says."""
         self._positions.want(state, has_group=self._config.group_id is not None)
 
     async def _run(self) -> None:

@@ -90,7 +90,7 @@ class GroupSubscription:
         await self._unsubscribe()
 
     def unsubscribe_soon(self) -> None:
-        """For a subscription to nothing: leaving takes time that a plain method does not have."""
+        """Notes a subscription to nothing. The group is left later, which takes time that a plain method does not have."""
         if self._member is None:
             self._forget()
         elif self._unsubscribe_task is None:
@@ -105,7 +105,7 @@ class GroupSubscription:
             task.result()
 
     async def leave(self) -> None:
-        """For good. Assigned partitions need no leaving."""
+        """Leaves the group for good. Assigned partitions need no leaving."""
         await self.end_unsubscribing()
         if self._member is not None:
             await self._member.leave()

@@ -25,7 +25,7 @@ async def list_offsets(
     read_committed: bool,
     deadline_ms: int,
 ) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
-    """One result or error per partition; retriable errors are retried until the deadline.
+    """Returns one result or error per partition; retriable errors are retried until the deadline.
 
     A timestamp (ms) gives the first offset at or after it, -1 the end, -2 the start; offset -1 when there is none.
     """
@@ -58,7 +58,7 @@ async def lookup_offsets(
     read_committed: bool,
     deadline_ms: int,
 ) -> dict[TopicPartition, OffsetAndTimestamp]:
-    """As `list_offsets`, but the first error is raised."""
+    """Looks up offsets as `list_offsets`, but the first error is raised."""
     found = await list_offsets(
         cluster, timestamps, read_committed=read_committed, deadline_ms=deadline_ms
     )
@@ -77,7 +77,7 @@ async def ask_leader(
     *,
     read_committed: bool,
 ) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
-    """Once, of partitions that the broker leads. Raises what the whole request fails with."""
+    """Asks once, for partitions that the broker leads. Raises what the whole request fails with."""
     request = _request(timestamps, read_committed=read_committed)
     response = await cluster.request(node_id, ApiKey.LIST_OFFSETS, request, ListOffsetsResponse)
     return _answers(timestamps, response)

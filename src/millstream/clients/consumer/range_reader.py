@@ -134,7 +134,7 @@ class RangeReader:
     async def offsets(
         self, topic: str, timestamp: int, timeout_ms: int | None = None
     ) -> dict[int, int]:
-        """By partition: the first offset at or after `timestamp` (ms), -1 for the end, -2 for the start.
+        """Returns for each partition the first offset at or after `timestamp` (ms), -1 for the end, -2 for the start.
 
         The end where no record is that late.
         """

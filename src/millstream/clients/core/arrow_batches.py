@@ -36,7 +36,7 @@ _SLICE_BYTES: Final = 4 * 1024 * 1024
 def rows_by_partition(
     records: pa.RecordBatch, partition: int | None, partition_count: int, without_key: int
 ) -> list[tuple[int, pa.RecordBatch]]:
-    """Rows grouped by where they go, in order. `without_key` is the partition of rows whose key is null."""
+    """Returns the rows grouped by where they go, in order. `without_key` is the partition of rows whose key is null."""
     if partition is not None:
         return [(partition, records)]
     if "key" not in records.schema.names or partition_count == 1:
@@ -88,7 +88,7 @@ def readable_rows(
     check_crcs: bool,
     headers: bool = False,
 ) -> tuple[pa.RecordBatch, CorruptBatch | None]:
-    """As `chunk_to_arrow`, up to the first batch that cannot be read, and what is wrong with that one."""
+    """Returns rows as `chunk_to_arrow`, up to the first batch that cannot be read, and what is wrong with that one."""
     try:
         rows = chunk_to_arrow(chunk, start_offset, check_crcs=check_crcs, headers=headers)
     except KafkaError:

@@ -120,7 +120,7 @@ class ClassicMember:
                 return  # it goes on behind us
 
     async def leave(self) -> None:
-        """Tell the coordinator, so that the others get our partitions at once."""
+        """Tells the coordinator, so that the others get our partitions at once."""
         for task in (self._join_task, self._heartbeat_task):
             if task is not None:
                 task.cancel()

@@ -124,7 +124,7 @@ class ConsumerMember:
         self._keep_heart_beating()
 
     async def leave(self) -> None:
-        """Tell the coordinator, so that the others get our partitions at once."""
+        """Tells the coordinator, so that the others get our partitions at once."""
         for task in (self._heartbeat_task, self._names_task):
             if task is not None:
                 task.cancel()

@@ -13,13 +13,13 @@ class RebalanceListener:
     """Override what you need. All are called from poll(), unsubscribe() or close(), which wait for them."""
 
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-        """About to be given up: the place to commit what is processed."""
+        """Called before partitions are given up: the place to commit what is processed."""
 
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        """New in the assignment: the place to seek."""
+        """Called with partitions that are new in the assignment: the place to seek."""
 
     async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
-        """Taken away already, others may own them: too late to commit."""
+        """Called with partitions that are taken away already and may have other owners: it is too late to commit."""
         await self.on_partitions_revoked(partitions)
 
 
@@ -39,4 +39,4 @@ class Member(Protocol):
         """Join, or take over a new assignment, as far as it goes until the deadline. Raises what makes membership impossible."""
 
     async def leave(self) -> None:
-        """Tell the coordinator, so that the others get our partitions at once."""
+        """Tells the coordinator, so that the others get our partitions at once."""

@@ -18,7 +18,7 @@ BeforeRevoke = Callable[[], Awaitable[None]]
 
 
 async def nothing_to_commit() -> None:
-    """For who has committed already."""
+    """Commits nothing: for callers that have committed already."""
 
 
 class OwnedPartitions:
@@ -61,14 +61,14 @@ class OwnedPartitions:
         return revoked
 
     async def give_up(self, before_revoke: BeforeRevoke) -> None:
-        """All of them, while they are still ours."""
+        """Gives up all partitions, while they are still ours."""
         if owned := self.all:
             await before_revoke()
             await self.listener.on_partitions_revoked(owned)
             self._hold_nothing()
 
     async def lose(self) -> None:
-        """All of them; they may have other owners already."""
+        """Gives up all partitions for lost; they may have other owners already."""
         if owned := self.all:
             self._hold_nothing()
             await self.listener.on_partitions_lost(owned)

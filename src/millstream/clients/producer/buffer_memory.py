@@ -33,7 +33,7 @@ class BufferMemory:
         )
 
     async def wait(self, size_bytes: int, deadline_ms: int) -> None:
-        """Until it is this caller's turn to look again. Raises RequestTimedOut at the deadline."""
+        """Waits until it is this caller's turn to look again. Raises RequestTimedOut at the deadline."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         try:

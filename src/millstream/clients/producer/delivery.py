@@ -68,7 +68,7 @@ class Delivery(PlacedRecord):
     __slots__ = ()
 
     def result(self) -> RecordMetadata:
-        """Of a delivery that is done; raises its error."""
+        """Returns the result of a delivery that is done; raises its error."""
         return self._batch.metadata_of(self._index)
 
     def __await__(self) -> Generator[object, None, RecordMetadata]:
@@ -93,7 +93,7 @@ class BatchDelivery:
         return all(part.is_done for part in self._parts)
 
     def result(self) -> list[RecordMetadata]:
-        """Of a delivery that is done; raises the first error."""
+        """Returns the results of a delivery that is done; raises the first error."""
         return [part.result() for part in self._parts]
 
     def __await__(self) -> Generator[object, None, list[RecordMetadata]]:

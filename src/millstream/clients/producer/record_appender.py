@@ -125,7 +125,7 @@ class RecordAppender:
         return appended
 
     async def append_in_time(self, topic: str, record: OutgoingRecord) -> Appended:
-        """`append`, after waiting for what it needs: one budget, max_block_ms, for all of it."""
+        """Calls `append` after waiting for what it needs: one budget, max_block_ms, for all of it."""
         deadline_ms = self.block_deadline_ms()
         value, key, headers = record[:3]
         size = RECORD_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
@@ -141,7 +141,7 @@ class RecordAppender:
     async def append_rows(
         self, topic: str, records: pa.RecordBatch, partition: int | None
     ) -> BatchDelivery:
-        """Whole encoded batches, cut by request size; each waits for its own bytes."""
+        """Appends whole encoded batches, cut by request size; each waits for its own bytes."""
         from millstream.clients.core.arrow_batches import encode_rows
 
         if self._transaction is not None:
@@ -172,7 +172,7 @@ class RecordAppender:
         return BatchDelivery(parts)
 
     def wake_sender(self, topic: str) -> None:
-        """There may be something to send. On the event loop."""
+        """Wakes the sender, on the event loop: there may be something to send."""
         self._cluster.use_topics(topic)
         self._sender.wake()
 

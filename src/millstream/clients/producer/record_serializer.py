@@ -42,7 +42,7 @@ class RecordSerializer(Generic[Key, Value]):
         timestamp_ms: int | None,
         callback: DeliveryCallback | None,
     ) -> Appended | Waiting:
-        """As RecordAppender.append. Functions of the user run outside of any lock."""
+        """Appends as RecordAppender.append does. Functions of the user run outside of any lock."""
         given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
         given = self._outgoing.on_send(given)
         with self._outgoing.failures_told(given):

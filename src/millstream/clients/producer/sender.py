@@ -59,7 +59,7 @@ class Sender:
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
-        """There may be something to send."""
+        """Wakes the sender: there may be something to send."""
         if self._task is None or self._task.done():
             self.scope.check()
             self._task = self.scope.start(self._run(), "sender")
@@ -103,12 +103,12 @@ class Sender:
         self._announce(settled)
 
     def end(self) -> None:
-        """Nothing will be sent any more: tell everybody who waits."""
+        """Ends the sender, and tells all who wait that nothing will be sent any more."""
         self._settled.set()
         self.memory.close()
 
     def forget_failures(self) -> None:
-        """They were told otherwise."""
+        """Forgets failures that were told in another way."""
         self._failed.clear()
 
     def raise_unseen_failures(self) -> None:

@@ -24,7 +24,7 @@ def json(*, into: Callable[..., T], default: Default | None = None) -> Serde[T]:
 def json(
     *, into: Callable[..., T] | None = None, default: Default | None = None
 ) -> Serde[Document] | Serde[T]:
-    """JSON text.
+    """Returns a serde of JSON text.
 
     `into` makes the value from what was read: a dataclass gets an object's members as keywords, anything else is
     called with the value. `default` gets what orjson cannot write and gives what it can, or raises TypeError.

@@ -98,12 +98,12 @@ _DOUBLE = _number("double", Struct(">d"), FLOAT_64)
 
 
 def bytes_() -> Serde[bytes]:
-    """Bytes as they are."""
+    """Returns a serde of bytes as they are."""
     return _BYTES
 
 
 def boolean() -> Serde[bool]:
-    """One byte, 0 or 1."""
+    """Returns a serde of one byte, 0 or 1."""
     return _BOOLEAN
 
 

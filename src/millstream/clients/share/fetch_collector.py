@@ -52,7 +52,7 @@ class ShareFetchCollector(Generic[Key, Value]):
     # ---- what becomes of the last records
 
     def finish_last_poll(self) -> None:
-        """Everything given out is accepted in implicit mode, and must have been acknowledged in explicit mode."""
+        """Accepts everything given out in implicit mode; in explicit mode it must have been acknowledged."""
         if self._is_implicit:
             self._accept_given_out()
             return
@@ -86,7 +86,7 @@ class ShareFetchCollector(Generic[Key, Value]):
 
     @property
     def has_next(self) -> bool:
-        """Something to return, or to raise. While records are being renewed there are no new ones."""
+        """Whether there is something to return, or to raise. While records are being renewed there are no new ones."""
         if self.ahead or self.in_hand.has_renewed:
             return True
         return not (self.in_hand.is_renewing or self._fetcher.buffer.is_empty)

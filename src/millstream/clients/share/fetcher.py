@@ -75,7 +75,7 @@ class ShareFetcher:
         return commit
 
     async def wait_until_complete(self, commit: ShareCommit, deadline_ms: int) -> bool:
-        """False when the deadline came first."""
+        """Waits for the outcome. Returns False when the deadline came first."""
         while not commit.is_complete:
             self._scope.check()
             remaining_ms = deadline_ms - self._cluster.now_ms()
@@ -85,7 +85,7 @@ class ShareFetcher:
         return True
 
     async def wait_for_news(self, timeout_ms: int) -> None:
-        """Until an answer or an error came in, at most `timeout_ms`."""
+        """Waits until an answer or an error came in, at most `timeout_ms`."""
         self._news.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_ms / 1000):
@@ -94,7 +94,7 @@ class ShareFetcher:
     # ---- in the background
 
     def wake(self) -> None:
-        """Something changed: acknowledgements, assignment, metadata."""
+        """Notes that something changed: acknowledgements, assignment, metadata."""
         if self._task is None or self._task.done():
             self._scope.check()
             self._task = self._scope.start(self._run(), "share fetching")
@@ -109,7 +109,7 @@ class ShareFetcher:
         self._news.set()
 
     def announce(self) -> None:
-        """Something that a waiting call must look at."""
+        """Wakes a waiting call for something that it must look at."""
         self._news.set()
 
     async def _run(self) -> None:

@@ -80,7 +80,7 @@ class ShareMember:
         self._poll_deadline_ms = self._cluster.now_ms() + self._max_poll_interval_ms
 
     def assigned(self) -> list[TopicIdPartition]:
-        """Those of topics that the metadata knows."""
+        """Returns the assigned partitions of topics that the metadata knows."""
         names = {topic.topic_id: name for name, topic in self._cluster.snapshot.topics.items()}
         return [
             TopicIdPartition(Uuid(topic_id), names[topic_id], partition)
@@ -90,7 +90,7 @@ class ShareMember:
         ]
 
     async def leave(self) -> None:
-        """Also in the middle of a heartbeat. A coordinator that cannot be told finds out when the session ends."""
+        """Leaves the group, also in the middle of a heartbeat. A coordinator that cannot be told finds out when the session ends."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))

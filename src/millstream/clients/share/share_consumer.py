@@ -159,7 +159,7 @@ class ShareConsumer(Generic[Key, Value]):
     async def poll(
         self, *, max_records: int | None = None, timeout_ms: int = _POLL_MS
     ) -> list[ConsumerRecord[Key, Value]]:
-        """Records as soon as there are any, about `max_records`; empty after `timeout_ms`.
+        """Returns records as soon as there are any, about `max_records`; empty after `timeout_ms`.
 
         Brokers hand out whole record batches, so there may be more, unless share_acquire_mode is record_limit. In
         explicit mode raises IllegalState while a record of the last poll is not acknowledged. Raises CorruptMessage and
@@ -230,7 +230,7 @@ class ShareConsumer(Generic[Key, Value]):
     def acknowledge_offset(
         self, topic: str, partition: int, offset: int, kind: AcknowledgeType
     ) -> None:
-        """As `acknowledge`; also for a record that poll() raised an error for."""
+        """Acknowledges as `acknowledge` does; also a record that poll() raised an error for."""
         self._scope.check()
         self._acknowledge_at_hand(topic, partition, offset, kind)
 
@@ -246,7 +246,7 @@ class ShareConsumer(Generic[Key, Value]):
     async def commit(
         self, *, timeout_ms: int | None = None
     ) -> dict[TopicIdPartition, KafkaError | None]:
-        """Tell the brokers now, and wait for their answers: None, or why a partition's were not taken.
+        """Tells the brokers now, and waits for their answers: None, or why a partition's were not taken.
 
         In implicit mode everything returned is accepted first. Acknowledgements that failed are not repeated: the
         records are given to somebody again. Raises RequestTimedOut when an answer is missing after `timeout_ms`.
@@ -261,14 +261,14 @@ class ShareConsumer(Generic[Key, Value]):
         return commit.results
 
     def commit_async(self) -> None:
-        """As `commit`, without waiting: the acknowledgement-commit callback hears of it in a later call."""
+        """Commits as `commit` does, without waiting: the acknowledgement-commit callback hears of it in a later call."""
         self._check()
         self._fetcher.commit(self._to_commit(), self._api_deadline_ms())
 
     def set_acknowledgement_commit_callback(
         self, callback: AcknowledgementCommitCallback | None
     ) -> None:
-        """Called with the outcome of every acknowledgement, from poll(), commit(), commit_async() and close().
+        """Sets the callback that is called with the outcome of every acknowledgement, from poll(), commit(), commit_async() and close().
 
         It must not use the consumer. What it raises is raised by the call it is called from.
         """

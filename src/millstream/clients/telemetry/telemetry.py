@@ -50,12 +50,12 @@ class Telemetry:
         self._progress = asyncio.Event()
 
     def start(self) -> None:
-        """Once the client has something to do."""
+        """Starts telemetry, once the client has something to do."""
         if self._enabled and self._task is None:
             self._task = self._scope.start(self._run(), "telemetry")
 
     async def client_instance_id(self, timeout_ms: int) -> str:
-        """As the cluster's tools show it. Raises IllegalState when telemetry is off, RequestTimedOut, UnsupportedVersion."""
+        """Returns the id as the cluster's tools show it. Raises IllegalState when telemetry is off, RequestTimedOut, UnsupportedVersion."""
         if not self._enabled:
             raise IllegalState(
                 "there is no client instance id without telemetry: set enable_metrics_push=True"

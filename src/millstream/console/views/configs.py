@@ -28,7 +28,7 @@ class ConfigRow:
 
 
 def config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
-    """All configs: those that differ from Kafka's defaults first, then by name."""
+    """Returns all configs: those that differ from Kafka's defaults first, then by name."""
     rows = [
         ConfigRow(
             entry.name,

@@ -30,7 +30,7 @@ UNKNOWN_RANGE = PartitionOffsets(None, None, None)
 
 
 def offset_ranges(starts: Offsets, ends: Offsets) -> dict[TopicPartition, PartitionOffsets]:
-    """One range for each partition of `starts`."""
+    """Returns one range for each partition of `starts`."""
     return {partition: _range(starts[partition], ends.get(partition)) for partition in starts}
 
 
@@ -40,7 +40,7 @@ def known_end(offsets: Offsets, partition: TopicPartition) -> int | None:
 
 
 def total(counts: Iterable[int | None]) -> int | None:
-    """None when one of them is not known: a sum of some is not the sum."""
+    """Returns the sum; None when one of them is not known: a sum of some is not the sum."""
     known = 0
     for count in counts:
         if count is None:

@@ -40,7 +40,7 @@ def overview_view(
     topics: Iterable[TopicDescription],
     groups: Sequence[GroupListing],
 ) -> OverviewView:
-    """`topics` with the internal ones."""
+    """Returns the overview. `topics` holds the internal ones too."""
     described = list(topics)
     partitions = [partition for topic in described for partition in topic.partitions]
     leaders = Counter(partition.leader for partition in partitions)

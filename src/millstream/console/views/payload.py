@@ -29,7 +29,7 @@ class Payload:
 
 
 def show_bytes(content: bytes | None) -> Payload | None:
-    r"""None for a null. Text is UTF-8 without control characters.
+    r"""Returns the bytes as text; None for a null. Text is UTF-8 without control characters.
 
     Characters that cannot be seen, or that turn the direction of the text around them, are written as \u escapes.
     """
@@ -43,7 +43,7 @@ def show_bytes(content: bytes | None) -> Payload | None:
 
 
 def visible(text: str) -> str:
-    """`text` with every character that cannot be seen written as an escape, except line ends and tabs."""
+    """Returns `text` with every character that cannot be seen written as an escape, except line ends and tabs."""
     return "".join(
         character if character.isprintable() or character in _KEPT_SPACE else _escape(character)
         for character in text

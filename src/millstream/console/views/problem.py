@@ -59,7 +59,7 @@ def problem_of(error: MillstreamError) -> Problem:
 
 
 def problem_of_status(status: HTTPStatus, sentence: str = "") -> Problem:
-    """`sentence` is used where the status alone does not say it all."""
+    """Returns the problem of an HTTP status. `sentence` is used where the status alone does not say it all."""
     return Problem(
         status.value, _title(status), "", visible(_SENTENCES.get(status, sentence or status.phrase))
     )

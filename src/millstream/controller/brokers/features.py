@@ -20,7 +20,7 @@ from millstream.protocol.generated.update_features import (
 def plan_update_features(
     request: UpdateFeaturesRequest, image: MetadataImage, settings: ControllerSettings
 ) -> ControllerResult[UpdateFeaturesResponse]:
-    """All updates or none. Raises InvalidUpdateVersion for the first that cannot be made.
+    """Makes all updates or none. Raises InvalidUpdateVersion for the first that cannot be made.
 
     Results by feature are for clients up to version 1; version 2 does not carry them.
     """

@@ -70,7 +70,7 @@ def plan_incremental_alter_configs(
     image: MetadataImage,
     settings: ControllerSettings,
 ) -> ControllerResult[incremental.IncrementalAlterConfigsResponse]:
-    """Records of all resources whose changes are fine; none with `validate_only`."""
+    """Returns the records of all resources whose changes are fine; none with `validate_only`."""
     context = _ValidationContext(image, settings)
 
     def after(resource: incremental.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
@@ -93,7 +93,7 @@ def plan_incremental_alter_configs(
 def plan_alter_configs(
     request: whole.AlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
 ) -> ControllerResult[whole.AlterConfigsResponse]:
-    """Records for the older API, in which keys that a resource's request does not name go back to their defaults."""
+    """Returns the records for the older API, in which keys that a resource's request does not name go back to their defaults."""
 
     def after(resource: whole.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
         del known

@@ -22,7 +22,7 @@ def after_changes(
     table: Mapping[str, ConfigKey],
     defaults: Mapping[str, str],
 ) -> dict[str, str]:
-    """All overrides when `configs` are carried out. `table` tells which keys are lists, `defaults` what an unset one holds."""
+    """Returns all overrides when `configs` are carried out. `table` tells which keys are lists, `defaults` what an unset one holds."""
     check_names_and_values(configs)
     after = dict(before)
     for config in configs:
@@ -39,7 +39,7 @@ def after_changes(
 
 
 def replaced(configs: Sequence[alter_configs.AlterableConfig]) -> dict[str, str]:
-    """All overrides when `configs` take the place of what was there (AlterConfigs)."""
+    """Returns all overrides when `configs` take the place of what was there (AlterConfigs)."""
     check_names_and_values(configs)
     return {config.name: config.value or "" for config in configs}
 

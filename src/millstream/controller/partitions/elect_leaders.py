@@ -31,7 +31,7 @@ _NOT_NEEDED: Final = ElectionNotNeeded.code
 def plan_elect_leaders(
     request: ElectLeadersRequest, image: MetadataImage
 ) -> ControllerResult[ElectLeadersResponse]:
-    """One result for each partition named; of all partitions, only those where something happened.
+    """Returns one result for each partition named; of all partitions, only those where something happened.
 
     Raises InvalidRequest for an unknown election type.
     """

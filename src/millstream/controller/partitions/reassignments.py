@@ -35,7 +35,7 @@ from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 def plan_alter_reassignments(
     request: AlterPartitionReassignmentsRequest, image: MetadataImage
 ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
-    """One result for each partition; no replicas means that the move is called off."""
+    """Returns one result for each partition; no replicas means that the move is called off."""
     keep_factor = not request.allow_replication_factor_change
     records: dict[tuple[str, int], MetadataRecord] = {}
     responses = []

@@ -38,7 +38,7 @@ def plan_create_partitions(
     settings: ControllerSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreatePartitionsResponse]:
-    """Records of all topics that can grow; none with `validate_only`."""
+    """Returns the records of all topics that can grow; none with `validate_only`."""
     counts = Counter(topic.name for topic in request.topics)
     records: list[MetadataRecord] = []
     results: list[CreatePartitionsTopicResult] = []

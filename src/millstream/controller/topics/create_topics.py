@@ -70,7 +70,7 @@ def plan_create_topics(
     settings: ControllerSettings,
     context: ControllerContext,
 ) -> ControllerResult[CreateTopicsResponse]:
-    """Records of all topics that can be created; none with `validate_only`.
+    """Returns the records of all topics that can be created; none with `validate_only`.
 
     Raises PolicyViolation when the request wants more partitions than one metadata batch should hold.
     """

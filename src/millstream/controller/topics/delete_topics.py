@@ -28,7 +28,7 @@ from millstream.protocol.generated.metadata_records import RemoveTopicRecord
 def plan_delete_topics(
     request: DeleteTopicsRequest, image: MetadataImage, settings: ControllerSettings
 ) -> ControllerResult[DeleteTopicsResponse]:
-    """Names stand in `topic_names` up to version 5, names or ids in `topics` from 6 on; both are served."""
+    """Plans deletions. Names stand in `topic_names` up to version 5, names or ids in `topics` from 6 on; both are served."""
     entries = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
     counts = Counter(_identity(entry) for entry in entries)
     found: dict[Uuid, list[TopicImage]] = {}

@@ -16,7 +16,7 @@ from millstream.runtime.random import Random
 def placed_partitions(
     image: MetadataImage, partition_count: int, replication_factor: int, random: Random
 ) -> list[tuple[BrokerId, ...]]:
-    """Replicas for `partition_count` new partitions. Raises InvalidReplicationFactor."""
+    """Returns the replicas for `partition_count` new partitions. Raises InvalidReplicationFactor."""
     usable = [
         UsableBroker(broker.broker_id, broker.rack, not broker.is_active)
         for broker in image.brokers.values()
@@ -28,7 +28,7 @@ def placed_partitions(
 def check_assignment(
     replicas: Sequence[int], replication_factor: int | None, image: MetadataImage
 ) -> tuple[BrokerId, ...]:
-    """Replicas given by hand, checked. `replication_factor` is that of the topic's other partitions, None for the first.
+    """Checks replicas given by hand. `replication_factor` is that of the topic's other partitions, None for the first.
 
     Raises InvalidReplicaAssignment.
     """

@@ -29,7 +29,7 @@ class UsableBroker:
 def place_replicas(
     brokers: Iterable[UsableBroker], partition_count: int, replication_factor: int, random: Random
 ) -> list[tuple[BrokerId, ...]]:
-    """Replicas of each partition, the preferred leader first.
+    """Returns the replicas of each partition, the preferred leader first.
 
     Raises InvalidReplicationFactor when there are fewer brokers than replicas, or none is up.
     """

@@ -36,7 +36,7 @@ def list_groups(context: GroupContext, request: ListGroupsRequest) -> Coordinato
 
 
 def delete_groups(context: GroupContext, request: DeleteGroupsRequest) -> CoordinatorResult:
-    """Each group has its own error; a name given twice is deleted once."""
+    """Deletes groups. Each group has its own error; a name given twice is deleted once."""
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(context, group_id))
         for group_id in dict.fromkeys(request.groups_names)

@@ -25,6 +25,7 @@ class Limited:
     highest: int
 
     def of_group(self, image: MetadataImage, group_id: str) -> int:
+        """Returns the value for a group: its own within the limits, or the default."""
         said = image.config(ConfigResource(ConfigResourceType.GROUP, group_id)).get(self.key)
         return self.default if said is None else min(max(int(said), self.lowest), self.highest)
 

@@ -43,7 +43,7 @@ class Committer:
 
     @property
     def names_no_member(self) -> bool:
-        """As producers do that take no part in the group (before KIP-447)."""
+        """Whether no member is named, as by producers that take no part in the group (before KIP-447)."""
         return (
             self.generation_or_epoch == _NO_EPOCH
             and not self.member_id
@@ -69,17 +69,17 @@ class Group(Protocol):
 
     @property
     def protocol_type_name(self) -> str:
-        """As ListGroups gives it; empty for a group that only stores offsets."""
+        """The protocol type as ListGroups gives it; empty for a group that only stores offsets."""
         ...
 
     @property
     def state_name(self) -> str:
-        """As ListGroups gives it."""
+        """The state as ListGroups gives it."""
         ...
 
     @property
     def is_unused(self) -> bool:
-        """No members, none about to join: without offsets there is no reason to keep it."""
+        """Whether there are no members and none is about to join: without offsets there is no reason to keep it."""
         ...
 
     def check_may_commit(self, committer: Committer) -> None:
@@ -103,9 +103,9 @@ class Group(Protocol):
         ...
 
     def subscribed_topics(self) -> AbstractSet[str]:
-        """Offsets of topics it reads do not expire."""
+        """Returns the topics that the group reads, whose offsets do not expire."""
         ...
 
     def offset_base_timestamp(self) -> BaseTimestamp | None:
-        """None while no offset of this group ages."""
+        """Returns the function that gives the time from which an offset ages; None while no offset of this group ages."""
         ...

@@ -55,6 +55,6 @@ class Groups:
         self._groups[group.group_id] = group
 
     def remove_as(self, kind: type[Group], group_id: str) -> None:
-        """Only if it is of that kind: a tombstone of what the group used to be leaves what it has become."""
+        """Removes the group, only if it is of that kind: a tombstone of what the group used to be leaves what it has become."""
         if isinstance(self._groups.get(group_id), kind):
             del self._groups[group_id]

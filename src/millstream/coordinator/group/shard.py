@@ -46,25 +46,25 @@ class GroupShard:
         return self._image
 
     def apply_image(self, image: MetadataImage) -> None:
-        """Comes with every new image, before anything that happens after it. What it changes for groups is `TopicsChanged`."""
+        """Takes in a new image, before anything that happens after it. What it changes for groups is `TopicsChanged`."""
         if image.topics is not self._image.topics:
             self._topics_version = image.offset
         self._image = image
 
     @property
     def groups(self) -> Groups:
-        """To look at, not to change."""
+        """The groups, to look at, not to change."""
         return self._groups
 
     @property
     def offsets(self) -> OffsetStore:
-        """To look at, not to change."""
+        """The committed offsets, to look at, not to change."""
         return self._offsets
 
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
         return operations.OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
@@ -95,7 +95,7 @@ class GroupShard:
     # Hard state
 
     def replay(self, offset: Offset, record: CoordinatorRecord) -> None:
-        """Records of group types that are not served are passed over, as Kafka does with types it does not know."""
+        """Replays a record. Records of group types that are not served are passed over, as Kafka does with types it does not know."""
         if isinstance(record.key, OffsetCommitKey):
             offset_replay.replay(self._groups, self._offsets, offset, record)
         elif type(record.key) in operations.REPLAYS:

@@ -40,7 +40,7 @@ def has_many_offsets(offsets: OffsetStore, group_id: str) -> bool:
 
 
 def size_of_topics(names: Iterable[str], topics: TopicsImage) -> int:
-    """Names, and the partitions of those that exist."""
+    """Returns the size of topics: names, and the partitions of those that exist."""
     size = 0
     for name in names:
         topic = topics.by_name.get(name)

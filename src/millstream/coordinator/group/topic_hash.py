@@ -24,7 +24,7 @@ _LONG: Final = Struct("<q").pack
 
 
 def topics_hash(names: Iterable[str], image: MetadataImage) -> int:
-    """Of those of the topics that exist."""
+    """Returns the hash of those of the topics that exist."""
     existing = [image.topics.by_name[name] for name in sorted(set(names)) if name in image.topics]
     if not existing:
         return NO_TOPICS_HASH

@@ -36,7 +36,7 @@ _READ64: Final = Struct("<Q").unpack_from
 
 
 def xxh3_64(data: bytes) -> int:
-    """As a signed number, the way Java has it."""
+    """Returns the hash as a signed number, the way Java has it."""
     value = _hash(data)
     return value - (1 << 64) if value >> 63 else value
 

@@ -97,7 +97,7 @@ def write_state(context: ShareContext, request: WriteState) -> CoordinatorResult
 
 
 def delete_state(context: ShareContext, request: DeleteState) -> CoordinatorResult:
-    """State that is not there is deleted already."""
+    """Deletes state. State that is not there is deleted already."""
     _check_partition_number(request.key)
     _check_exists(context, request.key)
     if context.states.find(request.key) is not None:

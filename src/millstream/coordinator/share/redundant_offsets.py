@@ -25,7 +25,7 @@ class RedundantOffsets:
         self._last_offset = offset
 
     def first_needed(self) -> int:
-        """Records before this offset may be deleted."""
+        """Returns the first needed offset: records before it may be deleted."""
         while self._in_order:
             offset, key = self._in_order[0]
             if self._snapshots.get(key) == offset:

@@ -44,7 +44,7 @@ class ShareShard:
         self._states = ShareStates()
 
     def apply_image(self, image: MetadataImage) -> None:
-        """Comes with every new image, before anything that happens after it."""
+        """Takes in a new image, before anything that happens after it."""
         self._image = image
 
     def state(self, key: SharePartitionKey) -> ShareState | None:
@@ -52,13 +52,13 @@ class ShareShard:
 
     @property
     def first_needed_offset(self) -> int:
-        """Below it the log may be deleted."""
+        """The offset below which the log may be deleted."""
         return self._states.first_needed_offset
 
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
         return operations.OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
@@ -73,7 +73,7 @@ class ShareShard:
         return context.result
 
     def takes_long(self, asked: object) -> bool:
-        """Ranges are put over each other, written and read again; all partitions may get a snapshot."""
+        """Tells whether a request takes long. Ranges are put over each other, written and read again; all partitions may get a snapshot."""
         match asked:
             case WriteState():
                 ranges = len(asked.change.batches) + self._states.range_count(asked.key)
@@ -100,12 +100,12 @@ class ShareShard:
                 pass
 
     def transaction_size(self, producer_id: ProducerId) -> int:
-        """Share state is never written in a transaction."""
+        """Returns 0: share state is never written in a transaction."""
         del producer_id
         return 0
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
-        """Share state is never written in a transaction."""
+        """Does nothing: share state is never written in a transaction."""
 
     def _context(self, caller: Caller, now: Instant) -> ShareContext:
         return ShareContext(caller, now, self._states, self._config, self._image)

@@ -71,7 +71,7 @@ class ShareState:
 
     @property
     def is_cold(self) -> bool:
-        """Its last snapshot was written because nothing else had been for long."""
+        """Whether its last snapshot was written because nothing else had been for long."""
         return self.created_ms != self.written_ms
 
     def changed(self, change: StateChange) -> ShareState:

@@ -68,7 +68,7 @@ class StateBatch(NamedTuple):
 def combined(
     current: Iterable[StateBatch], newer: Iterable[StateBatch], start_offset: int
 ) -> tuple[StateBatch, ...]:
-    """Both accounts as one: where they overlap the later delivery counts (more deliveries, then the higher state).
+    """Combines both accounts into one: where they overlap the later delivery counts (more deliveries, then the higher state).
 
     Records below `start_offset` (-1: not known) are finished and left out. Costs O(n log n) in the number of ranges.
     """

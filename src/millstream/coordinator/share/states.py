@@ -31,7 +31,7 @@ class ShareStates:
 
     @property
     def first_needed_offset(self) -> int:
-        """Below it the log may be deleted."""
+        """The offset below which the log may be deleted."""
         return self._redundant.first_needed()
 
     # Replay

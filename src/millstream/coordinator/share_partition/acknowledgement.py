@@ -97,7 +97,7 @@ def acknowledge(
     limits: SharePartitionLimits,
     now_ms: int,
 ) -> Transition:
-    """They have been checked. Renewals count at once: no lock is stored."""
+    """Makes changes of acknowledgements that have been checked. Renewals count at once: no lock is stored."""
     transition = Transition()
     for batch in batches:
         for kind, offsets in _runs(batch):

@@ -37,7 +37,7 @@ class SharePartitionLimits:
 
     @property
     def cautious_from(self) -> int:
-        """From this delivery count on fewer records go out at once, so that the one that fails is found."""
+        """The delivery count from which on fewer records go out at once, so that the one that fails is found."""
         return max(2, -(-self.delivery_count_max // 2))
 
 
@@ -80,7 +80,7 @@ class AcquiredRecords(NamedTuple):
 def acquire(
     in_flight: InFlightRecords, request: AcquireRequest, fetched: Fetched, now_ms: int
 ) -> list[AcquiredRecords]:
-    """Ranges in order of offsets, locked for the member until `lock_duration_ms` from now. Empty when nothing may be had."""
+    """Acquires ranges in order of offsets, locked for the member until `lock_duration_ms` from now. Empty when nothing may be had."""
     if not fetched.batches:
         return []
     last, room = _room(in_flight, request, fetched)

@@ -83,7 +83,7 @@ class Span:
         return StateBatch(self.first, self.last, self.state, self.delivery_count)
 
     def continues(self, before: Span) -> bool:
-        """Nothing but the border tells the two apart."""
+        """Tells whether nothing but the border tells the two apart."""
         return (
             before.last + 1 == self.first
             and before.delivery == self.delivery

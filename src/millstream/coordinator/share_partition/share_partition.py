@@ -66,7 +66,7 @@ class SharePartition:
         return self._earliest_deadline_ms
 
     def spans(self) -> Sequence[Span]:
-        """To look at, not to change."""
+        """Returns the spans, to look at, not to change."""
         return list(self._in_flight)
 
     @property
@@ -91,7 +91,7 @@ class SharePartition:
         limits: SharePartitionLimits,
         now_ms: int,
     ) -> Transition:
-        """To be stored, then settled. Raises InvalidRecordState, InvalidRequest; nothing has changed then."""
+        """Returns the change that is to be stored, then settled. Raises InvalidRecordState, InvalidRequest; nothing has changed then."""
         acknowledgement.check_may_acknowledge(self._in_flight, member_id, batches, limits)
         return acknowledgement.acknowledge(self._in_flight, batches, limits, now_ms)
 
@@ -116,7 +116,7 @@ class SharePartition:
         return released
 
     def move_log_start(self, log_start_offset: int) -> None:
-        """Records below are gone from the log. The new start offset is stored with the next change."""
+        """Notes that records below are gone from the log. The new start offset is stored with the next change."""
         if log_start_offset > self._in_flight.start_offset:
             self._in_flight.drop_below(log_start_offset)
             self._in_flight.tidy()

@@ -44,18 +44,18 @@ class TransactionContext(OperationContext):
         self._start_timeout(transaction, self._remaining_ms(transaction))
 
     def restart_timeout(self, transaction: TransactionMetadata) -> None:
-        """It could not be ended just now: not again at once."""
+        """Starts the time-out anew for a transaction that could not be ended just now, so that it is not tried again at once."""
         pause_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         self._start_timeout(transaction, max(self._remaining_ms(transaction), pause_ms))
 
     def time_out_later(self, transactional_id: str) -> None:
-        """It could not be ended, so it is as open as it was."""
+        """Lets a transaction that could not be ended time out later: it is as open as it was."""
         known = self.transactions.find(transactional_id)
         if known is not None and known.state is TransactionState.ONGOING:
             self.restart_timeout(known)
 
     def remember_last_epoch(self, transactional_id: str, epoch: int) -> None:
-        """As `Transactions.remember_last_epoch`; undone if the record that goes with it is not written."""
+        """Does as `Transactions.remember_last_epoch` does; undone if the record that goes with it is not written."""
         before = self.transactions.last_epoch(transactional_id)
         self.transactions.remember_last_epoch(transactional_id, epoch)
         self.on_append_failure(

@@ -20,7 +20,7 @@ from millstream.protocol.generated.transaction_records import (
 def transaction_record(
     transaction: TransactionMetadata, level: TransactionVersion
 ) -> CoordinatorRecord:
-    """`level`: the finalized transaction.version, which decides the version of the value."""
+    """Returns the record of a transaction. `level`: the finalized transaction.version, which decides the version of the value."""
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,

@@ -43,13 +43,13 @@ class TransactionShard:
 
     @property
     def transactions(self) -> Transactions:
-        """To look at, not to change."""
+        """The transactions, to look at, not to change."""
         return self._transactions
 
     # What the runtime asks for
 
     def handle(self, request: object, caller: Caller, now: Instant) -> CoordinatorResult:
-        """Any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
+        """Handles any request of `operations.OPERATIONS`. A KafkaError that it raises is the answer; nothing has changed then."""
         return operations.OPERATIONS[type(request)](self._context(caller, now), request)
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:

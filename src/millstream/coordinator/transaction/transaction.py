@@ -111,7 +111,7 @@ class TransactionMetadata:
         )
 
     def completed(self, now_ms: int) -> TransactionMetadata:
-        """Every marker is written. Where the epochs are used up, the next producer id takes over from epoch 0."""
+        """Returns the transaction after every marker is written. Where the epochs are used up, the next producer id takes over from epoch 0."""
         rotates = self.client_version.raises_epoch and self.next_producer_id != NO_PRODUCER_ID
         committed = self.state is TransactionState.PREPARE_COMMIT
         return self._moved(
@@ -124,7 +124,7 @@ class TransactionMetadata:
         )
 
     def fenced(self) -> TransactionMetadata:
-        """With an epoch that no producer uses: what aborts it then is told from what its producer still sends."""
+        """Returns the transaction with an epoch that no producer uses: so its abort is told from what its producer still sends."""
         return replace(self, producer_epoch=min(self.producer_epoch + 1, EPOCH_MAX))
 
     def _moved(

@@ -21,7 +21,7 @@ _EXPIRY_PAUSE_MS: Final = 100
 
 
 def resume(context: TransactionContext) -> None:
-    """After loading: what was decided is completed, what was open times out when it would have."""
+    """Resumes after loading: what was decided is completed, what was open times out when it would have."""
     for known in context.transactions:
         if known.is_prepared:
             context.announce(known)
@@ -41,7 +41,7 @@ def abort_timed_out(context: TransactionContext, timer: TransactionTimer) -> Non
 
 
 def complete(context: TransactionContext, request: MarkersWritten) -> CoordinatorResult:
-    """Nothing happens when that has been noticed before."""
+    """Completes a transaction. Nothing happens when that has been noticed before."""
     prepared = request.transaction
     known = context.transactions.find(prepared.transactional_id)
     if known is not None and _is_same(known, prepared):

@@ -28,7 +28,7 @@ class CleanedTransactions:
         self._committed: set[int] = set()
 
     def is_discarded(self, header: BatchHeader, batch: memoryview) -> bool:
-        """Nothing in the batch is needed by readers: its data was aborted, or its transaction has no batches left."""
+        """Tells whether nothing in the batch is needed by readers: its data was aborted, or its transaction has no batches left."""
         while self._pending and self._pending[0].first_offset <= header.last_offset:
             entry = self._pending.popleft()
             self._aborted[entry.producer_id] = entry

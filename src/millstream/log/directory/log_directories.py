@@ -46,7 +46,7 @@ class LogDirectories:
 
     @property
     def paths(self) -> list[str]:
-        """All of them, usable or not."""
+        """The paths of all directories, usable or not."""
         return [*self._online, *self._offline]
 
     @property
@@ -95,7 +95,7 @@ class LogDirectories:
         return min(open_to_new or usable, key=len, default=None)
 
     def set_producer_id_expiration(self, expiration_ms: int) -> None:
-        """From now on producers are forgotten after this time."""
+        """Sets the time after which producers are forgotten from now on."""
         for directory in self:
             directory.set_producer_id_expiration(expiration_ms)
 

@@ -196,7 +196,7 @@ class LogDirectory:
         return self._logs.get(partition)
 
     def find_logs(self) -> list[FoundLog]:
-        """Every partition directory, the metadata log's excluded."""
+        """Returns every partition directory, the metadata log's excluded."""
         found: list[FoundLog] = []
         for partition in self._partition_names():
             try:

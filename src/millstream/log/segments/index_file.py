@@ -16,7 +16,7 @@ class CorruptIndex(MillstreamError):
 
 
 def read_entries(file_system: FileSystem, path: str, entry_bytes: int) -> bytes:
-    """All entries of `path`, without the zeroed space that Kafka preallocates.
+    """Returns all entries of `path`, without the zeroed space that Kafka preallocates.
 
     An entry of zeros is legal in the first slot only, as in Kafka: everything from the first later one on is free space.
     """

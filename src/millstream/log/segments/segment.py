@@ -167,7 +167,7 @@ class Segment:
         self._remember_boundary(headers[-1].next_offset, position)
 
     def index_batch(self, position: int, header: BatchHeader) -> None:
-        """Kafka's rule, per batch; `position` is the start of the batch in the file."""
+        """Adds entries to the indexes for a batch by Kafka's rule; `position` is the start of the batch in the file."""
         if self.first_timestamp_ms is None:
             self.first_timestamp_ms = header.max_timestamp
         if header.max_timestamp > self.max_timestamp_ms:
@@ -233,7 +233,7 @@ class Segment:
         self._indexes_ready = True
 
     def rebuild_indexes(self) -> None:
-        """Both indexes from the batches alone; raises CorruptMessage when the log itself is damaged."""
+        """Rebuilds both indexes from the batches alone; raises CorruptMessage when the log itself is damaged."""
         self.start_rebuild()
         for position, header in scan_headers(self._file, 0, self.size_bytes):
             self.index_batch(position, header)
@@ -272,7 +272,7 @@ class Segment:
     # --- reading
 
     def headers(self, position: int = 0) -> Iterator[BatchStart]:
-        """Every batch from `position`, the start of one, to the end of the file."""
+        """Yields the header of every batch from `position`, the start of one, to the end of the file."""
         for start in scan_headers(self._file, position, self.size_bytes):
             yield BatchStart(*start)
 

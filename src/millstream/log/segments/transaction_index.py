@@ -60,7 +60,7 @@ class TransactionIndex:
         self._path = path
 
     def entries(self) -> list[AbortedTransaction]:
-        """All entries. Raises DamagedFile: without its entries aborted records would be shown."""
+        """Returns all entries. Raises DamagedFile: without its entries aborted records would be shown."""
         if self._entries is None:
             self._entries = self._load()
         return self._entries

@@ -49,7 +49,7 @@ class SaslAuthenticator:
         self._random = random
 
     async def authenticate(self, connection: Connection) -> int | None:
-        """Milliseconds until it must be done again; None for never.
+        """Authenticates the connection. Returns the milliseconds until it must be done again; None for never.
 
         Raises SaslAuthenticationFailed, UnsupportedSaslMechanism or IllegalSaslState, which a retry does not change.
         """

@@ -137,7 +137,7 @@ class Connection(asyncio.BufferedProtocol):
     async def send_without_response(
         self, key: ApiKey, request: Message, *, version_max: int
     ) -> None:
-        """For Produce with acks=0, which no broker answers. In order with `request`."""
+        """Sends a request without a response: for Produce with acks=0, which no broker answers. In order with `request`."""
         version = self.versions.choose(key, version_max)
         async with self._turn:
             await self._until_allowed()
@@ -151,7 +151,7 @@ class Connection(asyncio.BufferedProtocol):
         request: Message,
         response_type: type[AnyResponse],  # noqa: ARG002 - tells the type checker what comes back
     ) -> AnyResponse:
-        """As `request`, past those who wait for their turn: what makes the connection usable."""
+        """Sends a request past those who wait for their turn: what makes the connection usable."""
         return cast("AnyResponse", await self._send(key, request, self.versions.choose(key)))
 
     async def close(self) -> None:
@@ -166,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.abort()
 
     def begin_close(self) -> None:
-        """Without waiting for what was written."""
+        """Begins to close the connection, without waiting for what was written."""
         self._fail_waiters(NetworkException(f"the connection to {self.address} was closed"))
         if self._transport is not None:
             self._transport.close()

@@ -120,7 +120,7 @@ class Connections:
             return connection
 
     async def first_reachable(self, addresses: Sequence[Address]) -> Connection:
-        """From whoever can be reached first; a silent address does not hold up the others.
+        """Returns the first connection that can be made; a silent address does not hold up the others.
 
         Raises NoBrokerReachable naming each address and why, or the first error that says we are not let in.
         """
@@ -161,7 +161,7 @@ class Connections:
         raise AllRefused(sentence) if all_refused else NoBrokerReachable(sentence)
 
     async def close(self) -> None:
-        """Those that are open. New ones can be made afterwards."""
+        """Closes the connections that are open. New ones can be made afterwards."""
         connections = list(self._connections.values())
         self._connections.clear()
         for connection in connections:

@@ -155,7 +155,7 @@ def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environm
 
 
 async def canonical_addresses(addresses: tuple[Address, ...], network: Network) -> list[Address]:
-    """Each IP address of each name, by its canonical name (client_dns_lookup, KIP-235); names that fail stay."""
+    """Returns each IP address of each name, by its canonical name (client_dns_lookup, KIP-235); names that fail stay."""
     found: dict[Address, None] = {}
     for address in addresses:
         try:

@@ -61,7 +61,7 @@ class TaskScope:
     def start(
         self, coroutine: Coroutine[object, object, _Result], name: str, *, awaited: bool = False
     ) -> asyncio.Task[_Result]:
-        """`awaited`: somebody takes the result, so an error is theirs and no failure of the client."""
+        """Starts a task. `awaited`: a caller takes the result, so an error is the caller's and no failure of the client."""
         try:
             self._check_place()
         except MillstreamError:

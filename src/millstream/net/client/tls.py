@@ -44,7 +44,7 @@ def tls_context(config: SecurityConfig) -> ssl.SSLContext:
 
 
 def load_authorities(context: ssl.SSLContext, config: SecurityConfig) -> None:
-    """Those of the settings, else those of the system."""
+    """Loads the authorities of the settings, else those of the system."""
     location, text = config.ssl_truststore_location, config.ssl_truststore_certificates
     if location is None and text is None:
         context.load_default_certs()

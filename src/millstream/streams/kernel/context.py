@@ -120,7 +120,7 @@ class TaskContext:
         raw_keys: Sequence[bytes | None] = NO_RAW,
         raw_values: Sequence[bytes | None] = NO_RAW,
     ) -> None:
-        """Rows of this topic are processed from now on; None: a punctuation is."""
+        """Notes the topic whose rows are processed from now on; None: a punctuation."""
         self.origin = NOWHERE
         self.topic = topic
         self.offsets = offsets
@@ -130,7 +130,7 @@ class TaskContext:
     def begin_record(
         self, topic: str | None, offset: int, raw_key: bytes | None, raw_value: bytes | None
     ) -> None:
-        """Rows of one record are processed from now on, whatever their ordinals."""
+        """Notes the record whose rows are processed from now on, whatever their ordinals."""
         self.begin(topic, _Everywhere(offset), _Everywhere(raw_key), _Everywhere(raw_value))
 
     @property
@@ -140,7 +140,7 @@ class TaskContext:
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
-        """Rows of other records are processed inside; those of before go on after it."""
+        """Lets rows of other records be processed inside; those of before go on after it."""
         run = self.run
         record = self.origin, self.record_timestamp, self.record_headers
         try:
@@ -150,7 +150,7 @@ class TaskContext:
             self.origin, self.record_timestamp, self.record_headers = record
 
     def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
-        """`kept`, after counting as dropped what `batch` had more."""
+        """Returns `kept`, after counting as dropped what `batch` had more."""
         self.dropped_records += len(batch) - len(kept)
         return kept
 

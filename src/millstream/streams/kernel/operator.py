@@ -27,7 +27,7 @@ class Operator(ABC):
         """Processes rows; returns those that go to every child."""
 
     def route(self, _batch: Batch, /) -> list[Batch] | None:
-        """For branches: one batch per child in their order. None: every child gets `process(batch)`."""
+        """Returns, for branches, one batch per child in their order. None: every child gets `process(batch)`."""
         return None
 
 

@@ -27,7 +27,7 @@ class PriorityQueue(Generic[ItemT]):
         return self._heap[0][0] if self._heap else None
 
     def offer(self, timestamp: int, item: ItemT) -> None:
-        """Of equal items this one stays behind those above it."""
+        """Puts an item into its place; of equal items it stays behind those above it."""
         heap, at = self._heap, len(self._heap)
         heap.append((timestamp, item))
         while at:

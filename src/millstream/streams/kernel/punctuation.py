@@ -55,7 +55,7 @@ class PunctuationQueue:
         return self._order.smallest
 
     def append(self, punctuation: Punctuation) -> None:
-        """To be fired when it is due, the first time or again."""
+        """Adds a punctuation, to be fired when it is due, the first time or again."""
         if not punctuation.cancelled:
             self._order.offer(punctuation.next_ms, punctuation)
 

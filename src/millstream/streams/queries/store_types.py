@@ -56,7 +56,7 @@ def view_of(store: StateStore, seen_as: QueryableStoreType[View]) -> View:
 
 
 def key_value_store() -> QueryableStoreType[KeyValueView[Stored, Stored]]:
-    """Key-value stores of every kind; rows are values."""
+    """Returns the type of key-value stores of every kind; rows are values."""
     return QueryableStoreType(
         "key-value store",
         lambda store: KeyValueView(store) if isinstance(store, OrderedRows) else None,
@@ -64,7 +64,7 @@ def key_value_store() -> QueryableStoreType[KeyValueView[Stored, Stored]]:
 
 
 def timestamped_key_value_store() -> QueryableStoreType[KeyValueView[Stored, Row]]:
-    """Key-value stores with timestamps; rows are (value, timestamp)."""
+    """Returns the type of key-value stores with timestamps; rows are (value, timestamp)."""
     return QueryableStoreType(
         "key-value store with timestamps",
         lambda store: (
@@ -78,7 +78,7 @@ def timestamped_key_value_store() -> QueryableStoreType[KeyValueView[Stored, Row
 def timestamped_key_value_store_with_headers() -> QueryableStoreType[
     KeyValueView[Stored, ValueTimestampHeaders]
 ]:
-    """Key-value stores with headers."""
+    """Returns the type of key-value stores with headers."""
     return QueryableStoreType(
         "key-value store with headers",
         lambda store: (
@@ -90,7 +90,7 @@ def timestamped_key_value_store_with_headers() -> QueryableStoreType[
 
 
 def window_store() -> QueryableStoreType[WindowView[Stored, Stored]]:
-    """Window stores of every kind; rows are values."""
+    """Returns the type of window stores of every kind; rows are values."""
     return QueryableStoreType(
         "window store",
         lambda store: WindowView(store) if isinstance(store, WindowRows) else None,
@@ -98,7 +98,7 @@ def window_store() -> QueryableStoreType[WindowView[Stored, Stored]]:
 
 
 def timestamped_window_store() -> QueryableStoreType[WindowView[Stored, Row]]:
-    """Window stores with timestamps; rows are (value, timestamp)."""
+    """Returns the type of window stores with timestamps; rows are (value, timestamp)."""
     return QueryableStoreType(
         "window store with timestamps",
         lambda store: (
@@ -112,7 +112,7 @@ def timestamped_window_store() -> QueryableStoreType[WindowView[Stored, Row]]:
 def timestamped_window_store_with_headers() -> QueryableStoreType[
     WindowView[Stored, ValueTimestampHeaders]
 ]:
-    """Window stores with headers."""
+    """Returns the type of window stores with headers."""
     return QueryableStoreType(
         "window store with headers",
         lambda store: (
@@ -124,7 +124,7 @@ def timestamped_window_store_with_headers() -> QueryableStoreType[
 
 
 def session_store() -> QueryableStoreType[SessionView[Stored, Stored]]:
-    """Session stores; rows are aggregates."""
+    """Returns the type of session stores; rows are aggregates."""
     return QueryableStoreType(
         "session store",
         lambda store: SessionView(store) if isinstance(store, SessionStore) else None,
@@ -132,7 +132,7 @@ def session_store() -> QueryableStoreType[SessionView[Stored, Stored]]:
 
 
 def session_store_with_headers() -> QueryableStoreType[SessionView[Stored, AggregationWithHeaders]]:
-    """Session stores with headers."""
+    """Returns the type of session stores with headers."""
     return QueryableStoreType(
         "session store with headers",
         lambda store: (

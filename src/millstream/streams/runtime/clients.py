@@ -46,7 +46,7 @@ class TaskClients:
         return CommittedPosition.decode({tp: found.result(tp) for tp in found})
 
     async def logs(self, topics: Iterable[str], partition: int) -> dict[str, ReadableLog]:
-        """By topic, what can be read of one partition: up to the last stable offset where readers are read_committed."""
+        """Returns, by topic, what can be read of one partition: up to the last stable offset where readers are read_committed."""
         names = list(topics)
         if not names:
             return {}

@@ -36,7 +36,7 @@ async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[
 
 
 def together(outputs: Sequence[TaskOutput]) -> TaskOutput:
-    """All of them as one, so that the records of one topic stay in one order."""
+    """Joins all of them into one, so that the records of one topic stay in one order."""
     return TaskOutput(
         _joined([each.sinks for each in outputs]),
         _joined([each.changelogs for each in outputs]),

@@ -31,7 +31,7 @@ class StoreMarker:
 
     @classmethod
     def decode(cls, text: str | None) -> StoreMarker | None:
-        """None for a store that has none, or one of another version."""
+        """Decodes a marker; None for a store that has none, or one of another version."""
         if text is None:
             return None
         try:

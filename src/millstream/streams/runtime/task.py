@@ -182,7 +182,7 @@ class ActiveTask:
 
     @property
     def position(self) -> Mapping[str, int]:
-        """By input topic, the next offset to read."""
+        """The position: by input topic, the next offset to read."""
         return self._position.offsets
 
     async def close(self) -> None:

@@ -39,7 +39,7 @@ def window_bytes(serde: Serde[Any]) -> int:  # Any: windowed keys of any type
 
 
 def time_windowed(inner: Serde[K], size_ms: int, *, changelog: bool = False) -> Serde[Windowed[K]]:
-    """Kafka's TimeWindowedSerde: only the start is written, the size completes it when read.
+    """Returns Kafka's TimeWindowedSerde: only the start is written, the size completes it when read.
 
     `changelog` reads the keys of a window store's changelog topic, which end in a sequence number (forChangelog).
     """
@@ -62,7 +62,7 @@ def time_windowed(inner: Serde[K], size_ms: int, *, changelog: bool = False) -> 
 
 
 def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
-    """Kafka's SessionWindowedSerde."""
+    """Returns Kafka's SessionWindowedSerde."""
     encode_key, decode_key = inner.encode, inner.decode
 
     def encode(windowed: Windowed[K]) -> bytes:

@@ -117,7 +117,7 @@ class RecordCache:
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes | None]]:
-        """Rows in [low, high) in the order of their keys, deleted ones too; each is used when it is come to."""
+        """Yields the rows in [low, high) in the order of their keys, deleted ones too; each is used when it is come to."""
         order = self._in_order()
         end = None if high is None else bisect_left(order, high)
         keys = order[bisect_left(order, low) : end]

@@ -67,7 +67,7 @@ class StateStoreContext:
         return self._parts.rows
 
     def register(self, restore: RestoreCallback) -> None:
-        """Tell how the store is restored from its changelog. Raises StreamsError after `init`."""
+        """Tells how the store is restored from its changelog. Raises StreamsError after `init`."""
         if not self.is_opening:
             raise StreamsError(
                 f"store {self._parts.spec.name} says how it is restored when its task has begun: "

@@ -99,7 +99,7 @@ def adopt_headers(store: str, rows: TransactionalRows, *, wanted: bool) -> None:
 
 
 def encode_headers(headers: Headers) -> bytes:
-    """Headers as they stand in a row, without their length; nothing for none."""
+    """Encodes headers as they stand in a row, without their length; nothing for none."""
     if not headers:
         return b""
     parts = [write_varint(len(headers))]

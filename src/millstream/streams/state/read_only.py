@@ -30,7 +30,7 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
     def rows_between(
         self, lower: K | None, upper: K | None, *, reverse: bool
     ) -> Iterator[tuple[K, V]]:
-        """Rows with lower <= key <= upper; None is no bound."""
+        """Yields the rows with lower <= key <= upper; None is no bound."""
 
     @abstractmethod
     def prefix_scan(
@@ -38,14 +38,14 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
         prefix: object,
         serde: Serde[Stored] | None = None,
     ) -> Iterator[tuple[K, V]]:
-        """Rows whose key's bytes begin with those of `prefix`, which `serde` writes, or the key's own serde."""
+        """Yields the rows whose key's bytes begin with those of `prefix`, which `serde` writes, or the key's own serde."""
 
     @abstractmethod
     def approximate_num_entries(self) -> int:
         """Returns the number of rows: exact, and found by counting them."""
 
     def range(self, lower: K | None, upper: K | None) -> Iterator[tuple[K, V]]:
-        """Rows from `lower` to `upper`, both inclusive; None is without a bound."""
+        """Yields the rows from `lower` to `upper`, both inclusive; None is without a bound."""
         return self.rows_between(lower, upper, reverse=False)
 
     def reverse_range(self, lower: K | None, upper: K | None) -> Iterator[tuple[K, V]]:
@@ -53,11 +53,11 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
         return self.rows_between(lower, upper, reverse=True)
 
     def all(self) -> Iterator[tuple[K, V]]:
-        """All rows."""
+        """Yields all rows."""
         return self.rows_between(None, None, reverse=False)
 
     def reverse_all(self) -> Iterator[tuple[K, V]]:
-        """All rows, last first."""
+        """Yields all rows, last first."""
         return self.rows_between(None, None, reverse=True)
 
 
@@ -72,13 +72,13 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
     def rows_of_key(
         self, key: K, time_from: int, time_to: int, *, reverse: bool = False
     ) -> list[tuple[int, V]]:
-        """(start, row) of one key, by start."""
+        """Returns (start, row) of one key, by start."""
 
     @abstractmethod
     def rows_of_keys(
         self, key_from: K | None, key_to: K | None, time_from: int, time_to: int, *, reverse: bool
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Rows of all keys in a range. In memory by start, on disk by segment of time and key."""
+        """Yields the rows of all keys in a range. In memory by start, on disk by segment of time and key."""
 
     @overload
     def fetch(self, key: K, time_from: int) -> V | None: ...
@@ -95,7 +95,7 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
         return self.rows_of_key(key, time_from, time_to)
 
     def backward_fetch(self, key: K, time_from: int, time_to: int) -> list[tuple[int, V]]:
-        """(start, row) of one key's windows that start in a range, the latest first."""
+        """Returns (start, row) of one key's windows that start in a range, the latest first."""
         return self.rows_of_key(key, time_from, time_to, reverse=True)
 
     def fetch_all(
@@ -106,7 +106,7 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
         key_from: K | None = None,
         key_to: K | None = None,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Windows that start in a range, of all keys, or of those from `key_from` to `key_to`."""
+        """Yields the windows that start in a range, of all keys, or of those from `key_from` to `key_to`."""
         return self.rows_of_keys(key_from, key_to, time_from, time_to, reverse=False)
 
     def backward_fetch_all(
@@ -117,15 +117,15 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
         key_from: K | None = None,
         key_to: K | None = None,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """As `fetch_all`, backwards."""
+        """Yields the windows of `fetch_all` backwards."""
         return self.rows_of_keys(key_from, key_to, time_from, time_to, reverse=True)
 
     def all(self) -> Iterator[tuple[Windowed[K], V]]:
-        """All rows with their windows."""
+        """Yields all rows with their windows."""
         return self.fetch_all()
 
     def backward_all(self) -> Iterator[tuple[Windowed[K], V]]:
-        """All rows with their windows, latest first."""
+        """Yields all rows with their windows, latest first."""
         return self.backward_fetch_all()
 
 
@@ -140,7 +140,7 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
     def sessions_of_key(
         self, key: K, earliest_end: int, latest_start: int, *, reverse: bool
     ) -> list[tuple[Windowed[K], V]]:
-        """Sessions of a key that end at or after the one time and start at or before the other, by end."""
+        """Returns the sessions of a key that end at or after the one time and start at or before the other, by end."""
 
     @abstractmethod
     def sessions_of_keys(
@@ -152,26 +152,26 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
         *,
         reverse: bool,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Sessions of all keys in a range. In memory by end, on disk by segment of time and key."""
+        """Yields the sessions of all keys in a range. In memory by end, on disk by segment of time and key."""
 
     def find_sessions(
         self, key: K, earliest_end: int, latest_start: int
     ) -> list[tuple[Windowed[K], V]]:
-        """Sessions that end at or after the one time and start at or before the other, by end."""
+        """Returns the sessions that end at or after the one time and start at or before the other, by end."""
         return self.sessions_of_key(key, earliest_end, latest_start, reverse=False)
 
     def backward_find_sessions(
         self, key: K, earliest_end: int, latest_start: int
     ) -> list[tuple[Windowed[K], V]]:
-        """As `find_sessions`, backwards."""
+        """Returns the sessions of `find_sessions` backwards."""
         return self.sessions_of_key(key, earliest_end, latest_start, reverse=True)
 
     def fetch(self, key: K) -> list[tuple[Windowed[K], V]]:
-        """All sessions of a key, by end."""
+        """Returns all sessions of a key, by end."""
         return self.find_sessions(key, 0, MAX_TIMESTAMP)
 
     def backward_fetch(self, key: K) -> list[tuple[Windowed[K], V]]:
-        """As `fetch`, backwards."""
+        """Returns the sessions of `fetch` backwards."""
         return self.backward_find_sessions(key, 0, MAX_TIMESTAMP)
 
     def find_all_sessions(
@@ -183,7 +183,7 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
         latest_start: int = MAX_TIMESTAMP,
         latest_end: int = MAX_TIMESTAMP,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Sessions of all keys, or of those from `key_from` to `key_to`, within the bounds that are given."""
+        """Yields the sessions of all keys, or of those from `key_from` to `key_to`, within the bounds that are given."""
         keys = (key_from, key_to)
         return self.sessions_of_keys(keys, earliest_end, latest_start, latest_end, reverse=False)
 
@@ -196,7 +196,7 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
         latest_start: int = MAX_TIMESTAMP,
         latest_end: int = MAX_TIMESTAMP,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """As `find_all_sessions`, backwards."""
+        """Yields the sessions of `find_all_sessions` backwards."""
         keys = (key_from, key_to)
         return self.sessions_of_keys(keys, earliest_end, latest_start, latest_end, reverse=True)
 

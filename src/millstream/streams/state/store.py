@@ -206,7 +206,7 @@ class StateStore(ABC):
     def rows_in(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows in [low, high) in the order of their keys, with what the cache holds."""
+        """Yields the rows in [low, high) in the order of their keys, with what the cache holds."""
         rows = self.rows.scan(low, high, reverse=reverse)
         if self.cache is None:
             return rows
@@ -263,7 +263,7 @@ class StateStore(ABC):
         """Put one changelog record into the rows, in the form the store keeps them."""
 
     def close(self) -> None:
-        """Every access raises InvalidStoreError from now on."""
+        """Closes the store: every access raises InvalidStoreError from now on."""
         self.is_open = False
         if self.cache is not None:
             self.cache.clear()

@@ -40,7 +40,7 @@ class NodePlan:
 
     @property
     def reached(self) -> tuple[str, ...]:
-        """Children that its rows reach at once."""
+        """The children that its rows reach at once."""
         return () if self.is_cached else self.children
 
     def as_start(self) -> NodePlan:

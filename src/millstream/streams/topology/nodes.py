@@ -66,5 +66,5 @@ Node = SourceNode | ProcessorNode | SinkNode
 
 
 def parents_of(node: Node) -> tuple[str, ...]:
-    """Names of the nodes whose rows this one gets."""
+    """Returns the names of the nodes whose rows this one gets."""
     return () if isinstance(node, SourceNode) else node.parents

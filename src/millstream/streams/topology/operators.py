@@ -392,7 +392,7 @@ class Wrapped(OperatorSpec):
 
     @property
     def branches(self) -> Any:  # Any: as the inner operator has it
-        """Children in the order of the inner operator's branches; None where it has none."""
+        """The children in the order of the inner operator's branches; None where it has none."""
         return getattr(self.inner, "branches", None)
 
 

@@ -14,7 +14,7 @@ from millstream.streams.topology.topology import SubTopologyTopics, Topology
 def partition_counts(
     topology: Topology, application_id: str, existing: Mapping[str, int]
 ) -> dict[str, int]:
-    """Partitions of every topic that is read, internal ones included; `existing`: of the cluster's topics.
+    """Returns the number of partitions of every topic that is read, internal ones included; `existing`: of the cluster's topics.
 
     A repartition topic has the count that the topology asks for, or as many as the widest source that feeds it; one that
     exists already keeps what it has.

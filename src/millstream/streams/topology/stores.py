@@ -131,7 +131,7 @@ class StoreSpec:
 
     @property
     def history_ms(self) -> int | None:
-        """Of a versioned store."""
+        """The history of a versioned store."""
         return self.retention_ms if self.kind is StoreKind.VERSIONED else None
 
     @property

@@ -63,7 +63,7 @@ class Topology:
 
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
-        """Children of each node in the order in which they were added."""
+        """The children of each node in the order in which they were added."""
         children: dict[str, list[str]] = {name: [] for name in self.nodes}
         for name, node in self.nodes.items():
             if not isinstance(node, SourceNode):
@@ -132,7 +132,7 @@ class Topology:
         return tuple(self.stores[name] for name in names)
 
     def source_topics(self, group: SubTopology, application_id: str) -> tuple[str, ...]:
-        """Topics that a task of the sub-topology reads; those of patterns are not known here."""
+        """Returns the topics that a task of the sub-topology reads; those of patterns are not known here."""
         return tuple(
             self.decorated(topic, application_id)
             for name in group.nodes
@@ -141,7 +141,7 @@ class Topology:
         )
 
     def topics_of(self, group: SubTopology, application_id: str) -> SubTopologyTopics:
-        """Source, sink, repartition and changelog topics with their settings."""
+        """Returns the source, sink, repartition and changelog topics with their settings."""
         sources = self.source_topics(group, application_id)
         sinks = tuple(
             self.decorated(node.topic, application_id)

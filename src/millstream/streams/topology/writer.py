@@ -167,7 +167,7 @@ class TopologyWriter:
         self._copartitioned.append(frozenset(replaced.get(name, name) for name in sources))
 
     def replace_source(self, old: str, new: str) -> None:
-        """From now on `new` is meant where a co-partitioned source is called `old`."""
+        """Uses `new` from now on where a co-partitioned source is called `old`."""
         self._replaced_sources[old] = new
 
     def build(self) -> Topology:

@@ -37,7 +37,7 @@ _TOPIC_FIELDS: Final = ("name", "topic")
 
 
 def endpoints(key: ApiKey, response: Message) -> list[AdvertisedAddress]:
-    """All addresses in an answer, to be changed in place."""
+    """Returns all addresses in an answer, to be changed in place."""
     answer: Any = response  # Any: the generated class of `key`; no type joins a key to its classes
     found: list[AdvertisedAddress] = list(getattr(answer, _ENDPOINT_LISTS[key]))
     if key is ApiKey.FIND_COORDINATOR:

@@ -89,7 +89,7 @@ class FaultProxy:
         self.plan = FaultPlan(tuple(rules), self.seed)
 
     def heal(self) -> None:
-        """Nothing goes wrong any more; what hangs in a dead connection is let go by closing that connection."""
+        """Ends all faults; what hangs in a dead connection is let go by closing that connection."""
         self.set_rules(())
         self._call(self._close_dead)
 

@@ -171,7 +171,7 @@ class TopologyTestDriver:
         self._run()
 
     def read_bytes(self, topic: str) -> list[TestRecord[bytes, bytes]]:
-        """Every record written to a topic, internal ones included, since the last read."""
+        """Returns every record written to a topic, internal ones included, since the last read."""
         written = self._written.get(topic, [])
         if written:
             self._written[topic] = []
@@ -189,7 +189,7 @@ class TopologyTestDriver:
         return len(self._written.get(topic, ()))
 
     def produced_topics(self) -> list[str]:
-        """Every topic that was ever written to, internal ones included, in the order of their names."""
+        """Returns every topic that was ever written to, internal ones included, in the order of their names."""
         return sorted(self._written)
 
     def advance_wall_clock(self, by: timedelta) -> None:
@@ -284,7 +284,7 @@ class TopologyTestDriver:
         return stores[name]
 
     def stores(self) -> Mapping[str, StateStore]:
-        """All stores by name."""
+        """Returns all stores by name."""
         stores = dict(self._task.stores)
         for task in self._global_tasks:
             stores.update(task.stores)
@@ -292,11 +292,11 @@ class TopologyTestDriver:
 
     @property
     def dropped_records(self) -> int:
-        """Records left out so far: null keys, late, unreadable, failed."""
+        """The number of records left out so far: null keys, late, unreadable, failed."""
         return sum(task.dropped_records for task in (self._task, *self._global_tasks))
 
     def metrics(self) -> dict[MetricName, float]:
-        """Every metric of tasks and nodes, and those that processors have added."""
+        """Returns every metric of tasks and nodes, and those that processors have added."""
         tasks = (self._task, *self._global_tasks)
         return {name: value for task in tasks for name, value in task.metrics().items()}
 

@@ -144,7 +144,7 @@ class TestOutputTopic(Generic[K, V]):
         return f"<{type(self).__name__} {self._topic}>"
 
     def read(self) -> list[TestRecord[K, V]]:
-        """Every record written since the last read."""
+        """Returns every record written since the last read."""
         return [self._decoded(each) for each in self._driver.read_bytes(self._topic)]
 
     def read_record(self) -> TestRecord[K, V]:
@@ -165,11 +165,11 @@ class TestOutputTopic(Generic[K, V]):
         return [record.value for record in self.read()]
 
     def read_key_values(self) -> list[tuple[K | None, V | None]]:
-        """Keys and values of every record written since the last read."""
+        """Returns the keys and values of every record written since the last read."""
         return [(record.key, record.value) for record in self.read()]
 
     def read_map(self) -> dict[K, V | None]:
-        """By key, the last value written since the last read. Raises ValueError for a record without a key."""
+        """Returns, by key, the last value written since the last read. Raises ValueError for a record without a key."""
         table: dict[K, V | None] = {}
         for record in self.read():
             if record.key is None:

@@ -47,7 +47,7 @@ class FeatureMetadata(NamedTuple):
 async def describe_features(
     admin: AdminCalls, *, node_id: int | None = None, timeout_ms: int | None = None
 ) -> FeatureMetadata:
-    """As one broker sees them: `node_id`, or whichever answers. Empty before Kafka 2.7."""
+    """Describes the features as one broker sees them: `node_id`, or whichever answers. Empty before Kafka 2.7."""
 
     def read(response: ApiVersionsResponse, asked: Asked[None]) -> dict[None, FeatureMetadata]:
         check(response.error_code, "describe_features")

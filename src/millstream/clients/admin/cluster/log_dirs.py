@@ -81,7 +81,7 @@ async def describe_log_dirs(
     *,
     timeout_ms: int | None = None,
 ) -> Results[int, LogDirs]:
-    """By broker and path; with the replicas of these partitions, or of all."""
+    """Describes log directories by broker and path, with the replicas of these partitions, or of all."""
     topics = None
     if partitions is not None:
         topics = [DescribableLogDirTopic(*topic) for topic in by_topic(partitions).items()]

@@ -134,7 +134,7 @@ async def elect_leaders(
     *,
     timeout_ms: int | None = None,
 ) -> Results[TopicPartition, None]:
-    """Have leaders elected (Kafka 2.2). ElectionNotNeeded for a partition that has the leader it should have.
+    """Has leaders elected (Kafka 2.2). ElectionNotNeeded for a partition that has the leader it should have.
 
     None asks for all partitions; those that need no election are left out of the results then.
     """

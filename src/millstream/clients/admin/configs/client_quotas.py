@@ -64,7 +64,7 @@ async def describe_client_quotas(
     *,
     timeout_ms: int | None = None,
 ) -> dict[ClientQuotaEntity, dict[str, float]]:
-    """By entity its quotas, by key, as `producer_byte_rate` (Kafka 2.6). None for all."""
+    """Describes the quotas of entities, by key, as `producer_byte_rate` (Kafka 2.6). None for all."""
     wanted = quota_filter or ClientQuotaFilter()
     components = [
         _component(kind, match)

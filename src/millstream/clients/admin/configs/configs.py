@@ -123,7 +123,7 @@ async def incremental_alter_configs(
     validate_only: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[ConfigResource, None]:
-    """All changes of a resource are made, or none of them (Kafka 2.3)."""
+    """Changes configs: all changes of a resource are made, or none of them (Kafka 2.3)."""
 
     def build(asked: Asked[ConfigResource]) -> IncrementalAlterConfigsRequest:
         return IncrementalAlterConfigsRequest(
@@ -201,7 +201,7 @@ async def list_config_resources(
 async def list_client_metrics_resources(
     admin: AdminCalls, *, timeout_ms: int | None = None
 ) -> list[str]:
-    """Names of client metrics subscriptions (Kafka 3.7)."""
+    """Lists the names of client metrics subscriptions (Kafka 3.7)."""
     listed = await list_config_resources(
         admin, [ConfigResourceType.CLIENT_METRICS], timeout_ms=timeout_ms
     )

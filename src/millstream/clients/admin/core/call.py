@@ -87,7 +87,7 @@ class Call(Generic[Key, Value, Response]):
         return [list(keys)] if version >= self.batched_since else [[key] for key in keys]
 
     def is_worth_retrying(self, error: KafkaError, attempts: int) -> bool:
-        """`attempts` is how many there have been, the one that ended with `error` included."""
+        """Tells whether to try again. `attempts` is the number of attempts so far, the one that ended with `error` included."""
         if isinstance(error, self.final):
             return False
         if isinstance(error, self.doubted):
@@ -135,7 +135,7 @@ class CallProgress(Generic[Key, Value]):
                 self._finish(key, error)
 
     def results(self, unreachable: str = "") -> Results[Key, Value]:
-        """In the order of the items; what has no result yet ends with its last error, or with who was `unreachable`."""
+        """Returns the results in the order of the items; what has no result yet ends with its last error, or with who was `unreachable`."""
         late = "the time limit of the call was over before a broker answered"
         if unreachable:
             late = f"{late}; {unreachable}"

@@ -32,7 +32,7 @@ _FIRST_FIND_OF_MANY: Final = 4
 
 
 def coordinator_call(kind: CoordinatorType) -> Call[str, int, FindCoordinatorResponse]:
-    """By group id, transactional id and so on the coordinator's node id."""
+    """Returns the call that finds the node ids of coordinators by group id, transactional id and so on."""
 
     def build(asked: Asked[str]) -> FindCoordinatorRequest:
         if asked.version >= _FIRST_FIND_OF_MANY:

@@ -89,7 +89,7 @@ Route: TypeAlias = AnyBroker | Controller | Node[Key] | Leader[Key] | Coordinato
 
 
 def itself(key: Key) -> Key:
-    """For items that are their own name, partition or node."""
+    """Returns the item, for items that are their own name, partition or node."""
     return key
 
 

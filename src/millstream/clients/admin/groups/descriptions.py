@@ -60,7 +60,7 @@ class GroupDescription(NamedTuple):
 
     @property
     def is_simple_consumer_group(self) -> bool:
-        """Has no members, and only keeps offsets."""
+        """Whether the group has no members, and only keeps offsets."""
         return self.type is GroupType.CLASSIC and not self.protocol_type
 
 
@@ -71,7 +71,7 @@ async def describe_groups(
     include_authorized_operations: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
-    """Classic groups of any protocol type, and KIP-848 groups. Brokers before Kafka 4 call an unknown id Dead."""
+    """Describes classic groups of any protocol type, and KIP-848 groups. Brokers before Kafka 4 call an unknown id Dead."""
     driver = admin._driver
     deadline_ms = driver.deadline(timeout_ms)
     results = await driver.run(
@@ -96,7 +96,7 @@ async def describe_consumer_groups(
     include_authorized_operations: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
-    """Classic groups of consumers, and KIP-848 groups; GroupIdNotFound for classic groups of anything else."""
+    """Describes classic groups of consumers, and KIP-848 groups; GroupIdNotFound for classic groups of anything else."""
     results = await describe_groups(
         admin,
         group_ids,
@@ -118,7 +118,7 @@ async def describe_classic_groups(
     include_authorized_operations: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
-    """Groups of the classic protocol, of any protocol type (Connect's, for instance)."""
+    """Describes groups of the classic protocol, of any protocol type (Connect's, for instance)."""
     return await admin._driver.run(
         _classic_call(include=include_authorized_operations),
         group_ids,
@@ -133,7 +133,7 @@ async def describe_share_groups(
     include_authorized_operations: bool = False,
     timeout_ms: int | None = None,
 ) -> Results[str, GroupDescription]:
-    """Share groups (Kafka 4.1, KIP-932)."""
+    """Describes share groups (Kafka 4.1, KIP-932)."""
 
     def build(asked: Asked[str]) -> share.ShareGroupDescribeRequest:
         return share.ShareGroupDescribeRequest(

@@ -30,7 +30,7 @@ class GroupType(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """UNKNOWN for a type of a later Kafka, and where the broker is too old to say."""
+        """Returns the type; UNKNOWN for one of a later Kafka, and where the broker is too old to say."""
         lower = text.lower()
         return cls(lower) if lower in cls.__members__.values() else cls("unknown")
 
@@ -45,7 +45,7 @@ class GroupListing(NamedTuple):
 
     @property
     def is_simple_consumer_group(self) -> bool:
-        """Has no members, and only keeps offsets."""
+        """Whether the group has no members, and only keeps offsets."""
         return self.type is GroupType.CLASSIC and not self.protocol_type
 
 
@@ -57,7 +57,7 @@ async def list_groups(
     protocol_types: Collection[str] = (),
     timeout_ms: int | None = None,
 ) -> list[GroupListing]:
-    """Groups in one of the states (Kafka 2.6), of one of the types, of one of the protocol types; sorted by id.
+    """Lists groups in one of the states (Kafka 2.6), of one of the types, of one of the protocol types; sorted by id.
 
     Every broker knows the groups it coordinates, so every one is asked. Raises the error of one that did not answer.
     """
@@ -102,7 +102,7 @@ async def list_groups(
 async def list_consumer_groups(
     admin: AdminCalls, *, states: Collection[str] = (), timeout_ms: int | None = None
 ) -> list[GroupListing]:
-    """Groups of consumers, of the classic protocol and of KIP-848."""
+    """Lists groups of consumers, of the classic protocol and of KIP-848."""
     return await list_groups(
         admin,
         states=states,
@@ -115,7 +115,7 @@ async def list_consumer_groups(
 async def delete_groups(
     admin: AdminCalls, group_ids: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, None]:
-    """Groups of any type, with the offsets they keep. NonEmptyGroup while one has members."""
+    """Deletes groups of any type, with the offsets they keep. NonEmptyGroup while one has members."""
     call = Call(
         api=ApiKey.DELETE_GROUPS,
         response=DeleteGroupsResponse,

@@ -37,7 +37,7 @@ async def remove_members_from_consumer_group(
     reason: str = "removed by an administrator",
     timeout_ms: int | None = None,
 ) -> Results[MemberToRemove, None]:
-    """None puts out all members. `reason` is written to the broker's log."""
+    """Removes members; None puts out all. `reason` is written to the broker's log."""
     deadline_ms = admin._driver.deadline(timeout_ms)
     wanted = await _all_members(admin, group_id, timeout_ms) if members is None else members
 

@@ -52,7 +52,7 @@ async def list_share_group_offsets(
     *,
     timeout_ms: int | None = None,
 ) -> Results[str, ShareGroupOffsets]:
-    """By group the start offsets of the partitions named, or of all it reads (Kafka 4.1)."""
+    """Lists the start offsets of each group for the partitions named, or of all it reads (Kafka 4.1)."""
     wanted = {
         group_id: None if partitions is None else by_topic(partitions)
         for group_id, partitions in (

@@ -128,7 +128,7 @@ async def describe_acls(
 async def delete_acls(
     admin: AdminCalls, filters: Iterable[AclFilter], *, timeout_ms: int | None = None
 ) -> Results[AclFilter, Results[AclBinding, None]]:
-    """By filter the rules it matched, and for each whether it could be deleted."""
+    """Deletes rules. Returns the rules that each filter matched, and for each whether it could be deleted."""
 
     def build(asked: Asked[AclFilter]) -> DeleteAclsRequest:
         return DeleteAclsRequest(

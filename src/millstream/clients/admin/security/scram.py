@@ -57,7 +57,7 @@ class DeleteScramCredential:
 async def describe_user_scram_credentials(
     admin: AdminCalls, users: Iterable[str] = (), *, timeout_ms: int | None = None
 ) -> Results[str, list[ScramCredentialInfo]]:
-    """Of these users, or of all that have any (Kafka 2.7). ResourceNotFound for a user without credentials.
+    """Describes the credentials of these users, or of all that have any (Kafka 2.7). ResourceNotFound for a user without credentials.
 
     Mechanisms of a later Kafka are left out.
     """
@@ -86,7 +86,7 @@ async def alter_user_scram_credentials(
     *,
     timeout_ms: int | None = None,
 ) -> Results[str, None]:
-    """By user (Kafka 2.7). Brokers refuse several alterations of one user in a call (DuplicateResource)."""
+    """Changes credentials by user (Kafka 2.7). Brokers refuse several alterations of one user in a call (DuplicateResource)."""
     by_user: dict[str, list[UpsertScramCredential | DeleteScramCredential]] = {}
     for each in alterations:
         by_user.setdefault(each.user, []).append(each)

@@ -67,7 +67,7 @@ async def create_delegation_token(
     max_lifetime_ms: int = BROKER_DECIDES,
     timeout_ms: int | None = None,
 ) -> DelegationToken:
-    """For oneself, or for another `owner` (Kafka 3.3)."""
+    """Creates a token for oneself, or for another `owner` (Kafka 3.3)."""
     allowed = tuple(renewers)
 
     def build(_: Asked[None]) -> CreateDelegationTokenRequest:
@@ -137,7 +137,7 @@ async def expire_delegation_token(
     expiry_period_ms: int = BROKER_DECIDES,
     timeout_ms: int | None = None,
 ) -> int:
-    """At once unless a period is given. Gives back when it expires (ms since 1970)."""
+    """Expires a token, at once unless a period is given. Returns when it expires (ms since 1970)."""
 
     def read(response: ExpireDelegationTokenResponse, asked: Asked[None]) -> dict[None, int]:
         check(response.error_code, "expire_delegation_token")

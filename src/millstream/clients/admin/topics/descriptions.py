@@ -75,7 +75,7 @@ async def describe_topics(
     partitions_per_page: int = PARTITIONS_PER_PAGE,
     timeout_ms: int | None = None,
 ) -> Results[TopicKey, TopicDescription]:
-    """By name, or all by id (Kafka 3.1). `partitions_per_page` limits each answer of the broker, not the result."""
+    """Describes topics by name, or all by id (Kafka 3.1). `partitions_per_page` limits each answer of the broker, not the result."""
     keys = list(topics)
     deadline_ms = admin._driver.deadline(timeout_ms)
     names = [key for key in keys if isinstance(key, str)]

@@ -85,7 +85,7 @@ async def create_topics(
     retry_on_quota_violation: bool = True,
     timeout_ms: int | None = None,
 ) -> Results[str, CreatedTopic]:
-    """`validate_only` says what would happen, and does nothing."""
+    """Creates topics. `validate_only` says what would happen, and does nothing."""
     wanted = list(topics)
     by_name = {topic.name: topic for topic in wanted}
     if len(by_name) < len(wanted):
@@ -116,7 +116,7 @@ async def delete_topics(
     retry_on_quota_violation: bool = True,
     timeout_ms: int | None = None,
 ) -> Results[TopicKey, None]:
-    """By name, or all by id (Kafka 2.8)."""
+    """Deletes topics by name, or all by id (Kafka 2.8)."""
 
     def build(asked: Asked[TopicKey]) -> DeleteTopicsRequest:
         if asked.version >= _FIRST_DELETE_BY_ID:
@@ -164,7 +164,7 @@ async def create_partitions(
     retry_on_quota_violation: bool = True,
     timeout_ms: int | None = None,
 ) -> Results[str, None]:
-    """`totals` is the number of partitions that each topic shall have in the end."""
+    """Adds partitions. `totals` is the number of partitions that each topic shall have in the end."""
 
     def build(asked: Asked[str]) -> CreatePartitionsRequest:
         return CreatePartitionsRequest(
@@ -190,7 +190,7 @@ async def create_partitions(
 async def list_topics(
     admin: AdminCalls, *, include_internal: bool = False, timeout_ms: int | None = None
 ) -> dict[str, TopicListing]:
-    """Topics that the asker may describe, by name, sorted."""
+    """Lists topics that the asker may describe, by name, sorted."""
 
     def read(response: MetadataResponse, asked: Asked[None]) -> dict[None, dict[str, TopicListing]]:
         check(response.error_code, "list_topics")

@@ -54,7 +54,7 @@ async def describe_producers(
     broker_id: int | None = None,
     timeout_ms: int | None = None,
 ) -> Results[TopicPartition, list[ProducerState]]:
-    """By partition its producers (Kafka 2.8), as its leader sees them or the replica on `broker_id`."""
+    """Describes the producers of each partition (Kafka 2.8), as its leader sees them or the replica on `broker_id`."""
     leaders = Leader[TopicPartition](itself)
 
     def build(asked: Asked[TopicPartition]) -> DescribeProducersRequest:
@@ -88,7 +88,7 @@ async def find_hanging_transactions(
     max_transaction_timeout_ms: int = MAX_TRANSACTION_TIMEOUT_MS,
     timeout_ms: int | None = None,
 ) -> list[OpenTransaction]:
-    """Transactions that are open in a partition and that no coordinator will end, as `kafka-transactions find-hanging`.
+    """Finds transactions that are open in a partition and that no coordinator will end, as `kafka-transactions find-hanging`.
 
     Only those older than `max_transaction_timeout_ms` are looked at: a coordinator ends the others by itself.
     `timeout_ms` is for each of the requests that this takes.
@@ -127,7 +127,7 @@ async def find_hanging_transactions(
 def hanging(
     suspects: Iterable[OpenTransaction], known: Iterable[TransactionDescription | KafkaError]
 ) -> list[OpenTransaction]:
-    """Those whose producer no coordinator knows, or whose partition is not in its transaction."""
+    """Returns those whose producer no coordinator knows, or whose partition is not in its transaction."""
     coordinated: dict[int, frozenset[TopicPartition]] = {}
     for transaction in known:
         if not isinstance(transaction, KafkaError):

@@ -88,7 +88,7 @@ async def list_transactions(
     transactional_id_pattern: str | None = None,
     timeout_ms: int | None = None,
 ) -> list[TransactionListing]:
-    """Transactions of all coordinators, sorted by id (Kafka 3.0).
+    """Lists the transactions of all coordinators, sorted by id (Kafka 3.0).
 
     `min_duration_ms` (3.8) leaves younger ones out, `transactional_id_pattern` (4.1, RE2) those with other ids.
     Raises the error of a broker that did not answer.
@@ -139,7 +139,7 @@ async def list_transactions(
 async def describe_transactions(
     admin: AdminCalls, transactional_ids: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, TransactionDescription]:
-    """Transactions by id (Kafka 3.0)."""
+    """Describes transactions by id (Kafka 3.0)."""
     call = Call(
         api=ApiKey.DESCRIBE_TRANSACTIONS,
         response=DescribeTransactionsResponse,

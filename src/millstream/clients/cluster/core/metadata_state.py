@@ -75,7 +75,7 @@ class MetadataState:
         self._requested = True
 
     def due_ms(self, now_ms: int) -> int:
-        """Milliseconds until a refresh should start; 0 means now."""
+        """Returns the milliseconds until a refresh should start; 0 means now."""
         due = self._next_attempt_ms
         settled_ms = max(self._last_success_ms, self._last_refusal_ms)
         if not self._requested and settled_ms >= 0:
@@ -91,7 +91,7 @@ class MetadataState:
         return MetadataRequest(topics=topics, allow_auto_topic_creation=self._may_create())
 
     def handle_response(self, response: MetadataResponse, now_ms: int, version: int) -> None:
-        """`version`: that of the response, as old ones say less than their fields look like."""
+        """Takes in a response. Its `version` counts, as old ones say less than their fields look like."""
         if response.error_code == RebootstrapRequired.code:
             self.handle_failure(now_ms)
             self.rebootstrap_needed = self._policy.rebootstrap
@@ -123,7 +123,7 @@ class MetadataState:
         self._count_failure(now_ms)
 
     def handle_failure(self, now_ms: int, *, nobody_reachable: bool = False) -> None:
-        """No broker answered this time. `nobody_reachable`: not even a connection to any of them could be made."""
+        """Notes that no broker answered. `nobody_reachable`: there was not even a connection to any of them."""
         self._requested = True
         self._count_failure(now_ms)
         if self._failing_since_ms < 0:

@@ -18,7 +18,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 def topic_names(topics: Iterable[str]) -> list[str]:
-    """One name may stand without a list."""
+    """Returns the names as a list. One name may stand without a list."""
     names = [topics] if isinstance(topics, str) else list(topics)
     for name in names:
         _check_topic(name)
@@ -26,7 +26,7 @@ def topic_names(topics: Iterable[str]) -> list[str]:
 
 
 def topic_partitions(partitions: Iterable[AnyPartition]) -> list[TopicPartition]:
-    """Without repetitions, in the order given."""
+    """Returns the partitions without repetitions, in the order given."""
     if isinstance(partitions, TopicPartition):
         raise TypeError(f"give a list of partitions, not {partitions!r} alone")
     checked = [topic_partition(partition) for partition in partitions]

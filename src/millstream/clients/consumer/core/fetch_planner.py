@@ -103,7 +103,7 @@ class PlannedFetch:
         return _FIRST_VERSION_WITH_TOPIC_IDS - 1 if ZERO_UUID in self.topic_names else 2**15
 
     def answers(self, response: FetchResponse) -> list[tuple[TopicPartition, PartitionData]]:
-        """Topics that we did not ask for by id have the name ""."""
+        """Returns the answers by partition. Topics that we did not ask for by id have the name ""."""
         return [
             (
                 TopicPartition(
@@ -217,7 +217,7 @@ class FetchPlanner:
         self._busy.discard(planned.node_id)
 
     def handle_metadata(self) -> None:
-        """There is newer metadata of the cluster, or none could be had: brokers may be asked again."""
+        """Notes that there is newer metadata of the cluster, or that none could be had: brokers may be asked again."""
         for state in self._subscription.partitions.values():
             state.awaits_metadata = False
 

@@ -64,7 +64,7 @@ class FetchSessionHandler:
         return None
 
     def handle_answer(self, session_id: int) -> None:
-        """Session id 0: the broker keeps no session for us, so the next request is full again."""
+        """Takes in the session id of an answer. 0: the broker keeps no session for us, so the next request is full again."""
         if session_id == 0:
             self._session_id = 0
             self._epoch = _NEW_SESSION_EPOCH
@@ -79,7 +79,7 @@ class FetchSessionHandler:
         self._epoch = _NEW_SESSION_EPOCH
 
     def handle_lost_answer(self) -> None:
-        """Nobody knows whether the broker saw the request: close that session and start another."""
+        """Closes the session and starts another, as the broker may have seen the request or not."""
         self._epoch = _NEW_SESSION_EPOCH
 
 

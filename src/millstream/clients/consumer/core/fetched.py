@@ -73,7 +73,7 @@ def next_offset_of(records: memoryview, fetch_offset: int) -> int:
 def visible_batches(
     chunk: FetchedChunk, topic_partition: TopicPartition, *, check_crcs: bool
 ) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """Batches with records for the reader. Raises CorruptBatch naming the offset to seek past."""
+    """Yields batches with records for the reader. Raises CorruptBatch naming the offset to seek past."""
     accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
     for header, view in iterate_batches(chunk.records):
         if check_crcs:

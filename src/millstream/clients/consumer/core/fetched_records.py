@@ -32,7 +32,7 @@ class FetchedRecords:
     def take(
         self, count_max: int, reader: RecordReader[Key, Value] | None = None
     ) -> list[ConsumerRecord[Key, Value]]:
-        """Up to `count_max` records, deserialized by `reader`, advancing positions.
+        """Returns up to `count_max` records, deserialized by `reader`, and advances positions.
 
         Raises CorruptBatch, RecordDeserializationError or LookupNeeded for what cannot be read, when nothing stands
         before it; the position stays at it.

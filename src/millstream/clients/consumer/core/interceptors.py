@@ -22,7 +22,7 @@ class ConsumerInterceptor(Generic[Key, Value]):
         return records
 
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """After a commit succeeded."""
+        """Called after a commit succeeded."""
 
 
 class ConsumerInterceptors(Generic[Key, Value]):

@@ -65,12 +65,12 @@ class PartitionState:
         self.leader_epoch = self.fetch_epoch = leader_epoch
 
     def seek_to_reset(self, reset: AutoOffsetResetStrategy) -> None:
-        """To where the leader says that `reset` is."""
+        """Seeks to the offset that the leader gives for `reset`."""
         self._start_over()
         self.reset = reset
 
     def seek_to_committed(self) -> None:
-        """To where the group stands."""
+        """Seeks to the offset that the group has committed."""
         self._start_over()
         self.committed_wanted = True
 

@@ -115,13 +115,13 @@ class Positions:
         return queries
 
     def is_unanswered(self, query: PositionQuery) -> bool:
-        """Somebody will have to be asked again; better not at once."""
+        """Tells whether a query must be asked again; better not at once."""
         return any(
             state.position is None or self._is_unsure(query, state) for state in self._asked(query)
         )
 
     def finish(self, query: PositionQuery) -> None:
-        """Partitions that got no answer may be asked about again."""
+        """Ends a query. Partitions that got no answer may be asked about again."""
         for state in self._asked(query):
             state.asked_generation = -1
 

@@ -47,7 +47,7 @@ class SubscriptionState:
         self.pattern = pattern
 
     def subscribe_regex(self, regex: str) -> None:
-        """For the coordinator to match; which topics those are shows in the assignment only."""
+        """Subscribes to an expression that the coordinator matches; which topics those are shows in the assignment only."""
         self._subscribe(SubscriptionType.REGEX)
         self.regex = regex
 

@@ -35,7 +35,7 @@ class Undelivered(Generic[Key, Value]):
         return [self._records.popleft() for _ in range(min(count_max, len(self._records)))]
 
     def first_offsets(self) -> dict[TopicPartition, int]:
-        """Of each partition that has some here."""
+        """Returns the first offset of each partition that has records here."""
         first: dict[TopicPartition, int] = {}
         for record in self._records:
             first.setdefault(record.topic_partition, record.offset)

@@ -54,7 +54,7 @@ class Assignor(Protocol):
         ...
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
-        """Each partition of the subscribed topics to at most one member that subscribes to it.
+        """Assigns each partition of the subscribed topics to at most one member that subscribes to it.
 
         A cooperative assignor gives no partition to a member while another one holds it; the group rebalances again when
         that one has let go.
@@ -76,6 +76,6 @@ def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
 def subscribed_topics(
     topics: TopicRacks, members: Mapping[str, MemberSubscription]
 ) -> dict[str, Sequence[frozenset[str]]]:
-    """Topics that somebody wants and that exist, sorted by name."""
+    """Returns the topics that a member wants and that exist, sorted by name."""
     wanted = {topic for subscription in members.values() for topic in subscription.topics}
     return {topic: topics[topic] for topic in sorted(wanted) if topics.get(topic)}

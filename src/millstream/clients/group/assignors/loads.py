@@ -37,7 +37,7 @@ class Loads:
         del self._ordered[bisect_left(self._ordered, (count, member))]
 
     def least(self, takers: Collection[str]) -> str | None:
-        """Of those of `takers` that are counted here."""
+        """Returns the least loaded of `takers` that are counted here."""
         if len(takers) <= _FEW:
             counted = (member for member in takers if member in self._counts)
             return min(counted, key=lambda member: (self._counts[member], member), default=None)

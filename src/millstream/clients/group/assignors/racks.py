@@ -9,7 +9,7 @@ from millstream.clients.group.assignors.assignment import MemberSubscription
 
 
 def replica_racks(snapshot: ClusterMetadata, topic: str) -> list[frozenset[str]]:
-    """Of each partition of a known topic, in order."""
+    """Returns the racks of each partition of a known topic, in order."""
     racks = {node_id: node.rack for node_id, node in snapshot.nodes.items() if node.rack}
     partitions = snapshot.topics[topic].partitions
     return [
@@ -19,12 +19,12 @@ def replica_racks(snapshot: ClusterMetadata, topic: str) -> list[frozenset[str]]
 
 
 def member_racks(members: Mapping[str, MemberSubscription]) -> dict[str, str]:
-    """Of the members that said where they are."""
+    """Returns the racks of the members that gave one."""
     return {member: said.rack for member, said in members.items() if said.rack}
 
 
 def racks_matter(racks: Iterable[str], partitions: Iterable[frozenset[str]]) -> bool:
-    """False when no member is near any replica, or when every partition has replicas on all the racks there are."""
+    """Tells whether racks count: not when no member is near any replica, or when every partition has replicas on all racks."""
     distinct = set(partitions)
     everywhere = frozenset().union(*distinct)
     return not everywhere.isdisjoint(racks) and distinct != {everywhere}

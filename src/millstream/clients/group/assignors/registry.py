@@ -25,5 +25,5 @@ ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
 
 
 def chosen_assignors(strategy: Iterable[str | Assignor]) -> tuple[Assignor, ...]:
-    """Names and objects of the setting partition_assignment_strategy as objects, in order."""
+    """Returns the names and objects of the setting partition_assignment_strategy as objects, in order."""
     return tuple(ASSIGNORS[item] if isinstance(item, str) else item for item in strategy)

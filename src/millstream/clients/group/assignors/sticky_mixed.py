@@ -30,7 +30,7 @@ def assign_mixed(
     owned: ClaimedPartitions,
     racks: Mapping[str, str],
 ) -> Assignment:
-    """`racks` of members, empty unless they matter."""
+    """Assigns partitions to members that want different topics. `racks` of members, empty unless they matter."""
     takers = {
         topic: frozenset(m for m, said in members.items() if topic in said.topics)
         for topic in topics

@@ -28,7 +28,7 @@ def encode_sticky_user_data(last: LastAssignment) -> bytes:
 
 
 def decode_sticky_user_data(data: bytes | None) -> LastAssignment:
-    """Bytes that are something else mean that the member had nothing, as in Java."""
+    """Decodes user data. Bytes that are something else mean that the member had nothing, as in Java."""
     try:
         return _decode(data or b"")
     except (error, UnicodeDecodeError):

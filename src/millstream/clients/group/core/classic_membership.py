@@ -72,7 +72,7 @@ class MembershipPolicy:
 
     @property
     def is_cooperative(self) -> bool:
-        """Only when every assignor that may be chosen is: a member cannot be half cooperative."""
+        """Whether every assignor that may be chosen is cooperative: a member cannot be half cooperative."""
         return all(assignor.is_cooperative for assignor in self.assignors)
 
 
@@ -210,7 +210,7 @@ class Membership:
     # ---- staying
 
     def heartbeat_due_ms(self, now_ms: int) -> int | None:
-        """Milliseconds until the next heartbeat; None while there is nothing to say."""
+        """Returns the milliseconds until the next heartbeat; None while there is nothing to say."""
         if self.state is not MemberState.STABLE:
             return None
         return max(0, self.last_heartbeat_ms + self.policy.heartbeat_interval_ms - now_ms)
@@ -240,7 +240,7 @@ class Membership:
     # ---- leaving
 
     def leave_request(self, version: int, reason: str) -> LeaveGroupRequest | None:
-        """None for static members, who keep their place over a restart, and for who has none."""
+        """Returns the request; None for static members, who keep their place over a restart, and for who has none."""
         if not self.member_id or self.policy.group_instance_id is not None:
             return None
         if version < 3:

@@ -147,12 +147,12 @@ class ConsumerMembership:
 
     @property
     def has_lost_partitions(self) -> bool:
-        """True when the partitions we hold may have other owners already; call `rejoin` once they are given up."""
+        """Whether the partitions we hold may have other owners already; call `rejoin` once they are given up."""
         return self.state in (ConsumerMemberState.FENCED, ConsumerMemberState.STALE)
 
     @property
     def is_reconciling(self) -> bool:
-        """There is an assignment to take over, and it is still ours."""
+        """Whether there is an assignment to take over that is still ours."""
         return self.state is ConsumerMemberState.RECONCILING
 
     # ---- what is wanted
@@ -175,7 +175,7 @@ class ConsumerMembership:
     # ---- heartbeats
 
     def heartbeat_due_ms(self, now_ms: int) -> int | None:
-        """Milliseconds until the next heartbeat; None while there is nothing to say."""
+        """Returns the milliseconds until the next heartbeat; None while there is nothing to say."""
         if self.state in _SILENT:
             return None
         at_once = (ConsumerMemberState.JOINING, ConsumerMemberState.ACKNOWLEDGING)
@@ -184,7 +184,7 @@ class ConsumerMembership:
         return max(0, self._last_heartbeat_ms + self.heartbeat_interval_ms - now_ms)
 
     def heartbeat_request(self, now_ms: int) -> ConsumerGroupHeartbeatRequest:
-        """To be sent now: everything when joining, else what changed since the coordinator last answered."""
+        """Returns the request to be sent now: everything when joining, else what changed since the coordinator last answered."""
         request = self._request(self.member_epoch)
         self._tell(request, everything=self.state is ConsumerMemberState.JOINING)
         self._last_heartbeat_ms = now_ms
@@ -221,7 +221,7 @@ class ConsumerMembership:
         return None
 
     def handle_failure(self) -> None:
-        """No answer came: nobody knows what the coordinator heard, so it is all told again."""
+        """Notes that no answer came: the coordinator is told everything again."""
         self._told = _Told()
 
     def fail(self) -> None:
@@ -247,7 +247,7 @@ class ConsumerMembership:
         )
 
     def reconciled(self, done: Reconciliation) -> None:
-        """It is taken over; the next heartbeat says so. Void if we were counted out meanwhile."""
+        """Notes that the assignment is taken over; the next heartbeat says so. Void if the member was removed meanwhile."""
         if self.is_reconciling:
             self._current = done.assignment
             self.state = ConsumerMemberState.ACKNOWLEDGING
@@ -261,7 +261,7 @@ class ConsumerMembership:
     # ---- leaving
 
     def leave_request(self) -> ConsumerGroupHeartbeatRequest | None:
-        """None for who has never asked to be a member. Static members keep their partitions for a while."""
+        """Returns the request; None for who has never asked to be a member. Static members keep their partitions for a while."""
         if self.state in _SILENT or self._last_heartbeat_ms is None:
             return None
         static = self.policy.group_instance_id is not None
@@ -272,7 +272,7 @@ class ConsumerMembership:
         self.state = ConsumerMemberState.UNSUBSCRIBED
 
     def left_unpolled(self) -> None:
-        """Others get the partitions; we join again when the application comes back."""
+        """Notes that the application does not poll: others get the partitions, and the member joins again when it polls again."""
         self._forget_standing()
         self.state = ConsumerMemberState.STALE
 

@@ -86,7 +86,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """No bytes at all mean no partitions."""
+    """Decodes an assignment. No bytes at all mean no partitions."""
     if not data:
         return []
     version = min(_version(data), _HIGHEST)

@@ -46,7 +46,7 @@ class RecordAccumulator:
 
     @property
     def next_order(self) -> int:
-        """Every batch that exists now sorts before this."""
+        """The order of the next batch: every batch that exists now sorts before it."""
         return self._next_order
 
     def has_unsettled_before(self, order: int) -> bool:
@@ -66,7 +66,7 @@ class RecordAccumulator:
         return queue
 
     def queue_lengths(self, topic: str) -> dict[int, int]:
-        """Batches waiting, by partition; partitions that are left out have none."""
+        """Returns the number of batches that wait, by partition; partitions that are left out have none."""
         return {
             partition: len(queue.waiting)
             for partition, queue in self._queues.get(topic, {}).items()
@@ -177,7 +177,7 @@ class RecordAccumulator:
             self.queue(*batch.topic_partition).put_back(half)
 
     def settle(self, batch: ProducerBatch) -> None:
-        """`batch` has its outcome and has left its queue: give its memory back."""
+        """Gives back the memory of `batch`, which has its outcome and has left its queue."""
         batch.is_open = False
         del self._unsettled[batch]
         self.memory_used -= batch.size_bytes

@@ -34,14 +34,14 @@ class ProducerInterceptor(Generic[Key, Value]):
     """Override what you need. One instance may be called from several threads at once; be quick."""
 
     def on_send(self, record: ProducerRecord[Key, Value]) -> ProducerRecord[Key, Value]:
-        """In send(), before serialization and before a partition is chosen. Returns the record to send.
+        """Called in send(), before serialization and before a partition is chosen. Returns the record to send.
 
         Better leave topic and partition alone: what others count on, like a key's partition, goes by the new ones.
         """
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None) -> None:
-        """Before anybody else is told. Unknown partition, offset and timestamp are -1."""
+        """Called before anything else is told of the outcome. Unknown partition, offset and timestamp are -1."""
 
     def close(self) -> None:
         """The producer is closed."""
@@ -79,7 +79,7 @@ class ProducerInterceptors(Generic[Key, Value]):
                 _LOGGER.exception("interceptor %r failed in close", interceptor)
 
     def before(self, callback: DeliveryCallback | None) -> DeliveryCallback | None:
-        """One callback that tells the interceptors, then `callback`."""
+        """Returns one callback that tells the interceptors, then `callback`."""
         if not self._interceptors:
             return callback
 

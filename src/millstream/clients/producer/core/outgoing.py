@@ -94,7 +94,7 @@ class Outgoing(Generic[Key, Value]):
 
 
 def plain_record(*record: object) -> OutgoingRecord:
-    """As it was given: what is not bytes is refused where it is put into a batch."""
+    """Returns the record as it was given: what is not bytes is refused where it is put into a batch."""
     return cast("OutgoingRecord", record)
 
 

@@ -94,7 +94,7 @@ class PartitionQueue:
         self.next_sequence = (self.next_sequence + batch.record_count) & _SEQUENCE_MASK
 
     def is_oldest(self, batch: ProducerBatch) -> bool:
-        """No earlier batch is unsettled."""
+        """Tells whether no earlier batch is unsettled."""
         return all(
             other.order >= batch.order
             for group in (self.in_flight, self.waiting)

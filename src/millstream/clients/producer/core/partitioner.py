@@ -77,7 +77,7 @@ class DefaultPartitioner:
         return self.without_key(topic, record_bytes)
 
     def for_key(self, key: bytes, partition_count: int) -> int:
-        """Keys repeat, and the hash costs more than a look-up."""
+        """Returns the partition for a key, from a cache: keys repeat, and the hash costs more than a look-up."""
         remembered = self._by_key.get((key, partition_count))
         if remembered is not None:
             return remembered

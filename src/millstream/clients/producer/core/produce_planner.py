@@ -140,7 +140,7 @@ class ProducePlanner:
         return {node for node, since in self._stuck_since.items() if now_ms - since >= limit_ms}
 
     def next_wake_ms(self, now_ms: int) -> int | None:
-        """Milliseconds until a batch's linger, backoff or deadline ends; None when nothing waits for time."""
+        """Returns the milliseconds until a batch's linger, backoff or deadline ends; None when nothing waits for time."""
         due: int | None = None
         for queue in self._accumulator.busy_queues:
             if not queue.waiting:
@@ -157,7 +157,7 @@ class ProducePlanner:
     def handle_response(
         self, planned: PlannedProduce, response: ProduceResponse | None, now_ms: int
     ) -> list[ProducerBatch]:
-        """`response` is None with acks=0. Returns the batches that are settled now."""
+        """Takes in a response, None with acks=0. Returns the batches that are settled now."""
         self._arrived(planned)
         answers = {} if response is None else planned.answers(response)
         settled: list[ProducerBatch] = []
@@ -187,7 +187,7 @@ class ProducePlanner:
         return settled
 
     def handle_unreachable(self, node_id: int, cluster: ClusterMetadata, error: KafkaError) -> None:
-        """No connection came about: remembered for the message, should the delivery time end so."""
+        """Remembers that no connection came about, for the message in case the delivery time ends so."""
         self.metadata_wanted = True
         for queue in self._accumulator.busy_queues:
             if cluster.leader(queue.topic_partition) == node_id:

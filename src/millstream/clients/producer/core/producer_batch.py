@@ -94,7 +94,7 @@ class ProducerBatch:
         return batch.known_of(index)
 
     def known_of(self, index: int) -> RecordMetadata:
-        """Of a settled batch that was not split; what is not known, or never will be, is -1."""
+        """Returns the metadata of a record of a settled batch that was not split; what is not known, or never will be, is -1."""
         outcome = self.outcome
         assert outcome is not None, "metadata is asked of settled batches"
         if outcome.error is not None:

@@ -58,7 +58,7 @@ class SchemaRegistry:
         self.close()
 
     def close(self) -> None:
-        """No call begins any more; one that has begun ends in its thread by its time limit."""
+        """Closes the client: no call begins any more; one that has begun ends in its thread by its time limit."""
         self._transport.close()
 
     async def register(

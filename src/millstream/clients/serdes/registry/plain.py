@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
-    """`serde` as one of `topic`: the subject is the topic's wherever the values go, into changelogs too.
+    """Returns `serde` as one of `topic`: the subject is the topic's wherever the values go, into changelogs too.
 
     Each schema is looked up when it is first met, in a thread of its own: the first value that is written, and the first
     value of each writer that is read, wait for the registry. Raises ConfigError for a serde with `id_in_header`, for

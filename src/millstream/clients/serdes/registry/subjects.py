@@ -11,7 +11,7 @@ SubjectNameStrategy = Callable[[str, bool, str | None], str]
 
 
 def topic_name(topic: str, is_key: bool, record: str | None) -> str:  # noqa: ARG001 - the signature is the strategies'
-    """`flights-key` and `flights-value`: one schema that evolves for each."""
+    """Returns the subject, such as `flights-key` and `flights-value`: one schema that evolves for each."""
     return f"{topic}-{'key' if is_key else 'value'}"
 
 

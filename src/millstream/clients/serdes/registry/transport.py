@@ -105,7 +105,7 @@ class Transport:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def call(self, method: str, path: str, body: object = None) -> Any:  # Any: what the JSON holds
-        """In the thread. The answer's JSON; raises SchemaRegistryError."""
+        """Calls the registry, in the thread. Returns the answer's JSON; raises SchemaRegistryError."""
         reasons: list[str] = []
         for attempt in range(self._limits.retries + 1):
             if attempt and self._closing.wait(self._backoff.delay_ms(attempt, self._random) / 1000):

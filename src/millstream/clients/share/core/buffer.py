@@ -24,7 +24,7 @@ class ShareBuffer:
         self._fetched.append(fetched)
 
     def fail(self, error: KafkaError) -> None:
-        """To be raised once nothing stands before it."""
+        """Keeps an error, to be raised once nothing stands before it."""
         self._errors.append(error)
 
     def collect(

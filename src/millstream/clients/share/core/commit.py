@@ -38,7 +38,7 @@ class CommitPart:
 
     @property
     def may_be_repeated(self) -> bool:
-        """There is no session any more to say anything in once it is closed."""
+        """Whether it may be sent again: not once the session is closed, since nothing can be said then."""
         return not self.closes_session
 
 
@@ -70,11 +70,11 @@ class OutcomeLog:
         error: KafkaError | None,
         lock_timeout_ms: int | None = None,
     ) -> None:
-        """One partition of a part; a failure is not covered up by a success of the same commit."""
+        """Settles one partition of a part; a failure is not covered up by a success of the same commit."""
         self.settle(partition, part.acknowledgements.pop(partition), error, lock_timeout_ms)
         part.commit.results[partition] = part.commit.results.get(partition) or error
 
     def fail_part(self, part: CommitPart, error: KafkaError) -> None:
-        """All of it that has no outcome yet."""
+        """Fails all of the part that has no outcome yet."""
         for partition in list(part.acknowledgements):
             self.settle_part(part, partition, error)

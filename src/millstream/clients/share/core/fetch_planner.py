@@ -58,7 +58,7 @@ class ShareFetchPlanner:
         self.outcomes = OutcomeLog()
 
     def take_metadata_wanted(self) -> bool:
-        """True once after something that newer metadata may cure."""
+        """Returns True once after something that newer metadata may cure."""
         wanted = self._metadata_wanted or any(n.metadata_wanted for n in self._nodes.values())
         self._metadata_wanted = False
         for node in self._nodes.values():
@@ -79,7 +79,7 @@ class ShareFetchPlanner:
         cluster: ClusterMetadata,
         deadline_ms: int,
     ) -> ShareCommit:
-        """Tell the brokers now."""
+        """Tells the brokers now."""
         commit = ShareCommit()
         by_node: dict[int, dict[TopicIdPartition, Acknowledgements]] = {}
         for node_id, partition, said in acknowledgements:
@@ -94,7 +94,7 @@ class ShareFetchPlanner:
         cluster: ClusterMetadata,
         deadline_ms: int,
     ) -> ShareCommit:
-        """Tell every broker the last of it; each releases what is not acknowledged."""
+        """Tells every broker the last of it; each releases what is not acknowledged."""
         self.fetch(acknowledgements, 0)
         commit = ShareCommit()
         for node in self._nodes.values():
@@ -116,7 +116,7 @@ class ShareFetchPlanner:
         return planned
 
     def next_turn_ms(self, now_ms: int) -> int | None:
-        """For how long `plan` has nothing new to say if nothing happens; None when that is for good."""
+        """Returns the time for which `plan` has nothing new if nothing happens; None when that is for good."""
         turns = [at for node in self._nodes.values() for at in node.turns_ms() if at > now_ms]
         return min(turns) - now_ms if turns else None
 

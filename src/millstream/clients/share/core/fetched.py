@@ -81,7 +81,7 @@ class ShareFetched:
         *,
         may_fail: bool = True,
     ) -> Taken[Key, Value]:
-        """Up to the end of the record batch in which `count_max` is reached, or up to what cannot be read.
+        """Takes records up to the end of the record batch in which `count_max` is reached, or up to what cannot be read.
 
         `may_fail`: nothing stands before a failure that comes first.
         """

@@ -74,7 +74,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
         return any(part.renewed for part in self._partitions.values())
 
     def records(self) -> list[ConsumerRecord[Key, Value]]:
-        """In order of offsets, a partition at a time."""
+        """Returns the records in order of offsets, a partition at a time."""
         return [
             part.records[offset]
             for part in self._partitions.values()
@@ -82,7 +82,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
         ]
 
     def accepts(self, fetched: ShareFetched) -> bool:
-        """False while the same partition's records of another broker are in hand: they go back to different ones."""
+        """Tells whether records may be added: not while records of the same partition from another broker are in hand."""
         part = self._partitions.get(fetched.partition)
         return part is None or part.node_id == fetched.node_id
 
@@ -102,7 +102,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
     # ---- what the application says
 
     def acknowledge(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
-        """Of a record in hand, or of one that could not be read. Raises IllegalState for any other."""
+        """Acknowledges a record in hand, or one that could not be read. Raises IllegalState for any other."""
         for part in self._partitions.values():
             if part.partition.topic_partition == (topic, partition) and (
                 offset in part.records or offset in part.failed
@@ -115,7 +115,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
         )
 
     def acknowledge_all(self, kind: AcknowledgeType, but: Iterable[RecordPosition] = ()) -> None:
-        """Every record that nothing was said of, `but` those that were not given out yet."""
+        """Acknowledges every record without an acknowledgement, `but` those that were not given out yet."""
         kept = _by_partition(but)
         for part in self._partitions.values():
             offsets = part.records.keys() - kept.get(part.partition.topic_partition, set())

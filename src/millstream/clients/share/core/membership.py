@@ -85,14 +85,14 @@ class ShareMembership:
             self._begin_joining()
 
     def plan_leave(self) -> ShareGroupHeartbeatRequest | None:
-        """None when the coordinator does not count us in. We are out whatever the answer is."""
+        """Returns the request; None when the coordinator does not count us in. We are out whatever the answer is."""
         was_in = self.state in (ShareMemberState.JOINING, ShareMemberState.MEMBER)
         self._go(ShareMemberState.OUT)
         self.topics = frozenset()
         return self._leave_request() if was_in else None
 
     def plan_stale(self) -> ShareGroupHeartbeatRequest | None:
-        """Nobody polls: let others have the partitions until somebody does."""
+        """Leaves the partitions to others, as the application does not poll."""
         was_in = self.state in (ShareMemberState.JOINING, ShareMemberState.MEMBER)
         if was_in:
             self._go(ShareMemberState.STALE)
@@ -101,13 +101,13 @@ class ShareMembership:
     # ---- heartbeats
 
     def heartbeat_due_ms(self, now_ms: int) -> int | None:
-        """Milliseconds until the next heartbeat; None while there is nothing to say."""
+        """Returns the milliseconds until the next heartbeat; None while there is nothing to say."""
         if self.state not in (ShareMemberState.JOINING, ShareMemberState.MEMBER):
             return None
         return max(0, self._due_ms - now_ms)
 
     def plan_heartbeat(self, now_ms: int) -> ShareGroupHeartbeatRequest:
-        """Topics and rack are told when they are news to the coordinator."""
+        """Returns the heartbeat to be sent. Topics and rack are told when they are news to the coordinator."""
         self._due_ms = now_ms + self._interval_ms
         request = ShareGroupHeartbeatRequest(
             group_id=self.group_id, member_id=self.member_id, member_epoch=self.epoch
@@ -148,7 +148,7 @@ class ShareMembership:
         return None
 
     def handle_failure(self, error: KafkaError, now_ms: int) -> KafkaError | None:
-        """As `handle_heartbeat`, for a request that was refused or not answered."""
+        """Does as `handle_heartbeat` does, for a request that was refused or not answered."""
         self._told_topics, self._told_rack = None, False
         self._failures += 1
         self._due_ms = now_ms + self._backoff.delay_ms(self._failures, self._random)

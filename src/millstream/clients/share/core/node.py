@@ -72,7 +72,7 @@ class ShareNode:
 
     @property
     def has_acknowledgements(self) -> bool:
-        """That wait for a fetch."""
+        """Whether acknowledgements wait for a fetch."""
         return bool(self._with_fetch)
 
     def is_free(self, now_ms: int) -> bool:
@@ -176,7 +176,7 @@ class ShareNode:
         self.settle_down(now_ms, failed=True)
 
     def handle_failure(self, now_ms: int) -> None:
-        """No answer came: nobody knows what the broker heard."""
+        """Notes that no answer came: the broker may have seen the request or not."""
         self.session.handle_lost()
         self.metadata_wanted = True
         self.settle_down(now_ms, failed=True)
@@ -189,7 +189,7 @@ class ShareNode:
             self._retry_ms = now_ms + self._backoff.delay_ms(self._failures, self._random)
 
     def finish(self, part: CommitPart, error: KafkaError) -> None:
-        """`error`: of what has no outcome yet."""
+        """Ends a part; `error` is the outcome of what has none yet."""
         self._parts.remove(part)
         self._outcomes.fail_part(part, error)
         part.commit.outstanding -= 1

@@ -78,7 +78,7 @@ def partitions_by_id(partitions: Iterable[TopicIdPartition]) -> PartitionsById:
 def answers(
     asked: PartitionsById, topics: Iterable[_Topic[AnyAnswer]]
 ) -> Iterator[tuple[TopicIdPartition, AnyAnswer]]:
-    """Of partitions that the request was about."""
+    """Yields the answers about partitions of the request."""
     for topic in topics:
         for answer in topic.partitions:
             partition = asked.get((topic.topic_id, answer.partition_index))

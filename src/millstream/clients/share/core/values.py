@@ -67,7 +67,7 @@ class AcknowledgedRange(NamedTuple):
 
 
 def acknowledged_ranges(acknowledgements: Acknowledgements) -> Iterator[AcknowledgedRange]:
-    """As requests carry them: a range for each run of offsets, in order."""
+    """Yields the acknowledgements as requests carry them: a range for each run of offsets, in order."""
     offsets = sorted(acknowledgements)
     places = range(len(offsets))
     start = 0

@@ -46,7 +46,7 @@ class Measured:
 
 
 def metrics_of(prefix: str, measured: Measured) -> Iterator[Metric]:
-    """`prefix` is producer, consumer or admin.client."""
+    """Yields the metrics of a client; `prefix` is producer, consumer or admin.client."""
     traffic = measured.traffic
     rate = measured.new_connections * 1000 / max(1, measured.span_ms)
     yield Metric(f"{_DOMAIN}.{prefix}.connection.creation.rate", rate)

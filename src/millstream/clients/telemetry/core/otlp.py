@@ -29,7 +29,7 @@ class DataPoint:
 
 
 def metrics_data(resource: Mapping[str, str], points: Iterable[DataPoint]) -> bytes:
-    """All points as metrics of one resource."""
+    """Returns all points as metrics of one resource."""
     metrics = b"".join(_message(2, _metric(point)) for point in points)
     resource_metrics = _message(1, _attributes(1, resource)) + _message(2, metrics)
     return _message(1, resource_metrics)

@@ -75,7 +75,7 @@ class TelemetrySession:
         """Nothing is asked or pushed any more."""
 
     def due_ms(self, now_ms: int) -> int | None:
-        """Milliseconds until the next request; None for never."""
+        """Returns the milliseconds until the next request; None for never."""
         return None if self.ended_by is not None else max(0, self._due_ms - now_ms)
 
     # ---- what is to be pushed
@@ -136,7 +136,7 @@ class TelemetrySession:
             self._due_ms = now_ms + self._interval_ms
 
     def handle_failure(self, error: KafkaError, now_ms: int) -> None:
-        """No answer came, or the request could not be sent."""
+        """Notes that no answer came, or that the request could not be sent."""
         self.subscription = None
         self._due_ms = now_ms + DEFAULT_INTERVAL_MS
         if not error.retriable:

@@ -19,7 +19,7 @@ def resume(context: GroupContext, group: ClassicGroup) -> None:
 
 
 def expire(context: GroupContext, group: ClassicGroup, timer: GroupTimer) -> None:
-    """One of the timers of a classic group has fired."""
+    """Handles a timer of a classic group that has fired."""
     match timer.kind:
         case GroupTimerKind.SESSION:
             _expire_session(context, group, timer.member_id)

@@ -132,7 +132,7 @@ class ClassicGroup:
         )
 
     def select_protocol(self) -> str:
-        """Each member votes for its favourite among the protocols all speak; a tie goes to the earlier first vote."""
+        """Selects the protocol. Each member votes for its favourite among the protocols all speak; a tie goes to the earlier first vote."""
         candidates = [name for name, count in self._speakers.items() if count == len(self.members)]
         votes = Counter(member.settings.favourite(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
@@ -171,10 +171,10 @@ class ClassicGroup:
             raise RebalanceInProgress  # its partitions may be another member's by now; it has not been told yet
 
     def check_may_fetch_offsets(self, member_id: str | None, member_epoch: int) -> None:
-        """Any client may."""
+        """Allows any client to fetch."""
 
     def check_may_delete_offsets(self) -> None:
-        """Only of the consumer protocol is it known which topics members read."""
+        """Raises NonEmptyGroup where members may read any topic: only the consumer protocol tells which they read."""
         if self.members and self.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise NonEmptyGroup(f"group {self.group_id} has members; stop them first")
 
@@ -187,11 +187,11 @@ class ClassicGroup:
 
     @property
     def protocol_count(self) -> int:
-        """Of all members together."""
+        """The number of protocols of all members together."""
         return len(self._speakers)
 
     def subscribed_topics(self) -> AbstractSet[str]:
-        """Empty also when it cannot be told: other protocol types, metadata that is no subscription."""
+        """Returns the topics that members read. Empty also for other protocol types, and metadata that is no subscription."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or self.protocol is None:
             return frozenset()
         return topics_in(

@@ -21,7 +21,7 @@ from millstream.protocol.generated.leave_group import (
 
 
 def leave_group(context: GroupContext, request: LeaveGroupRequest) -> CoordinatorResult:
-    """Each member has its own error. Raises what the request as a whole is refused with.
+    """Removes members. Each has its own error. Raises what the request as a whole is refused with.
 
     Versions before 3 name one member outside the list: the handler puts it there.
     """

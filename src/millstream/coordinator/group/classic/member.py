@@ -64,7 +64,7 @@ class ClassicGroupMember:
 
 
 def new_member_id(random: Random, prefix: str) -> str:
-    """`prefix` (client id, or instance id of a static member), a dash and a random version-4 uuid.
+    """Returns `prefix` (client id, or instance id of a static member), a dash and a random version-4 uuid.
 
     Raises InvalidRequest when that is longer than a member id can be.
     """

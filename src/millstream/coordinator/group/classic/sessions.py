@@ -11,7 +11,7 @@ from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 def start_session(
     context: GroupContext, group: ClassicGroup, member_id: str, timeout_ms: int
 ) -> None:
-    """Also of an id that was handed out to a member that has not joined yet."""
+    """Starts the session of a member, also of an id that was handed out to a member that has not joined yet."""
     context.start_timer(GroupTimer(GroupTimerKind.SESSION, group.group_id, member_id), timeout_ms)
 
 

@@ -18,7 +18,7 @@ _VERSION_BYTES: Final = 2
 
 
 def topics_in(subscriptions: Iterable[bytes]) -> AbstractSet[str]:
-    """Empty also when one of them is no subscription."""
+    """Returns the topics of subscriptions. Empty also when one of them is no subscription."""
     try:
         return {topic for metadata in subscriptions for topic in _read(metadata).topics}
     except ProtocolError:

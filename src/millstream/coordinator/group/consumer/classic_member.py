@@ -261,7 +261,7 @@ def _classic_metadata(member: ConsumerGroupMember) -> ClassicMemberMetadata:
 
 
 def leave(context: GroupContext, group: ConsumerGroup, request: LeaveGroupRequest) -> None:
-    """Also members of the consumer protocol can be removed like this, by an administrator. Each has its own error."""
+    """Removes members. Also members of the consumer protocol can be removed like this, by an administrator. Each has its own error."""
     leaving: dict[str, ConsumerGroupMember] = {}
     answers = [_leaving(group, identity, leaving) for identity in request.members]
     remove_members(context, group, leaving.values(), "left")

@@ -17,7 +17,7 @@ def resume(context: GroupContext, group: ConsumerGroup) -> None:
 
 
 def expire(context: GroupContext, group: ConsumerGroup, timer: GroupTimer) -> None:
-    """One of the timers of the group has fired."""
+    """Handles a timer of the group that has fired."""
     if timer.kind is GroupTimerKind.REGEX:
         regex.refresh(context, group)
         return

@@ -135,7 +135,7 @@ class ConsumerGroup:
             raise _stale(member, f"epoch {member_epoch} is not {member.member_epoch}")
 
     def check_may_delete_offsets(self) -> None:
-        """Partitions of topics it reads are refused one by one."""
+        """Allows the request: partitions of topics that the group reads are refused one by one."""
 
     def check_may_delete(self) -> None:
         if self.members:
@@ -164,7 +164,7 @@ class ConsumerGroup:
         return None if member_id is None else self.members[member_id]
 
     def members_with(self, updated: ConsumerGroupMember) -> Mapping[str, ConsumerGroupMember]:
-        """As they will be: `updated` takes the place of its own older self, and of the static member it replaces."""
+        """Returns the members as they will be: `updated` takes the place of its own older self, and of the static member it replaces."""
         members = dict(self.members)
         replaced = self.static_member(updated.instance_id)
         if replaced is not None:
@@ -197,7 +197,7 @@ class ConsumerGroup:
     # Partitions
 
     def is_owned(self, topic_id: Uuid, partition: int) -> bool:
-        """Some member has it and has not given it up."""
+        """Tells whether a member has the partition and has not given it up."""
         return partition in self._owners.get(topic_id, {})
 
     def owners(self) -> Mapping[tuple[Uuid, int], str]:
@@ -205,7 +205,7 @@ class ConsumerGroup:
         return {(topic, p): owner for topic, ps in self._owners.items() for p, owner in ps.items()}
 
     def waits_for_others(self, member: ConsumerGroupMember) -> bool:
-        """Some of its target is still owned by others."""
+        """Tells whether some of a member's target is still owned by others."""
         return member.state is ConsumerGroupMemberState.UNRELEASED_PARTITIONS and any(
             partition not in member.assigned.get(topic_id, {})
             and self.is_owned(topic_id, partition)
@@ -274,7 +274,7 @@ def _stale(member: ConsumerGroupMember, why: str) -> KafkaError:
 def topics_read_by(
     members: Iterable[ConsumerGroupMember], regexes: Mapping[str, ResolvedRegex]
 ) -> AbstractSet[str]:
-    """By name, and by what their regular expressions matched."""
+    """Returns the topics that members read by name, and those that their regular expressions matched."""
     by_name: set[frozenset[str]] = set()
     wanted: set[str] = set()
     for member in members:

@@ -161,7 +161,7 @@ def release_waiting(context: GroupContext, classic: ClassicGroup) -> None:
 
 
 def may_downgrade(context: GroupContext, staying: Mapping[str, ConsumerGroupMember]) -> bool:
-    """All members that are left speak the classic protocol, and there is one at least."""
+    """Tells whether all members that are left speak the classic protocol, and there is one at least."""
     return (
         bool(staying)
         and all(member.is_classic for member in staying.values())

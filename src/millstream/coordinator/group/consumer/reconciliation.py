@@ -24,7 +24,7 @@ from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitio
 
 class Ownership(Protocol):
     def is_owned(self, topic_id: Uuid, partition: int) -> bool:
-        """Some member has the partition and has not given it up."""
+        """Tells whether a member has the partition and has not given it up."""
         ...
 
 

@@ -93,12 +93,12 @@ def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """Of a record that Kafka 4.0 and older wrote."""
+    """Returns the tombstone of a record that Kafka 4.0 and older wrote."""
     return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id), None)
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """In this order: what a member owns goes before the member."""
+    """Returns the tombstones of a member, in this order: what a member owns goes before the member."""
     return [
         CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None),
         CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None),
@@ -109,7 +109,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 def group_tombstones(
     group_id: str, members: Collection[str], regexes: Iterable[str]
 ) -> list[CoordinatorRecord]:
-    """Everything of the group, what depends on others first."""
+    """Returns the tombstones of everything of the group, what depends on others first."""
     return [
         *(
             CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member), None)

@@ -109,7 +109,7 @@ def regex_refusal(regex: str, reason: InvalidRegularExpression) -> InvalidRegula
 
 
 def refresh(context: GroupContext, group: ConsumerGroup) -> None:
-    """Has all expressions of the group matched."""
+    """Starts to match all expressions of the group matched."""
     if group.regex_subscribers and not group.is_matching:
         group.is_matching = True
         topics = context.image.topics

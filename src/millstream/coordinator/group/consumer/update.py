@@ -53,7 +53,7 @@ class SubscriptionChange:
 
     @property
     def calls_for_assignment(self) -> bool:
-        """Not while a regular expression has still to be matched: that will call for one."""
+        """Whether a new assignment is needed. Not while a regular expression has still to be matched: that will call for one."""
         return self.of_names or self.of_regex is RegexChange.RESOLVED
 
 

@@ -26,7 +26,7 @@ NO_OFFSET: Final = -1
 
 
 def fetch_offsets(context: GroupContext, request: OffsetFetchRequest) -> CoordinatorResult:
-    """Every group of the request belongs to this shard."""
+    """Fetches committed offsets. Every group of the request belongs to this shard."""
     groups = [
         _fetch(context, group, require_stable=request.require_stable) for group in request.groups
     ]

@@ -47,14 +47,14 @@ class OffsetStore:
         return sum(map(len, self.of_group(group_id).values()))
 
     def count_of_transaction(self, producer_id: ProducerId) -> int:
-        """Partitions that its open transaction has committed."""
+        """Returns the number of partitions that the open transaction of a producer has committed."""
         return len(self._transactions.get(producer_id, ()))
 
     def group_ids(self) -> Iterator[str]:
         return iter(self._groups)
 
     def of_group(self, group_id: str) -> Mapping[str, Mapping[int, StoredOffset]]:
-        """By topic and partition. A live view: copy before anything is replayed."""
+        """Returns the offsets of a group, by topic and partition. A live view: copy before anything is replayed."""
         return self._groups.get(group_id, _NOTHING)
 
     def find(self, group_id: str, topic: str, partition: int) -> StoredOffset | None:

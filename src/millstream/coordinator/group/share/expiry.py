@@ -16,7 +16,7 @@ def resume(context: GroupContext, group: ShareGroup) -> None:
 
 
 def expire(context: GroupContext, group: ShareGroup, timer: GroupTimer) -> None:
-    """One of the timers of the group has fired."""
+    """Handles a timer of the group that has fired."""
     member = group.members.get(timer.member_id)
     if timer.kind is GroupTimerKind.SESSION and member is not None:
         remove_member(context, group, member, "session expired")

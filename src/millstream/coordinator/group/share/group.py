@@ -63,7 +63,7 @@ class ShareGroup:
 
     @property
     def is_unused(self) -> bool:
-        """Its state is with the share coordinator: an administrator deletes it, not time."""
+        """Whether time may delete the group: never, as its state is with the share coordinator. An administrator deletes it."""
         return False
 
     def check_may_commit(self, committer: Committer) -> None:

@@ -38,7 +38,7 @@ class Initialization:
 def begin_initialization(
     context: GroupContext, group: ShareGroup, topic_names: Collection[str], group_epoch: int
 ) -> Initialization | None:
-    """Partitions that are read and have no state. Those asked for a moment ago are left to the heartbeat that asked."""
+    """Returns the partitions that are read and have no state. Those asked for a moment ago are left to the heartbeat that asked."""
     missing = without(_partitions_of(context, topic_names), group.state_partitions.initialized)
     if not missing:
         return None
@@ -97,7 +97,7 @@ def list_initialized(context: GroupContext, request: InitializedPartitions) -> C
 
 
 def forget_deleted_topics(context: GroupContext, request: TopicsChanged) -> CoordinatorResult:
-    """Topics that are gone take their share state with them: the share coordinator learns of it by itself."""
+    """Forgets the share state of topics that are gone: the share coordinator learns of it by itself."""
     del request
     for group in context.groups.of_kind(ShareGroup):
         gone = group.state_partitions.topic_ids() - context.image.topics.by_id.keys()

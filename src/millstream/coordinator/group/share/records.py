@@ -73,7 +73,7 @@ def current_assignment_record(group_id: str, member: ShareGroupMember) -> Coordi
 def state_partitions_record(
     group_id: str, state: StatePartitions, topics: Mapping[Uuid, TopicImage]
 ) -> CoordinatorRecord:
-    """Topics that do not exist any more are left out."""
+    """Returns the record of state partitions. Topics that do not exist any more are left out."""
     value = ShareGroupStatePartitionMetadataValue(
         initializing_topics=_with_names(state.initializing, topics),
         initialized_topics=_with_names(state.initialized, topics),
@@ -100,7 +100,7 @@ def _with_names(
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """In this order: what a member owns goes before the member."""
+    """Returns the tombstones of a member, in this order: what a member owns goes before the member."""
     return [
         CoordinatorRecord(ShareGroupCurrentMemberAssignmentKey(group_id, member_id), None),
         CoordinatorRecord(ShareGroupTargetAssignmentMemberKey(group_id, member_id), None),
@@ -109,7 +109,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 
 
 def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[CoordinatorRecord]:
-    """Everything of the group, what depends on others first."""
+    """Returns the tombstones of everything of the group, what depends on others first."""
     return [
         *(record for member_id in member_ids for record in member_tombstones(group_id, member_id)),
         CoordinatorRecord(ShareGroupTargetAssignmentMetadataKey(group_id), None),

@@ -17,7 +17,7 @@ _LOGGER = logging.getLogger(__name__)
 def remove_member(
     context: GroupContext, group: ShareGroup, member: ShareGroupMember, reason: str
 ) -> None:
-    """Others are given its partitions with their next heartbeats."""
+    """Removes a member. Others are given its partitions with their next heartbeats."""
     _LOGGER.info("group %s: %s: %s", group.group_id, member.member_id, reason)
     stop_all(context, group, member)
     context.result.records += member_tombstones(group.group_id, member.member_id)

@@ -24,7 +24,7 @@ class StatePartitions:
         return not (self.initializing or self.initialized or self.deleting)
 
     def with_initializing(self, partitions: Partitions) -> StatePartitions:
-        """State that is wanted again is not deleted any more."""
+        """Returns the state with partitions to initialize. What is wanted again is not deleted any more."""
         return replace(
             self,
             initializing=union(self.initializing, partitions),
@@ -42,7 +42,7 @@ class StatePartitions:
         return replace(self, initializing=without(self.initializing, partitions))
 
     def with_deleting(self, topic_ids: Collection[Uuid]) -> StatePartitions:
-        """They are not assigned until they are initialised again."""
+        """Returns the state with partitions to delete. They are not assigned until they are initialised again."""
         return replace(
             self,
             initialized=_topics_if(self.initialized, lambda topic_id: topic_id not in topic_ids),

@@ -22,7 +22,7 @@ from millstream.model import Uuid
 
 
 def is_due(context: GroupContext, group: ShareGroup) -> bool:
-    """Assignments of one group keep their distance, so that members that come together share one."""
+    """Tells whether an assignment is due. Assignments of one group keep their distance, so that members that come together share one."""
     interval_ms = context.config.share.assignment_interval_ms.of_group(
         context.image, group.group_id
     )
@@ -57,5 +57,5 @@ def assign(
 
 
 def subscribed_ids(member: ShareGroupMember, topics: TopicsImage) -> frozenset[Uuid]:
-    """Those of its topics that exist."""
+    """Returns the ids of the subscribed topics that exist."""
     return frozenset(topics.by_name[name].topic_id for name in member.topic_names if name in topics)

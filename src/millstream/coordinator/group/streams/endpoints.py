@@ -15,7 +15,7 @@ from millstream.protocol.generated import streams_group_heartbeat as wire
 def partitions_by_endpoint(
     members: Iterable[StreamsGroupMember], topology: ConfiguredTopology
 ) -> list[wire.EndpointToPartitions]:
-    """One entry for each member that serves queries."""
+    """Returns one entry for each member that serves queries."""
     return [
         wire.EndpointToPartitions(
             user_endpoint=wire.Endpoint(endpoint.host, endpoint.port),

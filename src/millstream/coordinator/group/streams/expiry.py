@@ -17,7 +17,7 @@ def resume(context: GroupContext, group: StreamsGroup) -> None:
 
 
 def expire(context: GroupContext, group: StreamsGroup, timer: GroupTimer) -> None:
-    """One of the timers of the group has fired."""
+    """Handles a timer of the group that has fired."""
     member = group.members.get(timer.member_id)
     if member is None:
         return

@@ -114,7 +114,7 @@ class StreamsGroup:
                 )
 
     def check_may_delete_offsets(self) -> None:
-        """Topics it reads are refused one by one."""
+        """Allows the request: topics that the group reads are refused one by one."""
 
     def check_may_delete(self) -> None:
         if self.members:

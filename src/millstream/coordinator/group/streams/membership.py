@@ -40,7 +40,7 @@ class Heartbeat:
         return self.request.member_epoch == JOIN_EPOCH
 
     def tell(self, code: StatusCode, detail: str) -> None:
-        """Not an error: the member is served, and learns what is in its way."""
+        """Adds a status for the member. It is not an error: the member is served, and learns what is in its way."""
         self.statuses.append(Status(code, detail))
 
 

@@ -41,7 +41,7 @@ class PartitionCounts:
 
 
 def decide_partition_counts(topology: StreamsTopology, topics: TopicsImage) -> PartitionCounts:
-    """Source topics of others exist. Raises StreamsInvalidTopology, TopologyProblem."""
+    """Decides the partition counts of internal topics. Source topics that are not internal must exist. Raises StreamsInvalidTopology, TopologyProblem."""
     counts = PartitionCounts(topics)
     subtopologies = topology.subtopologies.values()
     counts.decide(_repartition_counts(subtopologies, counts))
@@ -62,7 +62,7 @@ def decide_partition_counts(topology: StreamsTopology, topics: TopicsImage) -> P
 
 
 def number_of_tasks(subtopology: Subtopology, counts: PartitionCounts) -> int:
-    """One for each partition of the largest source topic."""
+    """Returns the number of tasks: one for each partition of the largest source topic."""
     sizes = [counts.get(topic) for topic in source_topics(subtopology)]
     if not sizes:
         name = subtopology.subtopology_id

@@ -64,7 +64,7 @@ def topology_record(group_id: str, value: StreamsGroupTopologyValue) -> Coordina
 
 
 def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[CoordinatorRecord]:
-    """In an order that keeps every prefix of it replayable."""
+    """Returns the tombstones of the group in an order that keeps every prefix of it replayable."""
     members = list(member_ids)
     return [
         *(_tombstone(StreamsGroupCurrentMemberAssignmentKey(group_id, m)) for m in members),

@@ -23,7 +23,7 @@ def restart_session(context: GroupContext, group: StreamsGroup, member: StreamsG
 def await_revocation(
     context: GroupContext, group: StreamsGroup, member: StreamsGroupMember
 ) -> None:
-    """It has been told to give tasks back, and has until then to say that it did."""
+    """Waits for a member that has been told to give tasks back, until it says that it did."""
     timer = _timer(GroupTimerKind.REBALANCE, group, member)
     context.start_timer(timer, member.metadata.rebalance_timeout_ms)
 

@@ -20,7 +20,7 @@ NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
 
 
 def is_due(context: GroupContext, group: StreamsGroup) -> bool:
-    """Assignments of one group keep their distance, so that members that come together share one."""
+    """Tells whether an assignment is due. Assignments of one group keep their distance, so that members that come together share one."""
     interval_ms = context.config.streams.assignment_interval_ms.of_group(
         context.image, group.group_id
     )

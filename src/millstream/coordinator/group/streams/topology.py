@@ -41,7 +41,7 @@ class StreamsTopology:
         return cls(value.epoch, subtopologies, sources, size)
 
     def required_topics(self) -> frozenset[str]:
-        """Everything that must exist before tasks can run."""
+        """Returns all topics that must exist before tasks can run."""
         return frozenset(
             topic
             for sub in self.subtopologies.values()

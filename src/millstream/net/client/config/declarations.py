@@ -70,7 +70,7 @@ def text_or_empty(key: str, value: object) -> str:
 
 
 def optional_secret(key: str, value: object) -> str | None:
-    """As `optional_text`, and never quotes what was given."""
+    """Reads a text as `optional_text` does, and never quotes what was given."""
     if value is not None and (not isinstance(value, str) or not value):
         raise ConfigError(f"{key} must be a non-empty string, got a {type(value).__name__}")
     return value
@@ -83,7 +83,7 @@ def optional_function(key: str, value: object) -> object:
 
 
 def one_of(*choices: str) -> Check:
-    """In any case of letters; the spelling of `choices` counts."""
+    """Reads one of `choices` in any case of letters; the spelling of `choices` counts."""
 
     def check(key: str, value: object) -> str:
         if isinstance(value, str):

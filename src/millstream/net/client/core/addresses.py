@@ -18,7 +18,7 @@ class Address(NamedTuple):
 
 
 def parse_bootstrap_servers(key: str, value: object) -> tuple[Address, ...]:
-    """`host:port,host:port` or a list of such; IPv6 hosts stand in brackets. Port 9092 when left out."""
+    """Parses `host:port,host:port` or a list of such; IPv6 hosts stand in brackets. Port 9092 when left out."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)):
         raise ConfigError(f'{key} must look like "host:9092,other:9092", got {value!r}')

@@ -28,7 +28,7 @@ class ApiVersionTable:
         )
 
     def supports(self, key: ApiKey, version: int = 0) -> bool:
-        """True when the broker serves `key` in `version` or a later one that we know."""
+        """Tells whether the broker serves `key` in `version` or a later one that we know."""
         chosen = self._highest(key)
         return chosen is not None and chosen >= version
 

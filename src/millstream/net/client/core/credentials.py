@@ -65,7 +65,7 @@ Credentials = Password | TokenSource
 
 
 def credentials_from(config: SecurityConfig) -> Credentials | None:
-    """None without SASL. Raises ConfigError naming the setting that is missing or too much."""
+    """Returns the credentials; None without SASL. Raises ConfigError naming the setting that is missing or too much."""
     mechanism = config.sasl_mechanism
     if not config.security_protocol.startswith("SASL"):
         if mechanism is not None:

@@ -53,11 +53,11 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
 
     @abstractmethod
     def accepted(self, batch: Batch, /) -> Batch:
-        """Records that are aggregated."""
+        """Returns the records that are aggregated."""
 
     @abstractmethod
     def running(self, batch: Batch, /) -> RunningT:
-        """All windows that records of the batch can touch."""
+        """Returns all windows that records of the batch can touch."""
 
     @abstractmethod
     def fold_record(self, record: Record, running: RunningT | None, stream_time: int, /) -> bool:
@@ -75,7 +75,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
     def closed_by(
         self, stream_time: int, /
     ) -> Iterable[tuple[Windowed[Any], Any, int]]:  # Any: of any type
-        """(window, aggregate, timestamp) of what has been closed since this was last asked."""
+        """Returns (window, aggregate, timestamp) of what has been closed since this was last asked."""
 
     def process(self, batch: Batch) -> Batch | RowsInTurn:
         batch, store = self.accepted(batch), self._store

@@ -124,7 +124,7 @@ class SessionAggregateOperator(RecordWindowAggregate[SessionStore, RunningSessio
     def closed_by(
         self, stream_time: int
     ) -> Iterator[tuple[Windowed[Any], Any, int]]:  # Any: of any type
-        """Sessions, by their ends."""
+        """Yields the closed sessions, by their ends."""
         close_time, store = stream_time - self._lateness_ms, self._store
         emitted = self._emitted_before(close_time)
         if emitted is None:

@@ -79,7 +79,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         return without_nulls(self.context, batch)
 
     def running(self, batch: Batch) -> RunningWindows:
-        """All windows that records of the batch may look at, unless they are too late to."""
+        """Returns all windows that records of the batch may look at, unless they are too late to."""
         difference, grace = self._difference, self._spec.windows.grace_ms
         in_time = self._store.times.get(self._time, -1) - grace - difference
         first = max(min(batch.timestamps), in_time)
@@ -221,7 +221,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
     def closed_by(
         self, stream_time: int
     ) -> Iterator[tuple[Windowed[Any], Any, int]]:  # Any: of any type
-        """Windows, by their starts."""
+        """Yields the closed windows, by their starts."""
         close_time = stream_time - self._spec.windows.grace_ms
         emitted = self._emitted_before(close_time)
         if emitted is None:

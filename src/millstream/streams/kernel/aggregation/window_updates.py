@@ -46,7 +46,7 @@ class Updates:
 
 
 def rows_at(column: Sequence[T], rows: Sequence[int]) -> list[T]:
-    """Rows of a column, which may come several times."""
+    """Returns the rows of a column, which may come several times."""
     return [column[row] for row in rows]
 
 

@@ -36,7 +36,7 @@ class ArrowBytes(Sequence[bytes | None]):
         return bool(self.array.null_count)
 
     def rows(self) -> list[bytes | None]:
-        """All rows as objects, made when first asked for."""
+        """Returns all rows as objects, made when first asked for."""
         if self._rows is None:
             self._rows = self.array.to_pylist()
         return self._rows

@@ -56,11 +56,11 @@ class Batch:
         return changed
 
     def only_newest(self) -> Batch:
-        """Without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
+        """Returns the batch without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
         return self if self.newest is None else self.where(self.newest)
 
     def without_versions(self) -> Batch:
-        """Every change counts as the newest of its key."""
+        """Returns the batch in which every change counts as the newest of its key."""
         if self.newest is None:
             return self
         changed = self.with_changes(self.values, self.old_values)
@@ -85,7 +85,7 @@ class Batch:
         )
 
     def part(self, first: int, end: int) -> Batch:
-        """Rows first to end; shares its lists with the batch where these are all."""
+        """Returns rows first to end; shares its lists with the batch where these are all."""
         keys, values, old, newest = (
             self.key_column,
             self.value_column,
@@ -105,7 +105,7 @@ class Batch:
         )
 
     def each(self) -> Iterable[Batch]:
-        """Every row as a batch of its own."""
+        """Yields every row as a batch of its own."""
         if len(self.timestamps) == 1:
             return (self,)
         keys, values = self.key_column, self.value_column
@@ -135,12 +135,12 @@ class Batch:
 
 
 def rows_of(column: SequenceT, first: int, end: int) -> SequenceT:
-    """Rows first to end; the column itself where these are all."""
+    """Returns rows first to end; the column itself where these are all."""
     return column if end - first == len(column) else column[first:end]  # type: ignore[return-value]  # of its own kind
 
 
 def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
-    """Rows of several paths in the order in which record-at-a-time processing would give them:
+    """Merges rows of several paths in the order in which record-at-a-time processing would give them:
     by input row, then by the order of the paths.
     """
     if len(batches) == 1:

@@ -105,7 +105,7 @@ class Column:
         return Column(self.serde, values=[values[row] for row in rows])
 
     def part(self, first: int, end: int) -> Column:
-        """Rows first to end."""
+        """Returns rows first to end."""
         if end - first == len(self):
             return self
         if end - first < _ARROW_ROWS_MIN:  # reading all rows once is cheaper than a few at a time

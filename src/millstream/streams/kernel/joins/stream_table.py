@@ -30,7 +30,7 @@ class StreamTableJoinOperator(Operator):
         return self.join(*self.joinable(batch))
 
     def join(self, batch: Batch, table_keys: list[object]) -> Batch:
-        """Rows that can be joined, with their partners."""
+        """Returns the rows that can be joined, with their partners."""
         rows = self._rows(table_keys, batch.timestamps)
         if not self._left and None in rows:
             batch = batch.where([row is not None for row in rows])

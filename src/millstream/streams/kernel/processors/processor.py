@@ -86,7 +86,7 @@ class ProcessorContextImpl:
 
     @property
     def ordinal(self) -> int:
-        """That of the row being processed; 0 in a punctuation, which is a run of its own."""
+        """The ordinal of the row being processed; 0 in a punctuation, which is a run of its own."""
         return 0 if self._current is None else self._current.ordinals[0]
 
     def rows_of(
@@ -162,7 +162,7 @@ class ProcessorContextImpl:
         return self._task.config.as_settings()
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
-        """Those whose names begin so, without the prefix."""
+        """Returns the settings whose names begin so, without the prefix."""
         return with_prefix(self.app_configs(), prefix)
 
     def begin(self, rows: Batch | None, timestamp: int) -> None:

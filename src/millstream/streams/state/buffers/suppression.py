@@ -39,7 +39,7 @@ class Buffered:
     context: RecordContext
 
     def size(self, key: bytes) -> int:
-        """Bytes as Kafka Streams counts them for `max_bytes`."""
+        """Returns the bytes as Kafka Streams counts them for `max_bytes`."""
         old = 0 if self.old is None or self.old == self.prior else len(self.old)
         context = self.context
         headers = sum(len(name) + len(value or b"") for name, value in context.headers)
@@ -153,7 +153,7 @@ class SuppressionBuffer(StateStore):
                 self.changelog.append(data, written, NO_TIMESTAMP, headers)
 
     def changes(self) -> Iterator[tuple[bytes, Buffered]]:
-        """Everything that is buffered, oldest first."""
+        """Yields everything that is buffered, oldest first."""
         for _, data in sorted(self._order):
             yield data, self._entries[data]
 

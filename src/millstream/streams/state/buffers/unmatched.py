@@ -59,7 +59,7 @@ class UnmatchedStore(StateStore):
             self._write(at, None)
 
     def scan(self) -> Iterator[tuple[Unmatched, object]]:
-        """Every value in the order of time, side and key."""
+        """Yields every value in the order of time, side and key."""
         for data, stored in self.rows.scan(b"", None):
             timestamp, is_left = _TIME.unpack_from(data)[0], data[8] == 1
             at = Unmatched(timestamp, is_left, self._key.decode(data[9:]))

@@ -27,7 +27,7 @@ class RecentKeys:
         self._committed = self._order.copy()
 
     def use(self, key: bytes) -> bytes | None:
-        """`key` has a row from now on; gives the key whose row must go for it."""
+        """Notes that `key` has a row from now on; gives the key whose row must go for it."""
         self._order[key] = None
         self._order.move_to_end(key)
         return self._order.popitem(last=False)[0] if len(self._order) > self._count_max else None

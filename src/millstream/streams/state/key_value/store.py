@@ -57,7 +57,7 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
         return stored
 
     def approximate_num_entries(self) -> int:
-        """Without the rows that a cache holds back, as in Kafka Streams."""
+        """Returns the number of rows without the rows that a cache holds back, as in Kafka Streams."""
         return sum(1 for _ in self.rows.scan(b"", None))
 
     def _decoded_rows(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[Stored, Stored]]:
@@ -145,7 +145,7 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         )
 
     def scan_bytes(self, low: bytes, high: bytes | None) -> list[Row]:
-        """For foreign-key joins: rows whose keys lie in [low, high) as bytes, without their keys; read at once, so that writing may follow."""
+        """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys. All are read at once."""
         return [self.decode_row(stored) for _, stored in self.rows_in(low, high)]
 
     def restore_row(

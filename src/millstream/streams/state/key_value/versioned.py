@@ -89,7 +89,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
             valid_to = version.timestamp
 
     def known_keys(self) -> Iterator[object]:
-        """All keys that have a version, deleted ones included, in the order of their bytes."""
+        """Returns all keys that have a version, deleted ones included, in the order of their bytes."""
         return (self._key.decode(data) for data, _ in self.rows.scan(b"", None))
 
     def restore_row(

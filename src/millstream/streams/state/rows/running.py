@@ -75,7 +75,7 @@ class WrittenRows:
     timestamps: Sequence[int]
 
     def latest_keys(self) -> Iterable[bytes]:
-        """Every key once, in the order of their latest steps."""
+        """Returns every key once, in the order of their latest steps."""
         return reversed(dict.fromkeys(reversed(self.keys)))
 
 

@@ -109,7 +109,7 @@ class SegmentedStore(StateStore):
     def rows_between(
         self, low: int, high: int, *, oldest: int, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows with low <= time <= high: of those in the store the ones from `oldest` on, of a cache all.
+        """Yields the rows with low <= time <= high: of those in the store the ones from `oldest` on, of a cache all.
 
         On disk in the order of their keys, which begin with the segment; in memory by time.
         """
@@ -123,12 +123,12 @@ class SegmentedStore(StateStore):
 
     @abstractmethod
     def order_in_memory(self, row_key: bytes) -> tuple[Any, ...]:  # Any: what is compared
-        """By what the rows of several keys are ordered in memory."""
+        """Returns the key by which the rows of several keys are ordered in memory."""
 
     def rows_of(
         self, data: bytes, low: int, high: int, *, reverse: bool = False, as_range: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows of this key with low <= time <= high, in the order of their times, as `rows_between`.
+        """Yields the rows of this key with low <= time <= high, in the order of their times, as `rows_between`.
 
         `as_range`: asked for as those from one key to the same one, as operators of Kafka Streams do; a cache sees it.
         """
@@ -180,7 +180,7 @@ class SegmentedStore(StateStore):
                     yield key, stored
 
     def cache_key(self, row_key: bytes) -> bytes:
-        """In memory, every millisecond is a segment of the cache; rows that are ordered by time have a mark there."""
+        """Returns the key of a row in the cache. In memory, every millisecond is a segment; rows that are ordered by time have a mark."""
         if self._time_first:
             return row_key[:8] + _BY_TIME + row_key[8:]
         if self.spec.persistent:

@@ -27,7 +27,7 @@ class TimestampedRowsWithHeaders(TimestampedRows):
 
     @property
     def takes_columns(self) -> bool:
-        """Not of records with headers: each logs deletions with its own."""
+        """Whether columns are taken: not of records with headers, since each logs deletions with its own."""
         return super().takes_columns and not self.record_headers()
 
     def decode_row(self, stored: bytes) -> ValueTimestampHeaders:

@@ -26,7 +26,7 @@ class SessionsOfKey(Protocol):
     """Sessions of one key as a fold reads and sets them."""
 
     def find(self, earliest_end: int, latest_start: int) -> list[Session]:
-        """Sessions that end at or after the one time and start at or before the other, by end."""
+        """Returns the sessions that end at or after the one time and start at or before the other, by end."""
 
     def set(self, start: int, end: int, aggregate: Stored, at: int) -> None:
         """Set the aggregate of a session; None removes it. `at`: the time of the record that does."""
@@ -108,7 +108,7 @@ class RunningSessions:
         self._known: dict[bytes, KnownSessions] = {}
 
     def of_key(self, data: bytes) -> KnownSessions:
-        """Those of the key with these bytes."""
+        """Returns the sessions of the key with these bytes."""
         known = self._known.get(data)
         if known is None:
             found = self._store.sessions_of_bytes(data, self._earliest_end, self._latest_start)

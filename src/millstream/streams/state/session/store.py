@@ -73,7 +73,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def sessions_of_bytes(
         self, data: bytes, earliest_end: int, latest_start: int
     ) -> list[tuple[int, int, Stored]]:
-        """(start, end, aggregate) of the key with these bytes, as `find_sessions` has them."""
+        """Returns (start, end, aggregate) of the key with these bytes, as `find_sessions` has them."""
         return [
             (start, end, self.aggregate_of(self.decode_row(stored)))
             for start, end, stored in self._found_sessions(data, earliest_end, latest_start)
@@ -150,7 +150,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
                 yield Windowed(self._key.decode(data), start, end), self.decode_row(stored)
 
     def fetch_closed(self, earliest_end: int, latest_end: int) -> Iterator[Session]:
-        """Sessions that end in this range, for an operator that gives out what is closed.
+        """Yields the sessions that end in this range, for an operator that gives out what is closed.
 
         On disk, what is older than the retention is found too as long as its segment is there.
         """

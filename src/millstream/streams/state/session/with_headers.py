@@ -40,7 +40,7 @@ class SessionStoreWithHeaders(SessionStore):
 
     @property
     def takes_columns(self) -> bool:
-        """Not of records with headers: each logs removals with its own."""
+        """Whether columns are taken: not of records with headers, since each logs removals with its own."""
         return super().takes_columns and not self.record_headers()
 
     def aggregate_of(self, row: Stored) -> Stored:

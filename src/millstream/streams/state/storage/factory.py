@@ -32,7 +32,7 @@ class MemoryTaskStores:
         return nullcontext()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: nothing is held."""
 
 
 class RocksTaskStores:
@@ -77,7 +77,7 @@ class RocksTaskStores:
 
 
 def in_memory_stores() -> StoreFactory:
-    """Every store in memory, for tests and for state that may be rebuilt from changelogs."""
+    """Makes every store in memory, for tests and for state that may be rebuilt from changelogs."""
     return lambda _task_id: MemoryTaskStores()
 
 

@@ -106,7 +106,7 @@ class RocksByteStore:
         return value
 
     def close(self) -> None:
-        """Nothing to do: the database belongs to the task."""
+        """Does nothing: the database belongs to the task."""
 
     def _page(self, low: bytes, end: bytes, *, reverse: bool) -> list[tuple[bytes, bytes]]:
         """Up to a page of rows in [low, end), from the far end when reversed."""

@@ -52,7 +52,7 @@ def overlaid(
     *,
     reverse: bool = False,
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Rows as they are with what was written over them (None: deleted), step by step the smaller key first."""
+    """Yields the rows as they are with what was written over them (None: deleted), step by step the smaller key first."""
     ours = next(written, None)
     for key, value in stored:
         while ours is not None and (ours[0] > key if reverse else ours[0] < key):
@@ -94,7 +94,7 @@ class TransactionalRows:
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows in [low, high) in key order, the overlay's over the stored ones."""
+        """Yields the rows in [low, high) in key order, the overlay's over the stored ones."""
         pending, order = self.pending, self._ordered()
         end = len(order) if high is None else bisect_left(order, high)
         ours = order[bisect_left(order, low) : end]
@@ -129,7 +129,7 @@ class TransactionalRows:
         return order
 
     def close(self, store: str) -> None:
-        """From now on every access raises InvalidStoreError, naming the store."""
+        """Closes the store: every access from now on raises InvalidStoreError, naming the store."""
         self._rows.close()
         self.pending, self._order = _ClosedOverlay(store), []
 

@@ -46,7 +46,7 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         reverse: bool = False,
         as_range: bool = False,
     ) -> Iterator[tuple[int, Stored]]:
-        """`rows_of_key`, of the key with these bytes, one by one: what is not come to is not used in a cache."""
+        """Yields the rows of `rows_of_key`, of the key with these bytes, one by one: what is not come to is not used in a cache."""
         rows = self.rows_of(data, time_from, time_to, reverse=reverse, as_range=as_range)
         return ((self.row_time(row_key), self.decode_row(stored)) for row_key, stored in rows)
 
@@ -78,7 +78,7 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         return Windowed(self._key.decode(data), start, end)
 
     def row_key(self, data: bytes, start: int) -> bytes:
-        """Of the one row that this window has where duplicates are not kept."""
+        """Returns the key of the one row that this window has where duplicates are not kept."""
         if self._time_first:
             return self.segment(start) + pack_time(start) + data + NO_SEQUENCE
         return self.segment(start) + data + pack_time(start) + NO_SEQUENCE

@@ -21,7 +21,7 @@ class WindowsOfKey(Protocol):
     """Windows of one key as a fold reads and sets them."""
 
     def latest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
-        """(start, row) of windows that start in a range, the latest first; those that were given may be set meanwhile."""
+        """Yields (start, row) of windows that start in a range, the latest first; those that were given may be set meanwhile."""
 
     def earliest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
         """The same, the earliest first."""
@@ -99,7 +99,7 @@ class RunningWindows:
         self._known: dict[bytes, KnownWindows] = {}
 
     def of_key(self, data: bytes) -> KnownWindows:
-        """Those of the key with these bytes."""
+        """Returns the windows of the key with these bytes."""
         known = self._known.get(data)
         if known is None:
             rows = self._store.rows_of_bytes(data, self._low, self._high)

@@ -75,7 +75,7 @@ class Box:
 
     @property
     def height(self) -> float:
-        """With the stores below."""
+        """The height with the stores below."""
         return self.body_height + len(self.stores) * (STORE_HEIGHT + STORE_GAP)
 
 

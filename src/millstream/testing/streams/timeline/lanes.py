@@ -20,7 +20,7 @@ Cell = list[str]
 def draw_lanes(
     steps: Sequence[Step], inputs: Sequence[str], outputs: Sequence[str], width: int
 ) -> str:
-    """Lines of at most `width` columns; `outputs` are topics and stores, in this order."""
+    """Returns lines of at most `width` columns; `outputs` are topics and stores, in this order."""
     columns = [_column(step, reached, inputs, outputs) for step, reached in _with_times(steps)]
     labels = ["time", *inputs, *outputs]
     gutter = max(map(len, labels))

@@ -53,7 +53,7 @@ def add_partitions_request(
 
 
 def add_partitions_error(response: AddPartitionsToTxnResponse) -> KafkaError | None:
-    """None when all were added. The gravest error first: the others follow from it, or can wait for the next try."""
+    """Returns the error, None when all were added. The gravest comes first: the others follow from it, or can wait for the next try."""
     errors = [
         error_for(
             partition.partition_error_code,
@@ -110,7 +110,7 @@ def offset_commit_request(
 
 
 def offset_commit_error(response: TxnOffsetCommitResponse) -> KafkaError | None:
-    """None when every offset was taken; an error that is no use to retry before one that is."""
+    """Returns the error, None when every offset was taken; an error that is no use to retry before one that is."""
     errors = [
         error_for(
             partition.error_code,

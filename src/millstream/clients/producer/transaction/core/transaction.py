@@ -145,14 +145,14 @@ class Transaction:
         self.wanted -= partitions
 
     def begin_commit(self) -> None:
-        """Also when an earlier call did not see the end of it."""
+        """Begins to commit, also when an earlier call did not see the end of it."""
         self.raise_failure()
         if self.state not in (ProducerTransactionState.OPEN, ProducerTransactionState.COMMITTING):
             raise IllegalState(f"{self.state.value}; there is nothing to commit")
         self.state = ProducerTransactionState.COMMITTING
 
     def begin_abort(self) -> None:
-        """Also when an earlier call did not see the end of it."""
+        """Begins to abort, also when an earlier call did not see the end of it."""
         if self.state is ProducerTransactionState.FATAL:
             self.raise_failure()
         if self.state is ProducerTransactionState.COMMITTING and self._end_sent:
@@ -168,7 +168,7 @@ class Transaction:
         self._end_sent = True
 
     def ended(self, identity: ProducerIdentity | None = None) -> None:
-        """Committed or aborted. Newer coordinators give the identity for the next transaction."""
+        """Notes that the transaction is committed or aborted. Newer coordinators give the identity for the next transaction."""
         if identity is not None:
             self.identity = identity
             self.renewal_wanted = False
