@@ -51,7 +51,7 @@ class TopicPartition(NamedTuple):
 
 
 def uuid_from_text(text: str) -> Uuid:
-    """Raises ValueError when `text` is not 22 characters of URL-safe base64."""
+    """Parses a uuid. Raises ValueError when `text` is not 22 characters of URL-safe base64."""
     try:
         raw = base64.urlsafe_b64decode(text + "==")
     except (ValueError, binascii.Error):

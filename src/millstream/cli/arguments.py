@@ -62,7 +62,7 @@ def as_text(text: str, what: str) -> str:
 
 
 def refuse_bytes(context: click.Context) -> None:
-    """Raises BadParameter for a parameter that must be text and is not."""
+    """Refuses parameters that must be text and are not. Raises BadParameter."""
     for parameter in context.command.params:
         if parameter.type is ANY_BYTES or isinstance(parameter.type, click.Path):
             continue

@@ -125,7 +125,7 @@ class ClusterReader:
         return groups_view(chosen, page, descriptions, committed, ends)
 
     async def group(self, group_id: str) -> GroupView:
-        """Raises GroupIdNotFound."""
+        """Reads a group. Raises GroupIdNotFound."""
         async with self._page_deadline():
             descriptions = await self._admin.describe_groups([group_id])
             members_error = None

@@ -63,7 +63,7 @@ def encode_quorum_state(
 
 
 def decode_quorum_state(data: bytes) -> ElectionState:
-    """Raises KafkaStorageError when the content is not that of a `quorum-state` file of version 0 or 1."""
+    """Decodes the content of a `quorum-state` file. Raises KafkaStorageError when it is not of version 0 or 1."""
     try:
         fields = json.loads(data)
         version = _KNOWN_VERSIONS[fields["data_version"]]

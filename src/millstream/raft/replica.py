@@ -92,7 +92,10 @@ class RaftReplica:
         return isinstance(self._quorum.role, Leader)
 
     def step(self, event: RaftMessage | LocalEvent, now: Instant) -> Ready:
-        """Raises NotController when records are proposed to a replica that does not lead the proposer's epoch."""
+        """Takes in one event and returns the work for the driver.
+
+        Raises NotController when records are proposed to a replica that does not lead the proposer's epoch.
+        """
         outcome = StepOutcome(now.monotonic_ms)
         self._log.refresh()
         match event:

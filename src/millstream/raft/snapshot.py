@@ -84,7 +84,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
 
 
 def decode_snapshot(snapshot_id: SnapshotId, data: bytes) -> Snapshot:
-    """Raises what SNAPSHOT_DAMAGE names, also when the footer is missing."""
+    """Decodes a snapshot. Raises what SNAPSHOT_DAMAGE names, also when the footer is missing."""
     header: SnapshotHeaderRecord | None = None
     voters: VoterSet | None = None
     values: list[bytes] = []

@@ -84,7 +84,7 @@ class VoterSet:
         return tuple(voter.key for voter in self if not voter.key.matches(local))
 
     def with_voter(self, voter: Voter) -> VoterSet:
-        """Raises DuplicateVoter when the id votes already: its old directory has to go first."""
+        """Returns the voters with one more. Raises DuplicateVoter when the id votes already: its old directory must be removed first."""
         if voter.key.id in self._voters:
             raise DuplicateVoter(
                 f"node {voter.key.id} is a voter already: remove its old directory first"
@@ -92,7 +92,7 @@ class VoterSet:
         return VoterSet([*self, voter])
 
     def without_voter(self, key: ReplicaKey) -> VoterSet:
-        """Raises VoterNotFound when no voter has this id and directory, or it is the last one."""
+        """Returns the voters with one fewer. Raises VoterNotFound when no voter has this id and directory, or it is the last one."""
         if not self.has(key):
             raise VoterNotFound(f"node {key.id} with this directory is not among the voters")
         if len(self) == 1:

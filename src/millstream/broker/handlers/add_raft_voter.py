@@ -32,7 +32,7 @@ def handle(
     controller: ControllerClient,
     identity: NodeIdentity,
 ) -> AddRaftVoterResponse:
-    """Raises InconsistentClusterId, DuplicateVoter, UnsupportedVersion."""
+    """Refuses to add a voter, with the error that says why. Raises InconsistentClusterId, DuplicateVoter, UnsupportedVersion."""
     own = identity.cluster_id
     if request.cluster_id not in {None, own}:
         raise InconsistentClusterId(

@@ -37,7 +37,7 @@ def handle(
     config: DynamicConfig,
     controller: ControllerClient,
 ) -> Awaitable[CreateAclsResponse]:
-    """Raises SecurityDisabled."""
+    """Stores rules. Raises SecurityDisabled on a broker without an authorizer."""
     if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
     return controller.submit(Controller.handle_create_acls, request)

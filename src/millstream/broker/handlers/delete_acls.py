@@ -36,7 +36,7 @@ def handle(
     config: DynamicConfig,
     controller: ControllerClient,
 ) -> Awaitable[DeleteAclsResponse]:
-    """Raises SecurityDisabled."""
+    """Deletes the rules that match the filters. Raises SecurityDisabled on a broker without an authorizer."""
     if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured.")
     return controller.submit(Controller.handle_delete_acls, request)

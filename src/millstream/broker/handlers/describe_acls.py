@@ -38,7 +38,7 @@ def handle(
     config: DynamicConfig,
     metadata: Metadata,
 ) -> DescribeAclsResponse:
-    """Raises SecurityDisabled."""
+    """Describes the rules that match the filter. Raises SecurityDisabled on a broker without an authorizer."""
     if not config.current.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     asked = AclFilter(

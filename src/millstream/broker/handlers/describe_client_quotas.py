@@ -45,7 +45,7 @@ class _Match(IntEnum):
 def handle(
     request: DescribeClientQuotasRequest, _context: RequestContext, *, metadata: Metadata
 ) -> DescribeClientQuotasResponse:
-    """Raises InvalidRequest, UnsupportedVersion."""
+    """Describes the quotas that match the filter. Raises InvalidRequest, UnsupportedVersion."""
     conditions = _conditions(request.components)
     return DescribeClientQuotasResponse(
         entries=[

@@ -42,7 +42,7 @@ def handle(
     identity: NodeIdentity,
     metadata: Metadata,
 ) -> DescribeClusterResponse:
-    """Raises MismatchedEndpointType, UnsupportedEndpointType."""
+    """Describes the cluster's brokers, or its controllers. Raises MismatchedEndpointType, UnsupportedEndpointType."""
     if request.endpoint_type == _CONTROLLERS:
         raise MismatchedEndpointType(
             "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"

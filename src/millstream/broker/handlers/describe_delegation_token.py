@@ -50,7 +50,7 @@ def handle(
     config: DynamicConfig,
     metadata: Metadata,
 ) -> DescribeDelegationTokenResponse:
-    """Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled."""
+    """Describes the tokens that the asker may see. Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled."""
     check_may_ask_for_tokens(context)
     secret_key = config.current.delegation_token_secret_key
     if secret_key is None:

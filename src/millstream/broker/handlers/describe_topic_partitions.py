@@ -45,7 +45,7 @@ async def handle(
     long_work: LongWork,
     metadata: Metadata,
 ) -> DescribeTopicPartitionsResponse:
-    """Raises InvalidRequest for a cursor that cannot be one."""
+    """Describes topics a page of partitions at a time. Raises InvalidRequest for a cursor that cannot be one."""
     image = metadata.image
     start = request.cursor or Cursor()
     if request.cursor is not None:

@@ -28,7 +28,7 @@ API = ApiSpec(ApiKey.EXPIRE_DELEGATION_TOKEN, versions=range(1, 3), permissions=
 def handle(
     request: ExpireDelegationTokenRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[ExpireDelegationTokenResponse]:
-    """Raises DelegationTokenRequestNotAllowed."""
+    """Sets the time at which a token ends. Raises DelegationTokenRequestNotAllowed."""
     check_may_ask_for_tokens(context)
     asked = RequestOf(context.connection.principal, request)
     return controller.submit(Controller.handle_expire_delegation_token, asked)

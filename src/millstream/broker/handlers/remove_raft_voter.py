@@ -33,7 +33,7 @@ def handle(
     controller: ControllerClient,
     identity: NodeIdentity,
 ) -> RemoveRaftVoterResponse:
-    """Raises InconsistentClusterId, VoterNotFound, InvalidRequest."""
+    """Refuses to remove a voter, with the error that says why. Raises InconsistentClusterId, VoterNotFound, InvalidRequest."""
     own = identity.cluster_id
     if request.cluster_id not in {None, own}:
         raise InconsistentClusterId(

@@ -28,7 +28,7 @@ API = ApiSpec(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(1, 3), permissions=(
 def handle(
     request: RenewDelegationTokenRequest, context: RequestContext, *, controller: ControllerClient
 ) -> Awaitable[RenewDelegationTokenResponse]:
-    """Raises DelegationTokenRequestNotAllowed."""
+    """Renews a token. Raises DelegationTokenRequestNotAllowed."""
     check_may_ask_for_tokens(context)
     asked = RequestOf(context.connection.principal, request)
     return controller.submit(Controller.handle_renew_delegation_token, asked)

@@ -21,6 +21,6 @@ API = ApiSpec(ApiKey.SASL_AUTHENTICATE, versions=range(3), permissions=())
 
 
 def handle(request: SaslAuthenticateRequest, context: RequestContext) -> SaslAuthenticateResponse:
-    """Raises IllegalSaslState."""
+    """Refuses the message, as no listener asks for SASL. Raises IllegalSaslState."""
     del request, context
     raise IllegalSaslState("SaslAuthenticate request received after successful authentication")

@@ -165,7 +165,7 @@ class MetadataLog:
 
 
 def decoded(stored: StoredBatch) -> MetadataBatch:
-    """Raises MalformedMessage."""
+    """Decodes the records of a batch. Raises MalformedMessage."""
     header, batch = stored
     values = (
         ()

@@ -34,7 +34,10 @@ class Partitions(Protocol):
     """The replicas this node hosts."""
 
     def get(self, topic: str, partition: int) -> Partition:
-        """Raises UnknownTopicOrPartition when the image has no such partition, NotLeaderOrFollower when this node is no replica."""
+        """Returns a partition of this node.
+
+        Raises UnknownTopicOrPartition when the image has no such partition, NotLeaderOrFollower when this node is no replica.
+        """
         ...
 
     def all(self) -> Iterable[tuple[TopicPartition, Partition]]: ...

@@ -51,7 +51,7 @@ class PatternProcess:
         return self._process.poll() is not None
 
     async def ask(self, message: bytes) -> bytes:
-        """Raises OSError when the process ends instead of answering."""
+        """Sends a message to the process and returns its answer. Raises OSError when the process ends instead of answering."""
         await asyncio.get_running_loop().sock_sendall(self._pipe, framed(message))
         return await self._receive()
 

@@ -130,8 +130,10 @@ class Dispatcher:
     def handle(
         self, frame: memoryview, connection: ClientConnection
     ) -> Response | Awaitable[Response | None] | None:
-        """Raises ProtocolError to have the connection closed: the frame cannot be understood, is not served, or failed
-        without anybody waiting for an answer.
+        """Handles one frame and returns the response.
+
+        Raises ProtocolError to have the connection closed: the frame cannot be understood, is not served, or failed
+        while no client waits for an answer.
         """
         begin_ns = self._now_ns()
         try:

@@ -45,7 +45,7 @@ class ShareGroupPersistence:
     async def ask(
         self, group_id: str, request: object, expected: type[AnswerT], caller: Caller
     ) -> AnswerT:
-        """Raises what the group coordinator refuses with."""
+        """Asks the group coordinator. Raises what the group coordinator refuses with."""
         return await self._group_coordinator.ask(group_id, request, expected, caller)
 
     async def initialize(

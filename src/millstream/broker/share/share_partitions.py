@@ -88,7 +88,10 @@ class SharePartitions:
         return loaded
 
     async def load(self, key: SharePartitionKey, topic: str) -> LoadedSharePartition:
-        """Raises what a consumer is told: leadership, unknown partitions, a share coordinator that cannot answer."""
+        """Loads a share partition.
+
+        Raises what a consumer is told: leadership, unknown partitions, a share coordinator that cannot answer.
+        """
         return self.find(key) or await self._load(key, topic)
 
     async def _load(self, key: SharePartitionKey, topic: str) -> LoadedSharePartition:

@@ -41,7 +41,7 @@ class Bounds:
 
 
 def parse_bounds(items: Iterable[str], since: str | None, now_ms: int) -> Bounds:
-    """Raises click.BadParameter saying what can be written."""
+    """Parses the offsets to begin and to end with. Raises click.BadParameter saying what can be written."""
     start: Start | None = None
     if since is not None:
         start = Start("time", max(0, now_ms - duration_ms(since)))

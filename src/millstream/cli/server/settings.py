@@ -10,6 +10,6 @@ from millstream.broker.config.sources import Settings, gathered_settings
 
 
 def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
-    """Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
+    """Reads the settings of a node. Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
     settings = parse_properties(Path(file).read_text()) if file else {}
     return gathered_settings(settings, Path(file).name if file else "", os.environ, overrides)

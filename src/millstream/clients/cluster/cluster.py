@@ -151,7 +151,9 @@ class Cluster:
             self.request_metadata()
 
     async def topic(self, name: str, deadline_ms: int) -> TopicMetadata:
-        """Raises what the brokers say of the topic, at once: that its name is invalid, or not for us. RequestTimedOut
+        """Returns the metadata of a topic.
+
+        Raises what the brokers say of the topic, at once: that its name is invalid, or not for us. RequestTimedOut
         when it is not there by the deadline.
         """
         told_before = self.metadata.version if name in self.snapshot.topic_errors else -1

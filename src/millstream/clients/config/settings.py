@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def parse_settings(config: type[Config], given: Mapping[str, object]) -> Config:
-    """Raises ConfigError for an unknown key or a value that cannot be used, naming the key and what to write."""
+    """Parses the settings of a client.
+
+    Raises ConfigError for an unknown key or a value that cannot be used, naming the key and what to write.
+    """
     fields = setting_names(config)
     checked: dict[str, object] = {}
     written_as: dict[str, str] = {}

@@ -116,7 +116,10 @@ class GroupSubscription:
         return ConsumerGroupMetadata(self.group_id())
 
     def committing_group(self) -> ConsumerGroupMetadata:
-        """Raises CommitFailed for a subscriber who is not a member: nobody could tell whose offsets those are."""
+        """Returns the group for which offsets are committed.
+
+        Raises CommitFailed for a subscriber that is not a member: the coordinator could not tell whose offsets those are.
+        """
         group = self.group_metadata()
         if self._subscription.is_subscribed and group.generation_id < 0:
             raise CommitFailed("not a member of the group at the moment; call poll() to join it")

@@ -64,7 +64,7 @@ class RecordReader(Generic[Key, Value]):
         return len(records), None
 
     def read_one(self, record: ConsumerRecord) -> ConsumerRecord[Key, Value]:
-        """Raises RecordDeserializationError and LookupNeeded."""
+        """Deserializes one record. Raises RecordDeserializationError and LookupNeeded."""
         part: Literal["key", "value"] = "key"
         try:
             key = _apply(self._key, record, record.key)

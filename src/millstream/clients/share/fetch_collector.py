@@ -92,7 +92,7 @@ class ShareFetchCollector(Generic[Key, Value]):
         return not (self.in_hand.is_renewing or self._fetcher.buffer.is_empty)
 
     def take(self, count: int) -> Next[Key, Value]:
-        """Raises what could not be read, when no record stands before it."""
+        """Returns the next records. Raises what could not be read, when no record stands before it."""
         if self.ahead:
             records = list(self.ahead)
             self.ahead.clear()

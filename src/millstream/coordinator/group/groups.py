@@ -27,14 +27,14 @@ class Groups:
         return self._groups.get(group_id)
 
     def get(self, group_id: str) -> Group:
-        """Raises GroupIdNotFound."""
+        """Returns a group. Raises GroupIdNotFound."""
         group = self._groups.get(group_id)
         if group is None:
             raise GroupIdNotFound(f"group {group_id} not found")
         return group
 
     def find_as(self, kind: type[GroupT], group_id: str) -> GroupT | None:
-        """Raises GroupIdNotFound for a group of another kind."""
+        """Returns a group of one kind, None where there is none of that id. Raises GroupIdNotFound for a group of another kind."""
         group = self._groups.get(group_id)
         if group is None or isinstance(group, kind):
             return group

@@ -24,7 +24,7 @@ from millstream.protocol.generated.list_transactions import TransactionState as 
 def describe_transaction(
     context: TransactionContext, request: DescribeTransaction
 ) -> CoordinatorResult:
-    """Raises InvalidRequest, TransactionalIdNotFound."""
+    """Describes a transaction. Raises InvalidRequest, TransactionalIdNotFound."""
     transactional_id = request.transactional_id
     if not transactional_id:
         raise InvalidRequest("a transactional id must not be empty")

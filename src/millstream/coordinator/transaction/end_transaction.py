@@ -25,7 +25,10 @@ from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
 
 
 def end_transaction(context: TransactionContext, request: EndTxnRequest) -> CoordinatorResult:
-    """Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions, InvalidTxnState."""
+    """Commits or aborts a transaction.
+
+    Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions, InvalidTxnState.
+    """
     if not request.transactional_id:
         raise InvalidRequest("a transactional id must not be empty")
     client_version = of_end_txn(context.caller.api_version)

@@ -31,7 +31,10 @@ from millstream.protocol.generated.init_producer_id import (
 def init_producer_id(
     context: TransactionContext, request: InitProducerIdRequest
 ) -> CoordinatorResult:
-    """Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress."""
+    """Gives a producer its id and epoch.
+
+    Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress.
+    """
     if not request.transactional_id:
         raise InvalidRequest(
             "a transactional id must not be empty; leave it out for an idempotent producer"

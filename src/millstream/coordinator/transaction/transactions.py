@@ -20,7 +20,7 @@ class Transactions:
         return self._by_id.get(transactional_id)
 
     def get(self, transactional_id: str) -> TransactionMetadata:
-        """Raises InvalidProducerIdMapping."""
+        """Returns the transaction of a transactional id. Raises InvalidProducerIdMapping."""
         found = self._by_id.get(transactional_id)
         if found is None:
             raise InvalidProducerIdMapping(

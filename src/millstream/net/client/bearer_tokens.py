@@ -33,7 +33,10 @@ class BearerTokens:
         self._fetching = asyncio.Lock()
 
     async def get(self) -> OAuthBearerToken:
-        """Raises SaslAuthenticationFailed when whoever gives tokens refuses, NetworkException when it cannot be asked."""
+        """Returns a token.
+
+        Raises SaslAuthenticationFailed when the token provider refuses, NetworkException when it cannot be asked.
+        """
         async with self._fetching:
             now_ms = self._clock.now().wall_ms
             if self._token is None or now_ms >= self._renew_at_ms:

@@ -129,7 +129,7 @@ class Dialer:
 
 
 def dialer_for(config: ConnectionConfig, traffic: Traffic, environment: Environment) -> Dialer:
-    """Raises ConfigError when certificates cannot be read or credentials are missing."""
+    """Makes the dialer for the settings of a client. Raises ConfigError when certificates cannot be read or credentials are missing."""
     tls = authenticator = None
     if config.security_protocol.endswith("SSL"):
         from millstream.net.client.tls import tls_context

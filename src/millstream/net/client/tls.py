@@ -23,7 +23,7 @@ class SslAuthenticationFailed(KafkaError):
 
 
 def tls_context(config: SecurityConfig) -> ssl.SSLContext:
-    """Raises ConfigError when a store cannot be read."""
+    """Makes the TLS context of a client. Raises ConfigError when a store cannot be read."""
     if config.ssl_context is not None:
         assert isinstance(config.ssl_context, ssl.SSLContext), "the settings were checked"
         return config.ssl_context

@@ -29,7 +29,10 @@ async def fetch_token(
     backoff: Backoff,
     random: Random,
 ) -> OAuthBearerToken:
-    """Raises SaslAuthenticationFailed when the endpoint refuses, NetworkException when it cannot be had after retries."""
+    """Fetches a token.
+
+    Raises SaslAuthenticationFailed when the endpoint refuses, NetworkException when it cannot be had after retries.
+    """
     failure = ""
     cause: Exception | None = None
     for attempt in range(1, _ATTEMPTS_MAX + 1):

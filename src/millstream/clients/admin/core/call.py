@@ -66,13 +66,13 @@ class Call(Generic[Key, Value, Response]):
     """Errors that are worth another try, but are believed after a few: brokers learn of new topics with a delay."""
 
     def version(self, theirs: ApiVersionTable) -> int:
-        """Raises UnsupportedVersion, naming the release that the broker would have to be of."""
+        """Returns the version to use. Raises UnsupportedVersion, naming the release that the broker would have to be of."""
         if not theirs.supports(self.api):
             raise unsupported(self.api)
         return theirs.choose(self.api, self.version_max)
 
     def request(self, asked: Asked[Key]) -> Message:
-        """Raises UnsupportedVersion for what the broker's version has no field for."""
+        """Builds the request in a version. Raises UnsupportedVersion for what the broker's version has no field for."""
         message = self.build(asked)
         if asked.version < min(VERSIONS[self.api].highest, self.version_max):
             try:

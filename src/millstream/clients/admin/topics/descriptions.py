@@ -116,7 +116,7 @@ class TopicPages:
         )
 
     def take(self, response: DescribeTopicPartitionsResponse) -> None:
-        """Raises UnknownServerError when the broker does not get on."""
+        """Takes in one page of the answer. Raises UnknownServerError when the broker does not get on."""
         for topic in response.topics:
             self._add(topic)
         cursor = response.next_cursor

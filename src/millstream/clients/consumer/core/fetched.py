@@ -137,7 +137,7 @@ class DecodedBatch:
 def decode_batch(
     topic_partition: TopicPartition, header: BatchHeader, view: memoryview, from_offset: int
 ) -> DecodedBatch:
-    """Raises CorruptBatch."""
+    """Decodes a batch. Raises CorruptBatch."""
     try:
         return DecodedBatch(topic_partition, header, view, from_offset)
     except KafkaError as error:

@@ -142,7 +142,10 @@ class Membership:
         return JoinGroupRequestProtocol(assignor.name, encode_subscription(subscription))
 
     def handle_join(self, response: JoinGroupResponse) -> None:
-        """Raises the answer's error after taking in what it means; retriable ones and MemberIdRequired ask again."""
+        """Takes in the answer to a JoinGroup.
+
+        Raises the answer's error after taking in what it means; retriable ones and MemberIdRequired ask again.
+        """
         if response.error_code:
             error = error_for(response.error_code)
             if isinstance(error, MemberIdRequired):

@@ -43,7 +43,7 @@ def encode_subscription(subscription: MemberSubscription) -> bytes:
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None) -> MemberSubscription:
-    """Raises MalformedMessage when no version fits the bytes."""
+    """Decodes a subscription. Raises MalformedMessage when no version fits the bytes."""
     announced = _version(data)
     for version in range(min(announced, _HIGHEST), -1, -1):
         try:

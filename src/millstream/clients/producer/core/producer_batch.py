@@ -85,7 +85,7 @@ class ProducerBatch:
         self.callbacks.append((index, callback))
 
     def metadata_of(self, index: int) -> RecordMetadata:
-        """Raises the batch's error when it failed. Only for a settled batch."""
+        """Returns the metadata of a record. Raises the batch's error when it failed. Only for a settled batch."""
         batch, index = self.holder_of(index)
         assert batch.outcome is not None, "metadata is asked of settled batches"
         if batch.outcome.error is not None:

@@ -108,7 +108,10 @@ class RegistrySerde(Generic[T]):
         return self._use.id_in_header
 
     def serialize(self, topic: str, data: T, headers: Headers) -> bytes:
-        """Raises LookupNeeded for a topic's first value, SerializationError for a value the schema does not take."""
+        """Writes a value with the id of its schema.
+
+        Raises LookupNeeded for a topic's first value, SerializationError for a value the schema does not take.
+        """
         found = self._writers.get(topic)
         if found is None:
             raise LookupNeeded(f"the schema of {topic}", partial(self._learn_to_write, topic))
@@ -126,7 +129,10 @@ class RegistrySerde(Generic[T]):
         return prefix + written
 
     def deserialize(self, topic: str, data: bytes, headers: Headers) -> T:  # noqa: ARG002 - the signature is the Deserializer's
-        """Raises LookupNeeded for a schema's first value, SerializationError for bytes that are not of the schema."""
+        """Reads a value with the schema that it names.
+
+        Raises LookupNeeded for a schema's first value, SerializationError for bytes that are not of the schema.
+        """
         named = next((value for name, value in headers if name == self._header and value), None)
         try:
             schema, at = schema_of(data if named is None else named)

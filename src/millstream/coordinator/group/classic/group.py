@@ -93,7 +93,7 @@ class ClassicGroup:
     # Questions
 
     def member(self, member_id: str, group_instance_id: str | None) -> ClassicGroupMember:
-        """Raises UnknownMemberId, or FencedInstanceId when the instance id belongs to another member by now."""
+        """Returns a member. Raises UnknownMemberId, or FencedInstanceId when the instance id belongs to another member by now."""
         if group_instance_id is not None:
             owner = self._static_members.get(group_instance_id)
             if owner is None:

@@ -19,7 +19,10 @@ from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatR
 
 
 def heartbeat(context: GroupContext, request: HeartbeatRequest) -> CoordinatorResult:
-    """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
+    """Answers a heartbeat and prolongs the session.
+
+    Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive.
+    """
     if not request.group_id:
         raise InvalidGroupId
     match context.groups.find(request.group_id):

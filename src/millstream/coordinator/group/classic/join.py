@@ -49,7 +49,7 @@ _KINDS_THAT_GIVE_WAY: Final = (GroupKind.CONSUMER, GroupKind.STREAMS)
 
 
 def join_group(context: GroupContext, request: JoinGroupRequest) -> CoordinatorResult:
-    """Raises what the request as a whole is refused with; the response then carries the member id of the request."""
+    """Lets a member join. Raises what the request as a whole is refused with; the response then carries the member id of the request."""
     check_request(context, request)
     group = context.groups.find(request.group_id)
     if isinstance(group, ClassicGroup):

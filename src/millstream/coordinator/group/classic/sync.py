@@ -27,7 +27,7 @@ from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroup
 
 
 def sync_group(context: GroupContext, request: SyncGroupRequest) -> CoordinatorResult:
-    """Raises what the request is refused with."""
+    """Gives a member its assignment, at once or when the leader has sent it. Raises what the request is refused with."""
     if not request.group_id:
         raise InvalidGroupId
     match context.groups.find(request.group_id):

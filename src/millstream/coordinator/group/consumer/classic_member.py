@@ -66,7 +66,7 @@ _FIRST_VERSION_THAT_LEARNS_ITS_ID = 4
 
 
 def join(context: GroupContext, group: ConsumerGroup, request: JoinGroupRequest) -> None:
-    """Raises what the request is refused with."""
+    """Lets a member of the classic protocol join. Raises what the request is refused with."""
     _check_may_speak_classic(context, group, request)
     member_id = request.member_id or new_member_id(context)
     check_has_room(context, group, member_id)
@@ -189,7 +189,7 @@ def _joined(member: ConsumerGroupMember) -> JoinGroupResponse:
 
 
 def sync(context: GroupContext, group: ConsumerGroup, request: SyncGroupRequest) -> None:
-    """Raises what the request is refused with."""
+    """Gives a member of the classic protocol its assignment. Raises what the request is refused with."""
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
     name, metadata = _classic_metadata(member).protocols[0]
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
@@ -212,7 +212,10 @@ def sync(context: GroupContext, group: ConsumerGroup, request: SyncGroupRequest)
 
 
 def heartbeat(context: GroupContext, group: ConsumerGroup, request: HeartbeatRequest) -> None:
-    """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
+    """Answers a heartbeat of the classic protocol and prolongs the session.
+
+    Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive.
+    """
     member = _known(group, request.member_id, request.group_instance_id, request.generation_id)
     sessions.restart_session(context, group, member)
     if _has_to_rejoin(group, member):

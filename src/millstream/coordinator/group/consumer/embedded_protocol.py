@@ -24,7 +24,7 @@ _VERSION: Final = Struct(">h")
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Raises ProtocolError."""
+    """Reads a subscription. Raises ProtocolError."""
     version = _version(metadata, ConsumerProtocolSubscription.HIGHEST_VERSION)
     subscription, _ = ConsumerProtocolSubscription.decode(
         memoryview(metadata), _VERSION.size, version

@@ -153,7 +153,7 @@ class ConsumerGroup:
     # Members
 
     def member(self, member_id: str) -> ConsumerGroupMember:
-        """Raises UnknownMemberId."""
+        """Returns a member. Raises UnknownMemberId."""
         member = self.members.get(member_id)
         if member is None:
             raise UnknownMemberId(f"Member {member_id} is not a member of group {self.group_id}.")

@@ -52,7 +52,7 @@ _NOT_SAID = -1
 
 
 def heartbeat(context: GroupContext, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult:
-    """Raises what the request is refused with. Its fields have been checked."""
+    """Lets a member join, go on or leave. Raises what the request is refused with. Its fields have been checked."""
     if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
         response = _leave(context, request)
     else:

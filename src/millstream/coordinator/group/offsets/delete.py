@@ -16,7 +16,7 @@ from millstream.protocol.generated.offset_delete import (
 
 
 def delete_offsets(context: GroupContext, request: OffsetDeleteRequest) -> CoordinatorResult:
-    """Raises what the whole request is refused with. Topics that members read are refused one by one."""
+    """Deletes committed offsets. Raises what the whole request is refused with. Topics that members read are refused one by one."""
     if not request.group_id:
         raise InvalidGroupId
     group = context.groups.get(request.group_id)

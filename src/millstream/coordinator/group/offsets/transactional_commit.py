@@ -26,7 +26,10 @@ from millstream.protocol.generated.txn_offset_commit import (
 def commit_transactional_offsets(
     context: GroupContext, request: TxnOffsetCommitRequest
 ) -> CoordinatorResult:
-    """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
+    """Commits offsets that count once their transaction is committed.
+
+    Raises what every partition is refused with. Metadata that is too long is that partition's own error.
+    """
     _check_may_commit(context.groups, request, context.caller)
     topics = [
         TxnOffsetCommitResponseTopic(

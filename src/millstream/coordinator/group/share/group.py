@@ -100,7 +100,7 @@ class ShareGroup:
     # Questions
 
     def member(self, member_id: str) -> ShareGroupMember:
-        """Raises UnknownMemberId."""
+        """Returns a member. Raises UnknownMemberId."""
         member = self.members.get(member_id)
         if member is None:
             raise UnknownMemberId(f"Member {member_id} is not a member of group {self.group_id}.")

@@ -99,7 +99,7 @@ def _stay(context: GroupContext, request: ShareGroupHeartbeatRequest) -> Heartbe
 
 
 def existing_group(groups: Groups, group_id: str) -> ShareGroup:
-    """Raises GroupIdNotFound, also for a group of another kind."""
+    """Returns a share group. Raises GroupIdNotFound, also for a group of another kind."""
     group = groups.find(group_id)
     if group is None:
         raise GroupIdNotFound(f"Share group {group_id} not found.")

@@ -101,7 +101,10 @@ class ConfiguredTopology:
 def configure_topology(
     topology: StreamsTopology, topics: TopicsImage, metadata_hash: int
 ) -> ConfiguredTopology:
-    """Raises StreamsInvalidTopology. Topics that are missing or do not fit are the result's `problem`."""
+    """Configures the topics of a topology.
+
+    Raises StreamsInvalidTopology. Topics that are missing or do not fit are the result's `problem`.
+    """
     try:
         _check_sources_exist(topology, topics)
         counts = decide_partition_counts(topology, topics)

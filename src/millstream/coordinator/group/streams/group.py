@@ -146,7 +146,7 @@ class StreamsGroup:
         return GroupState.RECONCILING
 
     def member(self, member_id: str) -> StreamsGroupMember:
-        """Raises UnknownMemberId."""
+        """Returns a member. Raises UnknownMemberId."""
         member = self.members.get(member_id)
         if member is None:
             raise UnknownMemberId(f"Member {member_id} is not a member of group {self.group_id}.")

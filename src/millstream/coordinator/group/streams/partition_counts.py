@@ -33,7 +33,10 @@ class PartitionCounts:
         return self._decided.get(topic) if existing is None else len(existing.partitions)
 
     def get(self, topic: str) -> int:
-        """Raises StreamsInvalidTopology for a topic that nothing gives a number of partitions."""
+        """Returns the number of partitions of a topic.
+
+        Raises StreamsInvalidTopology for a topic that nothing gives a number of partitions.
+        """
         count = self.find(topic)
         if count is None:
             raise StreamsInvalidTopology(f"Number of partitions is not set for topic: {topic}")

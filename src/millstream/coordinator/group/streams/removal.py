@@ -21,7 +21,7 @@ _LOGGER = logging.getLogger(__name__)
 def leave(
     context: GroupContext, request: StreamsGroupHeartbeatRequest
 ) -> StreamsGroupHeartbeatResponse:
-    """Raises GroupIdNotFound, UnknownMemberId."""
+    """Lets a member leave. Raises GroupIdNotFound, UnknownMemberId."""
     group = context.groups.find(request.group_id)
     if group is None:
         raise GroupIdNotFound(f"Group {request.group_id} not found.")

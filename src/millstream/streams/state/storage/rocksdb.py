@@ -32,7 +32,7 @@ class RocksDatabase:
 
     @property
     def rows(self) -> Rdict:
-        """Raises InvalidStoreError when the database is closed, for instance below an iterator."""
+        """Returns the open database. Raises InvalidStoreError when the database is closed, for instance below an iterator."""
         if self._open is None:
             raise InvalidStoreError("the stores of this task are closed")
         return self._open

@@ -79,7 +79,10 @@ def offset_commit_request(
     group: ConsumerGroupMetadata,
     version: int,
 ) -> TxnOffsetCommitRequest:
-    """Raises UnsupportedVersion when the broker cannot tell a member of the group from a zombie (KIP-447)."""
+    """Builds the request that commits offsets in a transaction.
+
+    Raises UnsupportedVersion when the broker cannot tell a member of the group from a zombie (KIP-447).
+    """
     is_member = group != ConsumerGroupMetadata(group.group_id)
     if is_member and version < FIRST_OFFSET_COMMIT_WITH_MEMBER:
         raise UnsupportedVersion(
