@@ -15,7 +15,7 @@ TimestampMs = NewType("TimestampMs", int)
 
 
 def uuid_text(uuid: bytes) -> str:
-    """The text of a uuid, plain bytes or not."""
+    """Returns the text of a uuid, plain bytes or not."""
     return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode("ascii")
 
 
@@ -62,8 +62,7 @@ def uuid_from_text(text: str) -> Uuid:
 
 
 def uuid_from_random(raw: bytes) -> Uuid:
-    """
-    A version-4 uuid out of 16 random bytes.
+    """Returns a version-4 uuid out of 16 random bytes.
 
     The caller draws again while the text starts with `-`, as Kafka does: such an id reads as a command line option.
     """

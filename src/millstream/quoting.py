@@ -19,7 +19,7 @@ def shortened(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
 
 
 def some_of(names: Collection[str]) -> str:
-    """The first few of `names`, and how many more there are."""
+    """Returns the first few of `names`, and how many more there are."""
     told = ", ".join(map(shortened, islice(names, NAMES_MAX)))
     more = len(names) - NAMES_MAX
     return f"{told} and {more:,} more" if more > 0 else told

@@ -50,7 +50,7 @@ PATTERN: Final = _Pattern()
 
 
 def typed_bytes(text: str) -> bytes:
-    """The bytes that were typed: `text` in UTF-8, and what is no UTF-8 as it came."""
+    """Returns the bytes that were typed: `text` in UTF-8, and what is no UTF-8 as it came."""
     return text.encode("utf-8", "surrogateescape")
 
 

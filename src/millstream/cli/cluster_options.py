@@ -111,7 +111,7 @@ class ClusterOptions:
 
 
 def admin_beside(settings: Settings) -> Admin:
-    """An Admin with the settings that it shares with another client, of whatever kind that is.
+    """Returns an Admin with the settings that it shares with another client, of whatever kind that is.
 
     It does not wait for a cluster where nothing listens: a person waits at the terminal.
     """
@@ -135,7 +135,7 @@ def check_reachable(settings: Settings) -> None:
 
 
 def read_client_file(file: str | None) -> dict[str, str]:
-    """The settings of a properties file. Keys that no client has are named once, on standard error."""
+    """Returns the settings of a properties file. Keys that no client has are named once, on standard error."""
     if file is None:
         return {}
     from millstream.broker.config.properties import parse_properties

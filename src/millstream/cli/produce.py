@@ -330,7 +330,7 @@ class _RecordSender:
 
 
 def polled_input(source: IO[bytes]) -> IO[bytes]:
-    """The same bytes, from a terminal or a pipe whose reads a signal ends. Other sources are given back as they are.
+    """Returns the same bytes, from a terminal or a pipe whose reads a signal ends. Other sources are given back as they are.
 
     Python handles a signal between two instructions. One that arrives when a read is about to wait, or in another thread,
     is noted but does not end the wait: Ctrl-C would take effect with the next input only. So the wait ends now and then.

@@ -76,13 +76,13 @@ def confirm(what: str, *, yes: bool) -> None:
 
 
 def note(sentence: str, output: str) -> None:
-    """A sentence beside a table, on standard error; programs get no sentences."""
+    """Prints a sentence beside a table, on standard error; programs get no sentences."""
     if output == "table":
         click.echo(printable(sentence), err=True)
 
 
 def named(given: Sequence[str], more: Sequence[str], what: str) -> list[str]:
-    """The names that were given as arguments or, in Kafka's way, with an option."""
+    """Returns the names that were given as arguments or, in Kafka's way, with an option."""
     names = list(dict.fromkeys((*given, *more)))
     if not names:
         raise click.UsageError(f"name at least one {what}")

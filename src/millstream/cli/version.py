@@ -13,7 +13,7 @@ _Function = TypeVar("_Function", bound=Callable[..., object])  # `...`: whatever
 
 
 def version_option(function: _Function) -> _Function:
-    """The option, as a decorator of a command."""
+    """Returns the option, as a decorator of a command."""
     return click.option(
         "--version",
         is_flag=True,

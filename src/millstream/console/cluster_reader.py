@@ -230,7 +230,10 @@ def _partition_to_show(
 
 
 async def together(calls: Iterable[Coroutine[object, object, _Result]]) -> list[_Result]:
-    """The results of several calls that run at the same time, in order. The first that fails ends the others; its error is raised as it is, not as a group."""
+    """Returns the results of several calls that run at the same time, in order.
+
+    The first that fails ends the others; its error is raised as it is, not as a group.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]

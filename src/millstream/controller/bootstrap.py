@@ -41,7 +41,7 @@ class ControllerStart:
 def plan_activation(
     image: MetadataImage, settings: ControllerSettings, *, transaction_open: bool
 ) -> ControllerResult[None]:
-    """The first records of a new leader: they end its predecessor's transaction, and begin an empty log (bootstrap records)."""
+    """Returns the first records of a new leader: they end its predecessor's transaction, and begin an empty log (bootstrap records)."""
     records: list[MetadataRecord] = []
     if transaction_open:
         records.append(AbortTransactionRecord(reason="the controller that began it is gone"))
@@ -53,7 +53,7 @@ def plan_activation(
 def plan_controller_registration(
     start: ControllerStart, image: MetadataImage
 ) -> ControllerResult[None]:
-    """The registration of this controller; no record when this incarnation is registered already."""
+    """Returns the registration of this controller; no record when this incarnation is registered already."""
     known = image.controllers.get(start.controller_id)
     if known is not None and known.incarnation_id == start.incarnation_id:
         return ControllerResult((), None)

@@ -21,7 +21,7 @@ _PRODUCER_ID_MAX: Final = (1 << 63) - 1
 def plan_producer_ids(
     request: AllocateProducerIdsRequest, image: MetadataImage
 ) -> ControllerResult[AllocateProducerIdsResponse]:
-    """The next block. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
+    """Returns the next block. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
     registered_broker(image, request.broker_id, request.broker_epoch)
     first = int(image.next_producer_id)
     if first > _PRODUCER_ID_MAX - PRODUCER_ID_BLOCK_SIZE:

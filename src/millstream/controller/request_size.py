@@ -17,7 +17,10 @@ from millstream.protocol.generated.unregister_broker import UnregisterBrokerRequ
 
 
 def partitions_concerned(request: object, image: MetadataImage) -> int:
-    """An upper bound; 0 for requests that are about no partitions. `None` is what the controller asks of itself when time has passed."""
+    """Returns an upper bound; 0 for requests that are about no partitions.
+
+    `None` is what the controller asks of itself when time has passed.
+    """
     match request:
         case CreateTopicsRequest():
             return sum(max(len(each.assignments), each.num_partitions) for each in request.topics)

@@ -34,7 +34,7 @@ _TOO_LARGE: Final = (MessageTooLarge, RecordListTooLarge)
 
 
 def coordinator_error(error: KafkaError) -> KafkaError:
-    """The error to answer with; one that needs no translation comes back as it is."""
+    """Returns the error to answer with; one that needs no translation comes back as it is."""
     if isinstance(error, _RETRY_LATER):
         return CoordinatorNotAvailable(f"the coordinator could not store this: {error}")
     if isinstance(error, _LOOK_UP_AGAIN):

@@ -25,13 +25,13 @@ class OperationContext:
     result: CoordinatorResult = field(default_factory=CoordinatorResult, init=False)
 
     def reply(self, response: object) -> CoordinatorResult:
-        """The result, with `response` as the answer to this operation's request."""
+        """Returns the result, with `response` as the answer to this operation's request."""
         result = self.result
         result.replies.append(Reply(self.caller.token, response))
         return result
 
     def fail(self, error: KafkaError) -> CoordinatorResult:
-        """The result, with `error` as the answer. For refusals that change something; others are raised."""
+        """Returns the result, with `error` as the answer. For refusals that change something; others are raised."""
         self.result.fail(self.caller.token, error)
         return self.result
 

@@ -13,7 +13,7 @@ def java_string_hash(text: str) -> int:
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition that coordinates `key`: a group id, a transactional id, or `group:topicId:partition`."""
+    """Returns the partition that coordinates `key`: a group id, a transactional id, or `group:topicId:partition`."""
     hashed = java_string_hash(key)
     magnitude = 0 if hashed == -(1 << 31) else abs(hashed)  # Kafka's Utils.abs
     return magnitude % partitions

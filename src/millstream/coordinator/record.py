@@ -32,5 +32,5 @@ class CoordinatorRecord:
     producer_epoch: int = -1
 
     def in_transaction(self, producer_id: ProducerId, producer_epoch: int) -> CoordinatorRecord:
-        """The same record, as part of that producer's open transaction."""
+        """Returns the same record, as part of that producer's open transaction."""
         return replace(self, producer_id=producer_id, producer_epoch=producer_epoch)

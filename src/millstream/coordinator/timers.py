@@ -36,17 +36,17 @@ class TimerQueue:
         self._deadlines_ms.pop(key, None)
 
     def next_deadline_ms(self) -> int | None:
-        """The earliest deadline of a running timer."""
+        """Returns the earliest deadline of a running timer."""
         self._settle()
         return self._heap[0][0] if self._heap else None
 
     def first_due(self, now_ms: int) -> TimerKey | None:
-        """The timer that `pop_due` would give."""
+        """Returns the timer that `pop_due` would give."""
         self._settle()
         return self._heap[0][2] if self._heap and self._heap[0][0] <= now_ms else None
 
     def pop_due(self, now_ms: int) -> TimerKey | None:
-        """The earliest timer whose deadline has come, no longer running; None when there is none."""
+        """Returns the earliest timer whose deadline has come, no longer running; None when there is none."""
         self._settle()
         if not self._heap or self._heap[0][0] > now_ms:
             return None

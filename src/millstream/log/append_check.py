@@ -185,7 +185,7 @@ def checked_batch(
 
 
 def whole_batches(records: memoryview, log_end_offset: int) -> CheckedBatches:
-    """The whole batches that a leader has sent to a follower. Raises CorruptMessage, OffsetOutOfRange."""
+    """Returns the whole batches that a leader has sent to a follower. Raises CorruptMessage, OffsetOutOfRange."""
     batches = CheckedBatches([], [], [], 0)
     for header, view in iterate_batches(records):
         validate_batch(header, view)

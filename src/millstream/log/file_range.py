@@ -31,7 +31,7 @@ class FileRange:
         return f"FileRange(position={self.position}, length={self.length})"
 
     def read(self) -> bytes:
-        """The bytes themselves, for senders without sendfile (TLS, simulations)."""
+        """Returns the bytes themselves, for senders without sendfile (TLS, simulations)."""
         data = self.file.read_at(self.position, self.length)
         if len(data) != self.length:
             raise KafkaStorageError(

@@ -55,7 +55,7 @@ def scan_batches(
 
 
 def read_batch(file: File, position: int, header: BatchHeader) -> memoryview:
-    """The whole batch; raises CorruptMessage when the file ends before it does."""
+    """Returns the whole batch; raises CorruptMessage when the file ends before it does."""
     data = file.read_at(position, header.size_bytes)
     if len(data) != header.size_bytes:
         raise CorruptMessage(f"the batch at position {position} ends beyond the file")

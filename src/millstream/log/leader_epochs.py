@@ -70,7 +70,7 @@ class LeaderEpochs:
             self._replace([*kept, EpochStart(epoch, start_offset)])
 
     def end_offset(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """The end of `epoch`: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
+        """Returns the end of `epoch`: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
         if epoch < 0 or epoch > self.latest_epoch:
             return UNKNOWN_EPOCH
         if epoch == self.latest_epoch:
@@ -81,7 +81,7 @@ class LeaderEpochs:
         return EpochEnd(self._entries[slot - 1].epoch, self._entries[slot].start_offset)
 
     def epoch_for(self, offset: int) -> int:
-        """The epoch that wrote `offset`; -1 when it is before the first known one."""
+        """Returns the epoch that wrote `offset`; -1 when it is before the first known one."""
         slot = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         return self._entries[slot - 1].epoch if slot else -1
 

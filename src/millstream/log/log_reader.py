@@ -79,7 +79,7 @@ def aborted_transactions(
 
 
 def offset_bound(state: LogState, read: FetchData) -> int:
-    """An offset that no batch of `read` reaches: exact enough to choose aborted transactions, without reading anything."""
+    """Returns an offset that no batch of `read` reaches: exact enough to choose aborted transactions, without reading anything."""
     assert read.segment is not None, "nothing was read, so nothing bounds it"
     indexed = read.segment.offset_index.first_at_or_after(read.end_position)
     if indexed is not None:

@@ -149,7 +149,7 @@ class PartitionLog:
         return self._failure
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """The offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
+        """Returns the offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
         self.producers.markers_committed(high_watermark)
         unstable = self.producers.first_unstable_offset
         return high_watermark if unstable is None else min(unstable, high_watermark)
@@ -317,7 +317,7 @@ class PartitionLog:
             raise self._storage_error("read", error) from error
 
     def readable_bytes(self, offset: int, upper_bound: int) -> int:
-        """The bytes that a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
+        """Returns the bytes that a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
         try:
             return readable_bytes(self._state, offset, upper_bound)
         except OSError as error:
@@ -368,7 +368,7 @@ class PartitionLog:
         return self._state.recovery_point < self._state.segments.active.base_offset
 
     def plan_flush(self) -> FlushPlan | None:
-        """A plan that syncs all that is written now; None when it is on the disk already. Raises KafkaStorageError."""
+        """Returns a plan that syncs all that is written now; None when it is on the disk already. Raises KafkaStorageError."""
         self._check_usable()
         return self._unflushed.take_plan(self._state, self._environment.file_system)
 
@@ -491,7 +491,7 @@ class PartitionLog:
         return self._state.cleaner_checkpoint
 
     def plan_compaction(self, high_watermark: int, now: Instant) -> CompactionPlan | None:
-        """The plan of a cleaning that begins now; None when there is nothing to clean."""
+        """Returns the plan of a cleaning that begins now; None when there is nothing to clean."""
         state = self._state
         upper_bound = min(self.last_stable_offset(high_watermark), state.recovery_point)
         bounds = CompactionBounds(

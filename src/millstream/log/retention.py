@@ -21,7 +21,7 @@ class LogOffsets(NamedTuple):
 def plan_retention(
     segments: Segments, config: LogConfig, offsets: LogOffsets, now_ms: int
 ) -> list[Segment]:
-    """The longest run of segments from the start that may go.
+    """Returns the longest run of segments from the start that may go.
 
     The active segment is included when all its data is too old; the owner rolls first. A segment without timestamps
     is as old as its file.

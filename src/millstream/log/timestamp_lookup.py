@@ -71,7 +71,7 @@ class BatchSearch:
 def timestamp_searches(
     segments: Segments, timestamp_ms: int, log_start_offset: int
 ) -> Iterator[BatchSearch]:
-    """The batches that may hold the first record whose timestamp is `timestamp_ms` or later: mostly one batch."""
+    """Yields the batches that may hold the first record whose timestamp is `timestamp_ms` or later: mostly one batch."""
     for segment in segments.from_offset(log_start_offset):
         if segment.largest_timestamp_ms < timestamp_ms:
             continue
@@ -82,7 +82,7 @@ def timestamp_searches(
 
 
 def max_timestamp_searches(segments: Segments, log_start_offset: int) -> Iterator[BatchSearch]:
-    """The batches that may hold the record with the largest timestamp, the first one of several (KIP-734)."""
+    """Yields the batches that may hold the record with the largest timestamp, the first one of several (KIP-734)."""
     candidates = [s for s in segments.from_offset(log_start_offset) if s.largest_timestamp_ms >= 0]
     latest = max((segment.max_timestamp_ms for segment in candidates), default=None)
     return iter(()) if latest is None else timestamp_searches(segments, latest, log_start_offset)

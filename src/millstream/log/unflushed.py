@@ -43,7 +43,7 @@ class Unflushed:
             self._directories = (*self._directories, directory)
 
     def take_plan(self, state: LogState, file_system: FileSystem) -> FlushPlan | None:
-        """The plan of the next flush, which the caller syncs. None when everything is on the disk that the log could lose."""
+        """Returns the plan of the next flush, which the caller syncs. None when everything is on the disk that the log could lose."""
         is_empty = state.log_end_offset == state.segments.first.base_offset
         lacks_names = bool(self._directories) and not is_empty
         has_records = state.recovery_point < state.log_end_offset

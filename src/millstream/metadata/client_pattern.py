@@ -99,7 +99,7 @@ def check_size(text: str) -> None:
 
 
 def unicode_classes(text: str) -> int:
-    """An upper bound of the Unicode classes in an expression; a backslash that is escaped counts too."""
+    """Returns an upper bound of the Unicode classes in an expression; a backslash that is escaped counts too."""
     return text.count("\\p") + text.count("\\P")
 
 

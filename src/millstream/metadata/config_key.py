@@ -111,7 +111,7 @@ class ConfigKey:
         return self.format(self.default_value)
 
     def parse(self, text: str | None) -> ConfigValue:
-        """The value that `text` stands for, validated. Raises ConfigError, which quotes no sensitive value."""
+        """Returns the value that `text` stands for, validated. Raises ConfigError, which quotes no sensitive value."""
         value = None if text is None else self._value_of(text.strip())
         if value is None and self.default_value is None and not self.required:
             return None
@@ -123,7 +123,7 @@ class ConfigKey:
         return value
 
     def format(self, value: ConfigValue) -> str | None:
-        """The text that `parse` turns into `value`, in Kafka's spelling."""
+        """Returns the text that `parse` turns into `value`, in Kafka's spelling."""
         if value is None:
             return None
         if isinstance(value, bool):
@@ -173,7 +173,7 @@ class ConfigKey:
 
 
 def config_table(keys: Iterable[ConfigKey]) -> Mapping[str, ConfigKey]:
-    """The keys by name, in the given order. A name that stands twice is a programming error."""
+    """Returns the keys by name, in the given order. A name that stands twice is a programming error."""
     table: dict[str, ConfigKey] = {}
     for key in keys:
         assert key.name not in table, f"config key {key.name} stands twice in its table"

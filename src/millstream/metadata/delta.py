@@ -57,7 +57,7 @@ class MetadataDelta:
                 )
 
     def image(self, offset: Offset, epoch: LeaderEpoch) -> MetadataImage:
-        """The base with everything replayed; `offset` and `epoch` are those of the last replayed record."""
+        """Returns the base with everything replayed; `offset` and `epoch` are those of the last replayed record."""
         base = self.base
         return MetadataImage(
             cluster_id=base.cluster_id,

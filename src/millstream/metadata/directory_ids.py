@@ -18,7 +18,7 @@ LOST_DIRECTORY: Final = Uuid(bytes(15) + b"\x02")
 
 
 def assigned_directory(partition: PartitionImage, broker_id: BrokerId) -> Uuid:
-    """The directory in which `broker_id`, one of the replicas, has the partition."""
+    """Returns the directory in which `broker_id`, one of the replicas, has the partition."""
     if not partition.directories:
         return MIGRATING_DIRECTORY
     return partition.directories[partition.replicas.index(broker_id)]

@@ -52,7 +52,7 @@ class BrokerSettings:
         yield ConfigSource.STATIC_BROKER_CONFIG, self.static
 
     def values(self, table: Mapping[str, ConfigKey]) -> Callable[[str], ConfigValue]:
-        """The value that counts for any key of `table`; None for other keys."""
+        """Returns the value that counts for any key of `table`; None for other keys."""
 
         def value_of(name: str) -> ConfigValue:
             key = table.get(name)
@@ -64,7 +64,7 @@ class BrokerSettings:
         return value_of
 
     def topic_defaults(self) -> dict[str, str]:
-        """The values that these settings give to the topic keys that a topic does not set itself."""
+        """Returns the values that these settings give to the topic keys that a topic does not set itself."""
         found: dict[str, str] = {}
         for layer in (self.static, self.dynamic_default, self.dynamic):
             found.update(topic_defaults(layer))
@@ -111,7 +111,7 @@ def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> li
 def broker_default_entries(
     table: Mapping[str, ConfigKey], overrides: Mapping[str, str]
 ) -> list[EffectiveConfig]:
-    """The dynamic defaults of all brokers: only what was set."""
+    """Returns the dynamic defaults of all brokers: only what was set."""
     found = []
     for name, value in sorted(overrides.items()):
         key = table.get(name) or _unknown_key(name)

@@ -34,7 +34,7 @@ _Value = TypeVar("_Value")
 
 
 def frozen_mapping(items: dict[_Key, _Value] | None = None) -> MappingProxyType[_Key, _Value]:
-    """A read-only view of `items`; the caller gives up the right to change them. Its `copy()` is as fast as a dict's."""
+    """Returns a read-only view of `items`; the caller gives up the right to change them. Its `copy()` is as fast as a dict's."""
     return MappingProxyType({} if items is None else items)
 
 
@@ -136,7 +136,7 @@ class MetadataImage:
         return self.config(ConfigResource(ConfigResourceType.TOPIC, name))
 
     def broker_default_config(self) -> Mapping[str, str]:
-        """The dynamic defaults of all brokers (resource name "")."""
+        """Returns the dynamic defaults of all brokers (resource name "")."""
         return self.config(ConfigResource(ConfigResourceType.BROKER, ""))
 
 

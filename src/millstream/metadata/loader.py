@@ -50,7 +50,7 @@ class MetadataLoader:
         return self._transaction is not None
 
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
-        """The images this batch makes visible, in order; none while a transaction is open."""
+        """Returns the images this batch makes visible, in order; none while a transaction is open."""
         assert batch.base_offset > self.image.offset, (
             f"batch at {batch.base_offset} comes after the image is at {self.image.offset} already"
         )

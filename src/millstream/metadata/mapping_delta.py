@@ -28,7 +28,7 @@ class MappingDelta(Generic[KeyT, ValueT]):
         self.changed[key] = None
 
     def result(self) -> Mapping[KeyT, ValueT]:
-        """The changed mapping; the base itself when nothing was touched."""
+        """Returns the changed mapping; the base itself when nothing was touched."""
         if not self.changed:
             return self._base
         merged = dict(self._base)

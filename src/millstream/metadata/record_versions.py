@@ -21,7 +21,7 @@ _VERSIONS: Final[Mapping[type, int]] = {
 
 
 def record_version(record: MetadataRecord) -> int:
-    """The version in which a record is written; 0 for every record that has one version only."""
+    """Returns the version in which a record is written; 0 for every record that has one version only."""
     if isinstance(record, BrokerRegistrationChangeRecord):
         return _registration_change_version(record)
     return _VERSIONS.get(type(record), 0)

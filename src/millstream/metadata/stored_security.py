@@ -71,5 +71,5 @@ QuotaEntity = tuple[QuotaEntityPart, ...]
 
 
 def quota_entity(parts: Iterable[tuple[str, str | None]]) -> QuotaEntity:
-    """An entity of these parts; equal entities are equal in whatever order their parts come."""
+    """Returns an entity of these parts; equal entities are equal in whatever order their parts come."""
     return tuple(sorted((QuotaEntityPart(*part) for part in parts), key=lambda part: part.type))

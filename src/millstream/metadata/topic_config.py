@@ -69,7 +69,7 @@ class LogConfig:
 
 
 def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -> LogConfig:
-    """The log settings of a topic: its overrides, else `defaults` (topic keys, see `topic_defaults`), else Kafka's.
+    """Returns the log settings of a topic: its overrides, else `defaults` (topic keys, see `topic_defaults`), else Kafka's.
 
     Raises ConfigError for unknown names, values that do not parse and combinations that contradict each other.
     """
@@ -82,7 +82,7 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -
 def stored_log_config(
     overrides: Mapping[str, str], defaults: Mapping[str, str]
 ) -> tuple[LogConfig, list[str]]:
-    """The log settings from stored overrides, and the overrides left out: a topic must open whatever else was changed since.
+    """Returns the log settings from stored overrides, and the overrides left out: a topic must open whatever else was changed since.
 
     Left out are names of other releases and values that cannot be used. Defaults and overrides that were each fine when they were
     set may contradict each other, as in Kafka. Raises ConfigError for a topic whose records are elsewhere.
@@ -117,7 +117,7 @@ def topic_defaults(broker_settings: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def converted(text: str, synonym: BrokerSynonym) -> str:
-    """A broker key's value in the topic key's unit; negative numbers mean "no limit" in every unit."""
+    """Returns a broker key's value in the topic key's unit; negative numbers mean "no limit" in every unit."""
     if synonym.factor == 1:
         return text
     number = int(text)

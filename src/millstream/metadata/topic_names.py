@@ -37,7 +37,7 @@ def is_internal(name: str) -> bool:
 
 
 def colliding_name(name: str, existing: Iterable[str]) -> str | None:
-    """A topic whose metrics would carry the same name: `.` and `_` are one character there."""
+    """Returns a topic whose metrics would carry the same name: `.` and `_` are one character there."""
     if "." not in name and "_" not in name:
         return None
     wanted = name.replace(".", "_")

@@ -134,7 +134,7 @@ class TopicsDelta:
             self._clear_elr(topic_id)
 
     def id_of(self, name: str) -> Uuid | None:
-        """The id of a topic as of the last replayed record."""
+        """Returns the id of a topic as of the last replayed record."""
         if name in self._ids:
             return self._ids[name]
         topic = self._base.by_name.get(name)
@@ -194,7 +194,7 @@ class TopicsDelta:
 
 
 def merged(before: PartitionImage, record: PartitionChangeRecord) -> PartitionImage:
-    """A partition after a change record: absent fields stay, every change bumps the partition epoch.
+    """Returns a partition after a change record: absent fields stay, every change bumps the partition epoch.
 
     A record that names a leader, even the same one, bumps the leader epoch.
     """

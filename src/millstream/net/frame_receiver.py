@@ -78,7 +78,7 @@ class FrameReceiver:
             self._uncut = self._shared[:count]
 
     def next_frame(self) -> memoryview | None:
-        """The next frame, once it is whole. Raises ImpossibleFrameSize."""
+        """Returns the next frame, once it is whole. Raises ImpossibleFrameSize."""
         frame = self._frame
         if frame is not None:
             if self._filled < self._frame_size:

@@ -9,7 +9,7 @@ from millstream.errors import ConfigError
 
 
 def open_listening_socket(host: str, port: int, backlog: int) -> socket.socket:
-    """A non-blocking TCP socket bound to `host` (empty: all addresses) and `port` (0: any free one)."""
+    """Returns a non-blocking TCP socket bound to `host` (empty: all addresses) and `port` (0: any free one)."""
     if not 0 <= port <= 65535:
         raise ConfigError(f"port {port} is out of range: give 0 (any free port) to 65535")
     family, address = _resolve(host, port)

@@ -32,19 +32,22 @@ class Network(Protocol):
     """The connections that a process opens and the sockets on which it is reached."""
 
     async def resolve(self, host: str, port: int) -> list[ResolvedAddress]:
-        """The addresses of a host, the first to be tried first. Raises OSError, or UnicodeError, where there is none."""
+        """Returns the addresses of a host, the first to be tried first. Raises OSError, or UnicodeError, where there is none."""
         ...
 
     async def canonical_name(self, endpoint: ResolvedAddress) -> str:
-        """The name that belongs to an address. Raises OSError where there is none."""
+        """Returns the name that belongs to an address. Raises OSError where there is none."""
         ...
 
     async def connect(self, endpoint: ResolvedAddress, buffers: SocketBuffers) -> socket.socket:
-        """A connected stream socket that does not block. Raises OSError."""
+        """Returns a connected stream socket that does not block. Raises OSError."""
         ...
 
     def listen(self, host: str, port: int, backlog: int) -> socket.socket:
-        """A listening stream socket that does not block; port 0 is any free one. Raises ConfigError with a sentence for the operator."""
+        """Returns a listening stream socket that does not block; port 0 is any free one.
+
+        Raises ConfigError with a sentence for the operator.
+        """
         ...
 
 

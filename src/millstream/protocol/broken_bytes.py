@@ -51,7 +51,7 @@ class BytesWalk:
         return ".".join(self._path) or "?"
 
     def find_broken(self, at: int) -> str | None:
-        """The reason why the message at `at` cannot be read; None if the walk finds none."""
+        """Returns the reason why the message at `at` cannot be read; None if the walk finds none."""
         self.at = at
         try:
             self._struct(self._schema.root)

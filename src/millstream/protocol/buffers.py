@@ -19,7 +19,7 @@ class Splice(Protocol):
     def __len__(self) -> int: ...
 
     def read(self) -> bytes:
-        """The whole payload as bytes, for writers that cannot splice."""
+        """Returns the whole payload as bytes, for writers that cannot splice."""
 
 
 _IN_MEMORY: Final = (bytes, bytearray, memoryview)
@@ -41,7 +41,7 @@ class FrameBuffer(bytearray):
         return len(self) + sum(len(payload) for _, payload in self.splices)
 
     def pieces(self) -> Iterator[memoryview | Splice]:
-        """The frame in order: stretches of this buffer, and the splices between them."""
+        """Yields the frame in order: stretches of this buffer, and the splices between them."""
         view = memoryview(self)
         start = 0
         for position, payload in self.splices:

@@ -15,7 +15,7 @@ from millstream.protocol.schema import MessageSchema, parse_schemas
 
 
 def schema_of(kind: type) -> MessageSchema:
-    """The table of a generated message, which its module carries."""
+    """Returns the table of a generated message, which its module carries."""
     return _schemas(kind.__module__)[kind.__name__]
 
 

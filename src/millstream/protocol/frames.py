@@ -45,7 +45,7 @@ class UnsupportedRequest(UnsupportedVersion):
 def encode_request(
     key: ApiKey, version: int, correlation_id: int, client_id: str | None, message: Message
 ) -> list[Piece]:
-    """The frame of a request, size prefix included. Raises EncodeError and UnsupportedVersion."""
+    """Returns the frame of a request, size prefix included. Raises EncodeError and UnsupportedVersion."""
     out = FrameBuffer(bytes(_SIZE.size))
     header = RequestHeader(key, version, correlation_id, client_id)
     header.encode(out, request_header_version(key, version))
@@ -56,7 +56,7 @@ def encode_request(
 def encode_response(
     key: ApiKey, version: int, correlation_id: int, message: Message
 ) -> list[Piece]:
-    """The frame of a response, size prefix included. Raises EncodeError and UnsupportedVersion."""
+    """Returns the frame of a response, size prefix included. Raises EncodeError and UnsupportedVersion."""
     out = FrameBuffer(_SIZE_AND_CORRELATION_ID.pack(0, correlation_id))
     if response_header_version(key, version) == 1:
         out.append(
@@ -67,7 +67,7 @@ def encode_response(
 
 
 def decode_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
-    """The header of a request without its size prefix, and where the body starts.
+    """Returns the header of a request without its size prefix, and where the body starts.
 
     A version newer than any we know is read as flexible, as Kafka does: ApiVersions must be answered even then.
     Raises MalformedMessage, and UnsupportedVersion for an unknown API.
@@ -87,7 +87,7 @@ def decode_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
 
 
 def decode_request(frame: memoryview) -> tuple[RequestHeader, Message]:
-    """A request without its size prefix. Bytes behind the body are ignored, as Kafka does.
+    """Returns a request without its size prefix. Bytes behind the body are ignored, as Kafka does.
 
     Raises MalformedMessage; UnsupportedVersion for an unknown API; UnsupportedRequest for an unknown version.
     """
@@ -102,12 +102,12 @@ def decode_request(frame: memoryview) -> tuple[RequestHeader, Message]:
 def decode_response_header(
     key: ApiKey, version: int, frame: memoryview
 ) -> tuple[ResponseHeader, int]:
-    """The header of a response without its size prefix, and where the body starts. Raises MalformedMessage."""
+    """Returns the header of a response without its size prefix, and where the body starts. Raises MalformedMessage."""
     return ResponseHeader.decode(frame, 0, response_header_version(key, version))
 
 
 def decode_response(key: ApiKey, version: int, frame: memoryview) -> tuple[int, Message]:
-    """The correlation id and the message of a response without its size prefix. Raises MalformedMessage."""
+    """Returns the correlation id and the message of a response without its size prefix. Raises MalformedMessage."""
     header, at = decode_response_header(key, version, frame)
     message, _ = response_class(key).decode(frame, at, version)
     return header.correlation_id, message

@@ -25,12 +25,12 @@ AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 
 def to_json(message: Message, version: int) -> dict[str, Json]:
-    """The message as a version of it would carry it."""
+    """Returns the message as a version of it would carry it."""
     return _struct_to_json(message, schema_of(type(message)).root, version)
 
 
 def from_json(kind: type[AnyMessage], value: Mapping[str, Json], version: int) -> AnyMessage:
-    """The message of type `kind`. Raises ValueError for a name the message does not have, or a missing field."""
+    """Returns the message of type `kind`. Raises ValueError for a name the message does not have, or a missing field."""
     return cast("AnyMessage", _struct_from_json(kind, schema_of(kind).root, value, version))
 
 
@@ -93,7 +93,7 @@ def _struct_from_json(
 
 @cache
 def struct_class(parent: type, attribute: str) -> type:
-    """The class of a field's struct, or of its elements, by the annotation in the class of `parent`."""
+    """Returns the class of a field's struct, or of its elements, by the annotation in the class of `parent`."""
     pending = [get_type_hints(parent)[attribute]]
     while pending:
         hint = pending.pop()

@@ -70,7 +70,7 @@ def read_uvarint(data: Buffer, at: int) -> tuple[int, int]:
 
 
 def read_length(data: Buffer, at: int) -> tuple[int, int]:
-    """A compact length or count; negative means null."""
+    """Returns a compact length or count; negative means null."""
     value, at = read_uvarint(data, at)
     return (value - 1 if value <= 0x80000000 else -1), at
 
@@ -110,7 +110,7 @@ def null_refused() -> BrokenField:
 
 
 def count_refused(count: int, remaining: int) -> BrokenField:
-    """The error for an array whose elements cannot fit in what remains, or that is null where null is not allowed."""
+    """Returns the error for an array whose elements cannot fit in what remains, or that is null where null is not allowed."""
     if count < 0:
         return null_refused()
     return BrokenField(f"{count} elements do not fit in the {max(0, remaining)} bytes that remain")

@@ -58,7 +58,7 @@ class UnknownRecordType(MalformedMessage):
 
 
 def encode_metadata_record(record: MetadataRecord | RemoteLogRecord, version: int) -> bytes:
-    """The value of a record of the metadata log, or of the remote log metadata topic."""
+    """Returns the value of a record of the metadata log, or of the remote log metadata topic."""
     out = bytearray()
     write_uvarint(out, FRAME_VERSION)
     write_uvarint(out, record.KEY)
@@ -68,41 +68,44 @@ def encode_metadata_record(record: MetadataRecord | RemoteLogRecord, version: in
 
 
 def decode_metadata_record(value: Buffer) -> MetadataRecord:
-    """A record of the metadata log. Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
+    """Returns a record of the metadata log. Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
     return _decode_framed(value, "metadata", METADATA_RECORDS)
 
 
 def decode_remote_log_record(value: Buffer) -> RemoteLogRecord:
-    """A record of the remote log metadata topic. Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion."""
+    """Returns a record of the remote log metadata topic.
+
+    Raises MalformedMessage, also for bytes left over; UnknownRecordType; UnsupportedVersion.
+    """
     return _decode_framed(value, "remote log", REMOTE_LOG_RECORDS)
 
 
 def encode_record_key(key: GroupKey | TransactionKey | ShareKey) -> bytes:
-    """The key of a coordinator record: its type, then the body, which only has version 0."""
+    """Returns the key of a coordinator record: its type, then the body, which only has version 0."""
     out = bytearray(_INT16.pack(key.KEY))
     key.encode(out, 0)
     return bytes(out)
 
 
 def encode_record_value(value: Message, version: int) -> bytes:
-    """The value of a coordinator record: its version, then the body."""
+    """Returns the value of a coordinator record: its version, then the body."""
     return encode_versioned(value, version)
 
 
 def decode_group_record(key: Buffer, value: Buffer | None) -> tuple[GroupKey, GroupValue | None]:
-    """A record of `__consumer_offsets`; a value of None deletes. Raises as `decode_versioned`, UnknownRecordType."""
+    """Returns a record of `__consumer_offsets`; a value of None deletes. Raises as `decode_versioned`, UnknownRecordType."""
     return _decode_keyed(key, value, "group", GROUP_KEYS, GROUP_VALUES)
 
 
 def decode_transaction_record(
     key: Buffer, value: Buffer | None
 ) -> tuple[TransactionKey, TransactionValue | None]:
-    """A record of `__transaction_state`. Raises as `decode_group_record`."""
+    """Returns a record of `__transaction_state`. Raises as `decode_group_record`."""
     return _decode_keyed(key, value, "transaction", TRANSACTION_KEYS, TRANSACTION_VALUES)
 
 
 def decode_share_record(key: Buffer, value: Buffer | None) -> tuple[ShareKey, ShareValue | None]:
-    """A record of `__share_group_state`. Raises as `decode_group_record`."""
+    """Returns a record of `__share_group_state`. Raises as `decode_group_record`."""
     return _decode_keyed(key, value, "share", SHARE_KEYS, SHARE_VALUES)
 
 
@@ -114,7 +117,7 @@ def encode_versioned(message: Message, version: int) -> bytes:
 
 
 def decode_versioned(kind: type[AnyMessage], data: Buffer) -> AnyMessage:
-    """The message behind an int16 version; bytes behind it are ignored. Raises MalformedMessage, UnsupportedVersion."""
+    """Returns the message behind an int16 version; bytes behind it are ignored. Raises MalformedMessage, UnsupportedVersion."""
     view = memoryview(data)
     if len(view) < _INT16.size:
         raise MalformedMessage(

@@ -23,7 +23,7 @@ class TaggedField(NamedTuple):
 
 
 def read_tag_count(data: Buffer, at: int) -> tuple[int, int]:
-    """The number of tagged fields that follow. Kafka counts in int32: from 2^31 on that is none."""
+    """Returns the number of tagged fields that follow. Kafka counts in int32: from 2^31 on that is none."""
     count, at = read_uvarint(data, at)
     if count > INT32_MAX:
         return 0, at
@@ -35,14 +35,14 @@ def read_tag_count(data: Buffer, at: int) -> tuple[int, int]:
 
 
 def read_unknown_field(data: Buffer, at: int, tag: int, size: int) -> tuple[TaggedField, int]:
-    """The value of a tag the struct does not know."""
+    """Returns the value of a tag the struct does not know."""
     if size > len(data) - at:
         raise BrokenField(f"tag {tag} claims {size} bytes, {max(0, len(data) - at)} remain")
     return TaggedField(tag, bytes(data[at : at + size])), at + size
 
 
 def read_unknown_fields(data: Buffer, at: int) -> tuple[tuple[TaggedField, ...], int]:
-    """The tagged fields section of a struct that knows no tags; `at` is where its count stands."""
+    """Returns the tagged fields section of a struct that knows no tags; `at` is where its count stands."""
     count, at = read_tag_count(data, at)
     fields = []
     for _ in range(count):
@@ -56,7 +56,7 @@ def read_unknown_fields(data: Buffer, at: int) -> tuple[tuple[TaggedField, ...],
 def write_tagged_fields(
     out: bytearray, known: Iterable[TaggedField], unknown: Iterable[TaggedField]
 ) -> None:
-    """The whole section, ascending by tag. Raises EncodeError when a tag occurs twice."""
+    """Writes the whole section, ascending by tag. Raises EncodeError when a tag occurs twice."""
     fields = sorted([*known, *unknown], key=lambda field: field.tag)
     write_uvarint(out, len(fields))
     previous = -1

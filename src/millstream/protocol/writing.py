@@ -38,7 +38,7 @@ def write_uvarint(out: bytearray, value: int) -> None:
 
 
 def write_string_length(out: bytearray, compact_length: int) -> None:
-    """A compact string's length, given as one more than its bytes; generated code writes short ones in line."""
+    """Writes a compact string's length, given as one more than its bytes; generated code writes short ones in line."""
     if compact_length > STRING_BYTES_MAX + 1:
         raise string_refused(compact_length - 1)
     write_uvarint(out, compact_length)

@@ -36,7 +36,7 @@ class ElectionState:
 def encode_quorum_state(
     state: ElectionState, kraft_version: int, voter_ids: Iterable[BrokerId] = ()
 ) -> bytes:
-    """The file's content. `voter_ids` stand in it with kraft.version 0 only, for checks by Kafka at start-up."""
+    """Returns the file's content. `voter_ids` stand in it with kraft.version 0 only, for checks by Kafka at start-up."""
     voted_id = NOBODY if state.voted is None else state.voted.id
     fields: dict[str, object]
     if kraft_version == KRAFT_VERSION_STATIC:
@@ -79,7 +79,7 @@ def decode_quorum_state(data: bytes) -> ElectionState:
 
 
 def static_voter_ids(data: bytes) -> frozenset[BrokerId]:
-    """The voters that a `quorum-state` file of version 0 names; nobody from version 1 on, where the log names them.
+    """Returns the voters that a `quorum-state` file of version 0 names; nobody from version 1 on, where the log names them.
 
     Raises KafkaStorageError as `decode_quorum_state` does.
     """

@@ -23,7 +23,7 @@ def with_acknowledgement(leader: Leader, voter_id: BrokerId, now_ms: int) -> Lea
 
 
 def committed_offset(leader: Leader, voters: VoterSet, flushed: Offset) -> Offset | None:
-    """The offset below which a majority of voters has everything on disk, once that includes a record of this epoch.
+    """Returns the offset below which a majority of voters has everything on disk, once that includes a record of this epoch.
 
     `flushed` is the leader's own synced end: its unsynced records count for nothing.
     """
@@ -45,7 +45,7 @@ def quorum_heard_ms(leader: Leader, voters: VoterSet) -> int | None:
 
 
 def successors(leader: Leader, voters: VoterSet) -> tuple[ReplicaKey, ...]:
-    """The other voters, the one with the longest log first."""
+    """Returns the other voters, the one with the longest log first."""
     order = sorted(leader.progress, key=lambda voter: (-leader.progress[voter].end_offset, voter))
     return tuple(voters.key_of(voter_id) for voter_id in order)
 

@@ -140,7 +140,7 @@ class QuorumState:
         return self.role.leader_id if isinstance(self.role, Leader | Follower) else NOBODY
 
     def take_persist(self) -> ElectionState | None:
-        """The election state if it is not what was handed out last."""
+        """Returns the election state if it is not what was handed out last."""
         state = self.role.election_state
         if state == self._stored:
             return None

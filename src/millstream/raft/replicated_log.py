@@ -12,16 +12,16 @@ class ReplicatedLog(Protocol):
     """Read-only: the quorum writes through `Ready`."""
 
     def position(self) -> LogPosition:
-        """The end of the log, unsynced records included."""
+        """Returns the end of the log, unsynced records included."""
         ...
 
     def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
-        """The newest epoch in the log that is not above `epoch`, and the offset after its last record.
+        """Returns the newest epoch in the log that is not above `epoch`, and the offset after its last record.
 
         Offset 0 and epoch -1 when the log has none.
         """
         ...
 
     def high_watermark(self) -> Offset:
-        """The high watermark when the log was opened; a snapshot counts."""
+        """Returns the high watermark when the log was opened; a snapshot counts."""
         ...

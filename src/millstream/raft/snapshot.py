@@ -66,7 +66,7 @@ class Snapshot:
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """The bytes of its file. Offsets count from 0: they mean nothing outside of it."""
+    """Returns the bytes of its file. Offsets count from 0: they mean nothing outside of it."""
     writer = _Writer(snapshot)
     header = SnapshotHeaderRecord(
         last_contained_log_timestamp=snapshot.last_contained_log_timestamp_ms

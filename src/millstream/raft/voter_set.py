@@ -101,7 +101,7 @@ class VoterSet:
 
 
 def voters_record(voters: VoterSet) -> control_records.VotersRecord:
-    """The KRAFT_VOTERS control record that describes `voters`."""
+    """Returns the KRAFT_VOTERS control record that describes `voters`."""
     return control_records.VotersRecord(
         voters=[
             control_records.VotersRecordVoter(
@@ -138,7 +138,7 @@ def voters_from_record(record: control_records.VotersRecord) -> VoterSet:
 def leader_change_record(
     leader: ReplicaKey, voters: VoterSet, granting: Sequence[ReplicaKey]
 ) -> control_records.LeaderChangeMessage:
-    """The LEADER_CHANGE control record, first of every epoch. Kafka 4.3 writes version 0, without directory ids."""
+    """Returns the LEADER_CHANGE control record, first of every epoch. Kafka 4.3 writes version 0, without directory ids."""
     return control_records.LeaderChangeMessage(
         leader_id=leader.id,
         voters=[control_records.LeaderChangeMessageVoter(voter_id=v.key.id) for v in voters],

@@ -126,7 +126,7 @@ class BatchHeader:
 
 
 def read_header(view: BytesLike, at: int = 0) -> BatchHeader:
-    """The header of the batch at `at`. Needs 61 bytes there; that the rest of the batch is there is not checked.
+    """Returns the header of the batch at `at`. Needs 61 bytes there; that the rest of the batch is there is not checked.
 
     Raises CorruptMessage, and UnsupportedForMessageFormat for the formats before version 2.
     """

@@ -112,7 +112,7 @@ class BatchBuilder:
         return True
 
     def build(self, options: BatchOptions | None = None) -> bytearray:
-        """The finished batch; `options` replaces those given at the start. The builder may be built again."""
+        """Returns the finished batch; `options` replaces those given at the start. The builder may be built again."""
         return finish_batch(bytearray(self._out), self._summary, options or self.options)
 
 

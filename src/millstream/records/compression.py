@@ -86,14 +86,14 @@ def compress(codec: Codec, data: BytesLike, level: int | None = None) -> bytes:
 
 
 def decompress(codec: Codec, data: BytesLike, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-    """The original of `data`. See `decompress_view`, which does not copy."""
+    """Returns the original of `data`. See `decompress_view`, which does not copy."""
     return bytes(decompress_view(codec, data, limit))
 
 
 def decompress_view(
     codec: Codec, data: BytesLike, limit: int = DECOMPRESSED_BYTES_MAX
 ) -> memoryview:
-    """The original of `data`, of at most `limit` bytes.
+    """Returns the original of `data`, of at most `limit` bytes.
 
     Raises MessageTooLarge when there would be more, having allocated no more than the limit, and CorruptMessage when
     the stream is broken, cut short or followed by other bytes.

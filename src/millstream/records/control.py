@@ -45,7 +45,7 @@ class TransactionMarker:
     """From 2 on the epoch is above that of every record of the transaction."""
 
     def build(self, timestamp: int) -> bytearray:
-        """The batch. `timestamp` in ms."""
+        """Returns the batch. `timestamp` in ms."""
         kind = ControlType.COMMIT if self.is_commit else ControlType.ABORT
         options = BatchOptions(producer_id=self.producer_id, producer_epoch=self.producer_epoch)
         return build_end_transaction_marker(kind, self.coordinator_epoch, timestamp, options)
@@ -77,7 +77,7 @@ def build_end_transaction_marker(
 
 
 def read_control_type(key: bytes | memoryview | None) -> ControlType:
-    """The type in a control record's key; UNKNOWN for types of later releases, which readers pass over.
+    """Returns the type in a control record's key; UNKNOWN for types of later releases, which readers pass over.
 
     Raises InvalidRecord for a key that is too short or has a negative version.
     """
@@ -93,7 +93,7 @@ def read_control_type(key: bytes | memoryview | None) -> ControlType:
 
 
 def read_coordinator_epoch(value: bytes | memoryview | None) -> int:
-    """The epoch of the coordinator that wrote an end-of-transaction marker. Raises InvalidRecord."""
+    """Returns the epoch of the coordinator that wrote an end-of-transaction marker. Raises InvalidRecord."""
     if value is None or len(value) < _MARKER.size:
         raise InvalidRecord("the value of an end-of-transaction marker needs six bytes")
     version, epoch = _MARKER.unpack_from(value)

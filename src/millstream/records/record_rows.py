@@ -65,7 +65,7 @@ class RecordRows:
 
 
 def empty_batch(header: BatchHeader) -> bytearray:
-    """The header alone: offsets, producer and sequence; no records, no codec, no base timestamp."""
+    """Returns the header alone: offsets, producer and sequence; no records, no codec, no base timestamp."""
     attributes = header.attributes & ~(CODEC_BITS | DELETE_HORIZON_BIT)
     return _batch(header, attributes, (NO_TIMESTAMP, header.max_timestamp), 0, b"")
 
@@ -73,7 +73,7 @@ def empty_batch(header: BatchHeader) -> bytearray:
 def rebuilt_batch(
     header: BatchHeader, rows: RecordRows, kept: Sequence[int], delete_horizon_ms: int | None
 ) -> bytearray:
-    """A batch of the rows in `kept`, at least one. Its base timestamp is that of the first one, or the delete horizon."""
+    """Returns a batch of the rows in `kept`, at least one. Its base timestamp is that of the first one, or the delete horizon."""
     attributes = header.attributes
     base = rows.timestamps[kept[0]]
     largest = max(rows.timestamps[row] for row in kept)

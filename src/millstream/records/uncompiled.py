@@ -22,13 +22,13 @@ cfunc = inline = cclass
 
 
 def freelist(size: int) -> Callable[[Decorated], Decorated]:
-    """A decorator that sets how many objects of a class are kept to be used again."""
+    """Returns a decorator that sets how many objects of a class are kept to be used again."""
     assert size > 0, "a list of nothing helps nobody"
     return cclass
 
 
 def declare(c_type: object = None, *, visibility: str = "private") -> None:
-    """The type of an attribute, and whether Python sees it."""
+    """Declares the type of an attribute, and whether Python sees it."""
 
 
 longlong: Final = int
@@ -51,6 +51,6 @@ nogil: Final = _NoGil()
 
 
 def exceptval(*, check: bool) -> Callable[[Decorated], Decorated]:
-    """A decorator that sets whether C callers look for an exception after the call."""
+    """Returns a decorator that sets whether C callers look for an exception after the call."""
     assert not check, "only used to say that a function raises nothing"
     return cclass

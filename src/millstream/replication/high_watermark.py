@@ -13,7 +13,7 @@ def advanced_high_watermark(
     in_sync_followers: Iterable[BrokerId],
     follower_end_offsets: Mapping[BrokerId, int],
 ) -> int:
-    """The leader's new high watermark: the least end offset of the in-sync replicas; it never goes back.
+    """Returns the leader's new high watermark: the least end offset of the in-sync replicas; it never goes back.
 
     A follower that has not fetched yet holds it where it is. A leader without in-sync followers, as in a partition of one
     replica, is the only one to ask.

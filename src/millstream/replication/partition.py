@@ -214,7 +214,7 @@ class Partition:
         return None
 
     def readable_bytes(self, position: FetchPosition) -> int:
-        """The bytes that `read` would give, at most; cheap, for waiting readers. Raises what `read` raises for the leader."""
+        """Returns the bytes that `read` would give, at most; cheap, for waiting readers. Raises what `read` raises for the leader."""
         self.check_leader(position.current_leader_epoch)
         upper_bound = (
             self.last_stable_offset if position.is_read_committed else self._high_watermark
@@ -228,7 +228,7 @@ class Partition:
         return TimestampedOffset(offset, -1, self.leader_epoch)
 
     def earliest_offset(self) -> TimestampedOffset:
-        """The log start offset and its leader epoch; for a log that was never written to, the leader's own epoch."""
+        """Returns the log start offset and its leader epoch; for a log that was never written to, the leader's own epoch."""
         start = self.log.log_start_offset
         epoch = self.log.leader_epochs.epoch_for(start)
         return TimestampedOffset(start, -1, epoch if epoch != NO_EPOCH else self.leader_epoch)
@@ -239,7 +239,7 @@ class Partition:
         return found.offset < upper_bound
 
     def epoch_end(self, epoch: int) -> EpochEnd:
-        """The offset where leader epoch `epoch` ended, and which one it was if that wrote nothing; UNKNOWN_EPOCH beyond the leader's.
+        """Returns the end of leader epoch `epoch`, or of the one before it that wrote something; UNKNOWN_EPOCH beyond the leader's.
 
         The epochs of the log tell of those that wrote something; the leader's own begins where the log ends until it does.
         """

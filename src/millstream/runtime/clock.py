@@ -18,5 +18,5 @@ class Clock(Protocol):
     def now(self) -> Instant: ...
 
     def wall_ms(self) -> int:
-        """The same as `now().wall_ms`, for callers that ask for each record."""
+        """Returns the same as `now().wall_ms`, for callers that ask for each record."""
         ...

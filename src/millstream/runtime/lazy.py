@@ -12,7 +12,7 @@ from importlib import import_module
 
 
 def names_of(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """The package's `__getattr__` (PEP 562). `modules`: by module, relative to nothing, its names with spaces between."""
+    """Returns the package's `__getattr__` (PEP 562). `modules`: by module, relative to nothing, its names with spaces between."""
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> object:

@@ -24,7 +24,7 @@ _PURE: Final = "MILLSTREAM_PURE"
 
 
 def load_leaf(name: str) -> ModuleType:
-    """The compiled twin of module `name`, or the module itself where none was built or MILLSTREAM_PURE=1 is set."""
+    """Returns the compiled twin of module `name`, or the module itself where none was built or MILLSTREAM_PURE=1 is set."""
     if os.environ.get(_PURE) != "1":
         compiled = f"{name}_compiled"
         try:
@@ -36,7 +36,7 @@ def load_leaf(name: str) -> ModuleType:
 
 
 def interpreted_note() -> str | None:
-    """A warning for users who run without compiled leaves, and the remedy; None where all are there."""
+    """Returns a warning for users who run without compiled leaves, and the remedy; None where all are there."""
     if os.environ.get(_PURE) == "1":
         return (
             f"interpreted, several times slower than compiled, because {_PURE}=1 is set; unset it"
@@ -50,7 +50,7 @@ def interpreted_note() -> str | None:
 
 
 def warn_where_interpreted(what: str) -> None:
-    """A warning in the log that `what` is slow here, where it is."""
+    """Logs a warning that `what` is slow here, where it is."""
     note = interpreted_note()
     if note is not None:
         _LOGGER.warning("%s: %s", what, note)

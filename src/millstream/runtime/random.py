@@ -7,11 +7,11 @@ from typing import Protocol
 
 class Random(Protocol):
     def random(self) -> float:
-        """A float in [0, 1)."""
+        """Returns a float in [0, 1)."""
         ...
 
     def randrange(self, stop: int) -> int:
-        """An integer in [0, stop)."""
+        """Returns an integer in [0, stop)."""
         ...
 
     def randbytes(self, count: int) -> bytes: ...

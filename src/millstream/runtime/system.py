@@ -23,7 +23,7 @@ class SystemClock:
         return Instant(time.time_ns() // 1_000_000, time.monotonic_ns() // 1_000_000)
 
     def wall_ms(self) -> int:
-        """The wall clock alone, for callers that ask for each record."""
+        """Returns the wall clock alone, for callers that ask for each record."""
         return time.time_ns() // 1_000_000
 
 

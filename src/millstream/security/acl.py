@@ -156,7 +156,7 @@ _SUPPORTED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = MappingProxyTy
 
 
 def supported_operations(resource_type: ResourceType) -> tuple[Operation, ...]:
-    """The operations on a resource of this type, ordered by number."""
+    """Returns the operations on a resource of this type, ordered by number."""
     return _SUPPORTED.get(resource_type, ())
 
 

@@ -49,7 +49,7 @@ ALLOW_ALL: Final = AllowAll()
 
 
 def authorized_operations(authorizer: Authorizer, requester: Requester, resource: Resource) -> int:
-    """The operations the requester may perform on `resource`, as the bits clients are told (KIP-430)."""
+    """Returns the operations the requester may perform on `resource`, as the bits clients are told (KIP-430)."""
     operations = supported_operations(resource.type)
     answers = authorizer.authorize(
         requester, [Action(operation, resource) for operation in operations]

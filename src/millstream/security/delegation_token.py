@@ -19,7 +19,7 @@ class IssuedToken(Protocol):
 
 
 def token_hmac(secret_key: str, token_id: str) -> bytes:
-    """The token's password. Every node that has the cluster's secret key computes the same."""
+    """Returns the token's password. Every node that has the cluster's secret key computes the same."""
     return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
 
 
@@ -32,6 +32,6 @@ def principal_text(principal_type: str, name: str) -> str:
 
 
 def principal_parts(principal: str) -> tuple[str, str]:
-    """The type and the name of a principal; the name may hold colons of its own."""
+    """Returns the type and the name of a principal; the name may hold colons of its own."""
     principal_type, _, name = principal.partition(":")
     return principal_type, name

@@ -15,11 +15,11 @@ class SaslClient(Protocol):
         ...
 
     def first(self) -> bytes:
-        """The token that opens the exchange."""
+        """Returns the token that opens the exchange."""
         ...
 
     def answer(self, challenge: bytes) -> bytes | None:
-        """The token after `challenge`; None when the exchange is complete.
+        """Returns the token after `challenge`; None when the exchange is complete.
 
         Raises SaslAuthenticationFailed when the server's words cannot be trusted.
         """

@@ -59,14 +59,14 @@ class OAuthBearerClient:
 def unsecured_token(
     claims: Mapping[str, object], expires_at_ms: int, extensions: Mapping[str, str] | None = None
 ) -> OAuthBearerToken:
-    """A token without a signature (RFC 7515, appendix A.5): brokers take it in tests only."""
+    """Returns a token without a signature (RFC 7515, appendix A.5): brokers take it in tests only."""
     parts = [{"alg": "none"}, {**claims, "exp": expires_at_ms // 1000}]
     text = ".".join(_base64url(json.dumps(part, separators=(",", ":"))) for part in parts)
     return OAuthBearerToken(f"{text}.", expires_at_ms, extensions or {})
 
 
 def expiry_ms(token: str) -> int | None:
-    """The time at which a JSON Web Token expires by its own `exp`, in ms since 1970; None when it does not say."""
+    """Returns the time at which a JSON Web Token expires by its own `exp`, in ms since 1970; None when it does not say."""
     try:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

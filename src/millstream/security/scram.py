@@ -52,7 +52,7 @@ def salted_password(
 
 
 def client_proof(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) -> bytes:
-    """A proof that the client knows the password, for a server that has the stored key."""
+    """Returns a proof that the client knows the password, for a server that has the stored key."""
     client_key = hmac.digest(salted, _CLIENT_KEY, mechanism.hash_name)
     stored_key = hashlib.new(mechanism.hash_name, client_key).digest()
     signature = hmac.digest(stored_key, auth_message, mechanism.hash_name)

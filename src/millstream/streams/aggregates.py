@@ -55,11 +55,11 @@ class Aggregate(Generic[V_contra, VA]):
         return aggregate if selected is None else self.combine(aggregate, selected)
 
     def selected(self, value: V_contra | None) -> Any:  # Any: whatever can be combined
-        """The part of a value that is aggregated, None for nothing."""
+        """Returns the part of a value that is aggregated, None for nothing."""
         return value if value is None or self.select is None else self.select(value)
 
     def serde(self, of_values: Serde[Any] | None) -> Serde[Any] | None:  # Any: rows of any type
-        """The serde of rows, given that of the records' values; None where it is not known."""
+        """Returns the serde of rows, given that of the records' values; None where it is not known."""
         return self.value or (of_values if self.select is None else None)
 
     def merger(self, _key: object, one: VA, other: VA, /) -> VA:
@@ -106,21 +106,21 @@ def sum_of(
     *,
     value: Serde[Any] | None = None,  # Any: the same
 ) -> Aggregate[Any, Any]:  # Any: the same
-    """The sum, from 0: of whole numbers, or of what `value` is the serde of, `double()` for instance."""
+    """Returns the sum, from 0: of whole numbers, or of what `value` is the serde of, `double()` for instance."""
     return Aggregate("sum_of", _zero, add, add, sub, select, value or long())
 
 
 def min_of(
     select: Callable[[V], N] | None = None, *, value: Serde[N] | None = None
 ) -> Aggregate[V, N]:
-    """The smallest, of anything that can be compared; of equal ones the first. `value`: the serde of what is selected."""
+    """Returns the smallest, of anything that can be compared; of equal ones the first. `value`: the serde of what is selected."""
     return Aggregate("min_of", _nothing, _smaller, _smaller, None, select, value)
 
 
 def max_of(
     select: Callable[[V], N] | None = None, *, value: Serde[N] | None = None
 ) -> Aggregate[V, N]:
-    """The largest, of anything that can be compared; of equal ones the first. `value`: the serde of what is selected."""
+    """Returns the largest, of anything that can be compared; of equal ones the first. `value`: the serde of what is selected."""
     return Aggregate("max_of", _nothing, _larger, _larger, None, select, value)
 
 
@@ -132,7 +132,7 @@ def mean_of(select: Callable[[V], float] | None = None) -> Aggregate[V, Mean]:
 
 
 def mean_serde() -> Serde[Mean]:
-    """A double, the sum, and a long, how many: big endian, 16 bytes."""
+    """Returns a double, the sum, and a long, how many: big endian, 16 bytes."""
     return Serde("mean", _write_mean, _read_mean, immutable=True)
 
 

@@ -57,7 +57,7 @@ def _is_header(given: object) -> bool:
 
 
 def member(what: str, given: str, kind: type[E]) -> E:
-    """The member of an enumeration that is meant; ValueError that lists all of them if it is none."""
+    """Returns the member of an enumeration that is meant; ValueError that lists all of them if it is none."""
     try:
         return kind(given)
     except ValueError:

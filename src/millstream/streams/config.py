@@ -158,7 +158,7 @@ def _guarantee(given: object) -> ProcessingGuarantee:
 
 
 def with_prefix(settings: Mapping[str, object], prefix: str) -> dict[str, object]:
-    """The settings whose names begin with the prefix, named without it."""
+    """Returns the settings whose names begin with the prefix, named without it."""
     return {
         name.removeprefix(prefix): value
         for name, value in settings.items()

@@ -99,7 +99,7 @@ ProductionHandler = Callable[
 
 
 def dead_letter(topic: str, context: ErrorContext, error: BaseException) -> OutgoingRecord:
-    """The record as it was read, with headers behind its own that say what happened: Kafka's names and order.
+    """Returns the record as it was read, with headers behind its own that say what happened: Kafka's names and order.
 
     The exception goes by its Python name.
     """

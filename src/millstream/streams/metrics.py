@@ -47,7 +47,7 @@ class Statistic(StrEnum):
 
 
 def metric_name(group: str, name: str, tags: Mapping[str, str]) -> MetricName:
-    """The name with its tags in order."""
+    """Returns the name with its tags in order."""
     return MetricName(group, name, tuple(sorted(tags.items())))
 
 
@@ -95,7 +95,7 @@ class Sensor:
         self._last = value
 
     def measure(self, statistic: Statistic) -> float:
-        """The statistic of the values; NaN for a statistic of none that has no value."""
+        """Returns the statistic of the values; NaN for a statistic of none that has no value."""
         match statistic:
             case Statistic.COUNT:
                 return float(self._count)
@@ -133,13 +133,13 @@ class StreamsMetrics:
         self._sensors: dict[str, Sensor] = {}
 
     def add_sensor(self, name: str) -> Sensor:
-        """A sensor without metrics, or the one that has this name."""
+        """Returns a sensor without metrics, or the one that has this name."""
         return self._sensors.setdefault(name, Sensor(name, self._now_ms))
 
     def add_rate_total_sensor(
         self, scope: str, entity: str, operation: str, tags: Mapping[str, str] | None = None
     ) -> Sensor:
-        """A sensor of group `stream-<scope>-metrics` with `<operation>-rate` and `<operation>-total`: of calls."""
+        """Returns a sensor of group `stream-<scope>-metrics` with `<operation>-rate` and `<operation>-total`: of calls."""
         sensor = self.add_sensor(f"{scope}.{entity}.{operation}")
         group, all_tags = self._scoped(scope, entity, tags)
         sensor.add(f"{operation}-rate", group, Statistic.RATE, all_tags)

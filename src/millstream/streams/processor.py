@@ -47,19 +47,19 @@ class Record(Generic[K_co, V_co]):
     headers: Headers = ()
 
     def with_key(self, key: K) -> Record[K, V_co]:
-        """The same record with another key."""
+        """Returns the same record with another key."""
         return Record(key, self.value, self.timestamp, self.headers)
 
     def with_value(self, value: V) -> Record[K_co, V]:
-        """The same record with another value."""
+        """Returns the same record with another value."""
         return Record(self.key, value, self.timestamp, self.headers)
 
     def with_timestamp(self, timestamp: int) -> Record[K_co, V_co]:
-        """The same record with another timestamp (ms)."""
+        """Returns the same record with another timestamp (ms)."""
         return Record(self.key, self.value, timestamp, self.headers)
 
     def with_headers(self, headers: Headers) -> Record[K_co, V_co]:
-        """The same record with other headers."""
+        """Returns the same record with other headers."""
         return Record(self.key, self.value, self.timestamp, headers)
 
 
@@ -111,7 +111,7 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
         """
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
-        """A store the processor is connected with, or a global store. Raises InvalidStoreError for any other."""
+        """Returns a store the processor is connected with, or a global store. Raises InvalidStoreError for any other."""
 
     def schedule(
         self,
@@ -127,22 +127,22 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
         """
 
     def record_metadata(self) -> RecordContext | None:
-        """The origin of the record being processed.
+        """Returns the origin of the record being processed.
 
         In `init`, in punctuations and in what these forward the topic is None, partition and offset are -1.
         """
 
     def current_stream_time_ms(self) -> int:
-        """The largest timestamp that the task has processed, -1 at first."""
+        """Returns the largest timestamp that the task has processed, -1 at first."""
 
     def current_system_time_ms(self) -> int:
-        """The wall clock, as the runner tells it."""
+        """Returns the wall clock, as the runner tells it."""
 
     def commit(self) -> None:
         """Ask for a commit soon."""
 
     def app_configs(self) -> Mapping[str, object]:
-        """The application's settings by Kafka's names, and its own (`StreamsConfig.settings`)."""
+        """Returns the application's settings by Kafka's names, and its own (`StreamsConfig.settings`)."""
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
         """Returns the settings whose names begin so, without the prefix."""
@@ -186,7 +186,7 @@ class ValueTransformer(Protocol[KIn_contra, VIn_contra, VOut_co]):
     """
 
     def transform(self, key: KIn_contra, value: VIn_contra | None, /) -> VOut_co:
-        """The new value of the row; called again for each of its changes."""
+        """Returns the new value of the row; called again for each of its changes."""
 
 
 ProcessorSupplier = Callable[[], Processor[Any, Any]]  # Any: where nothing is known of the types
@@ -210,9 +210,9 @@ class ProcessorWrapper(Protocol):
     """
 
     def wrap_processor_supplier(self, name: str, supplier: ProcessorSupplier) -> ProcessorSupplier:
-        """The supplier that makes the processor of node `name` instead."""
+        """Returns the supplier that makes the processor of node `name` instead."""
 
     def wrap_fixed_key_processor_supplier(
         self, name: str, supplier: ProcessorSupplier
     ) -> ProcessorSupplier:
-        """The same for a processor that must leave keys as they are."""
+        """Returns the same for a processor that must leave keys as they are."""

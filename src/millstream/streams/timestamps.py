@@ -36,7 +36,7 @@ class TimestampExtractor(Protocol):
 
 
 def fail_on_invalid(record: ConsumedRecord, _partition_time: int) -> int:
-    """The record's own timestamp; a negative one stops the task (the default)."""
+    """Returns the record's own timestamp; a negative one stops the task (the default)."""
     if record.timestamp < 0:
         raise StreamsError(
             f"{record.topic}-{record.partition} offset {record.offset} has no valid timestamp "
@@ -46,12 +46,12 @@ def fail_on_invalid(record: ConsumedRecord, _partition_time: int) -> int:
 
 
 def log_and_skip(record: ConsumedRecord, _partition_time: int) -> int:
-    """The record's own timestamp; a record with a negative one is dropped."""
+    """Returns the record's own timestamp; a record with a negative one is dropped."""
     return record.timestamp
 
 
 def use_partition_time(record: ConsumedRecord, partition_time: int) -> int:
-    """The record's own timestamp, or the partition time where it is negative."""
+    """Returns the record's own timestamp, or the partition time where it is negative."""
     if record.timestamp >= 0:
         return record.timestamp
     if partition_time < 0:
@@ -63,7 +63,7 @@ def use_partition_time(record: ConsumedRecord, partition_time: int) -> int:
 
 
 def wallclock(record: ConsumedRecord, _partition_time: int) -> int:
-    """The time at which the task reads the record, whatever the record says: processing time."""
+    """Returns the time at which the task reads the record, whatever the record says: processing time."""
     return record.wall_clock_ms
 
 

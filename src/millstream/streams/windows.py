@@ -12,7 +12,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def to_ms(duration: timedelta) -> int:
-    """A duration in whole milliseconds. Raises TypeError for what is no duration."""
+    """Returns a duration in whole milliseconds. Raises TypeError for what is no duration."""
     if not isinstance(duration, timedelta):
         raise TypeError(f"durations are timedelta, not {duration!r}: timedelta(milliseconds=...)")
     return duration // _MILLISECOND
@@ -94,7 +94,7 @@ class UnlimitedWindows:
         return MAX_TIMESTAMP
 
     def starts(self, timestamp: int) -> range:
-        """The start of the one window, if the timestamp is in it."""
+        """Returns the start of the one window, if the timestamp is in it."""
         return range(
             self.start_ms, self.start_ms + 1 if timestamp >= self.start_ms else self.start_ms
         )

@@ -108,13 +108,13 @@ class Broker:
         self._port = self._ready.port
 
     def stop(self) -> None:
-        """A clean shutdown; nothing to do when the broker is down."""
+        """Shuts the broker down cleanly; nothing to do when the broker is down."""
         node, self._node = self._node, None
         if node is not None:
             node.stop()
 
     def kill(self) -> None:
-        """A crash: SIGKILL, or in this process everything dropped where it stands, nothing flushed and nothing closed."""
+        """Crashes the broker: SIGKILL, or in this process everything dropped where it stands, nothing flushed and nothing closed."""
         node, self._node = self._node, None
         if node is not None:
             node.kill()

@@ -65,7 +65,7 @@ def check(history: History, guarantees: Guarantees = Guarantees()) -> list[Anoma
 
 
 def illegal(history: History, guarantees: Guarantees = Guarantees()) -> list[str]:
-    """The anomalies that Kafka does not allow, as sentences; a test asserts that there are none."""
+    """Returns the anomalies that Kafka does not allow, as sentences; a test asserts that there are none."""
     return [str(anomaly) for anomaly in check(history, guarantees) if not anomaly.is_legal]
 
 

@@ -53,7 +53,7 @@ def advertised_brokers(
 
 
 def any_broker_for_controller(image: MetadataImage, own_id: BrokerId) -> BrokerId:
-    """A broker to name as the controller: clients cannot reach controllers, brokers forward to them (KIP-590). -1 without any."""
+    """Returns a broker to name as the controller: clients cannot reach controllers, brokers forward to them (KIP-590). -1 without any."""
     up = [broker.broker_id for broker in image.brokers.values() if not broker.fenced]
     return own_id if own_id in up else min(up, default=NO_LEADER)
 
@@ -61,7 +61,7 @@ def any_broker_for_controller(image: MetadataImage, own_id: BrokerId) -> BrokerI
 def partition_view(
     partition: PartitionImage, reachable: frozenset[BrokerId], image: MetadataImage
 ) -> PartitionView:
-    """The partition for clients of one listener. `reachable`: the brokers that have an endpoint for that listener."""
+    """Returns the partition for clients of one listener. `reachable`: the brokers that have an endpoint for that listener."""
     error_code, leader_id = 0, partition.leader
     if leader_id not in reachable:
         registered = image.brokers.get(leader_id)

@@ -25,7 +25,7 @@ class LeaderEndpoint(NamedTuple):
 def leader_hint(
     error: KafkaError, topic: str, partition: int, metadata: Metadata
 ) -> LeaderHint | None:
-    """The leader as the metadata knows it; None for errors that new metadata would not cure."""
+    """Returns the leader as the metadata knows it; None for errors that new metadata would not cure."""
     if not isinstance(error, NotLeaderOrFollower | FencedLeaderEpoch):
         return None
     found = metadata.image.partition(topic, partition)

@@ -109,20 +109,20 @@ class CoordinatorTopic(Generic[ShardT]):
     # --- requests
 
     def partition_of(self, key: str) -> int:
-        """The partition whose leader coordinates `key`. Raises CoordinatorNotAvailable while the topic does not exist."""
+        """Returns the partition whose leader coordinates `key`. Raises CoordinatorNotAvailable while the topic does not exist."""
         if not self._partition_count:
             raise CoordinatorNotAvailable(f"{self._kind.topic} does not exist yet")
         return partition_for(key, self._partition_count)
 
     def partition_led(self, index: int) -> CoordinatorPartition[ShardT]:
-        """The shard of a partition that this node leads. Raises NotCoordinator."""
+        """Returns the shard of a partition that this node leads. Raises NotCoordinator."""
         shard = self._led.get(index)
         if shard is None:
             raise NotCoordinator
         return shard
 
     def shard_of(self, key: str) -> CoordinatorPartition[ShardT]:
-        """The shard that coordinates the key. Raises CoordinatorNotAvailable, NotCoordinator."""
+        """Returns the shard that coordinates the key. Raises CoordinatorNotAvailable, NotCoordinator."""
         return self.partition_led(self.partition_of(key))
 
     async def ask(
@@ -132,7 +132,7 @@ class CoordinatorTopic(Generic[ShardT]):
         expected: type[ResponseT],
         caller: Caller,
     ) -> ResponseT:
-        """The response of the shard of `key`. Raises what the shard refuses with.
+        """Returns the response of the shard of `key`. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
@@ -144,7 +144,7 @@ class CoordinatorTopic(Generic[ShardT]):
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
-        """The responses of all shards of this node, and the error of one that failed."""
+        """Returns the responses of all shards of this node, and the error of one that failed."""
         answers: list[ResponseT] = []
         failure: KafkaError | None = None
         for shard in self:
@@ -164,7 +164,7 @@ async def ask_shard(
     caller: Caller,
     check: Callable[[], None] | None = None,
 ) -> ResponseT:
-    """The response of a shard; `check` is as in `CoordinatorPartition.submit`.
+    """Returns the response of a shard; `check` is as in `CoordinatorPartition.submit`.
 
     Raises the shard's error, NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable.
     """

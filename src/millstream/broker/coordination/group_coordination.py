@@ -154,7 +154,7 @@ class GroupCoordination:
         expected: type[ResponseT],
         caller: Caller,
     ) -> ResponseT:
-        """The response of the group's shard. Raises what the shard refuses with.
+        """Returns the response of the group's shard. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
@@ -166,5 +166,5 @@ class GroupCoordination:
         expected: type[ResponseT],
         caller: Caller,
     ) -> tuple[list[ResponseT], KafkaError | None]:
-        """The responses of all shards of this node, and the error of one that failed."""
+        """Returns the responses of all shards of this node, and the error of one that failed."""
         return await self.shards.ask_all(request, expected, caller)

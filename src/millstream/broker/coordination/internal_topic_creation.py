@@ -26,7 +26,7 @@ class InternalTopics:
         self._config = config
 
     async def ensure(self, name: str) -> TopicImage:
-        """The topic, created now if it does not exist. Raises a KafkaError that says why it cannot be created."""
+        """Returns the topic, created now if it does not exist. Raises a KafkaError that says why it cannot be created."""
         topic = self._metadata.image.topic(name)
         if topic is None:
             creatable = internal_topic(name, self._config.current)

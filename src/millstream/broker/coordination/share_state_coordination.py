@@ -87,7 +87,7 @@ class ShareStateCoordination:
         request: object,
         expected: type[ResponseT],
     ) -> ResponseT:
-        """The answer of the shard that keeps `key`. Raises what the shard refuses with.
+        """Returns the answer of the shard that keeps `key`. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """

@@ -85,7 +85,7 @@ class TransactionCoordination:
         expected: type[ResponseT],
         caller: Caller,
     ) -> ResponseT:
-        """The response of the shard. Raises what it refuses with.
+        """Returns the response of the shard. Raises what it refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask, or no producer
         id for it to give.

@@ -38,7 +38,7 @@ class FetchContext(Protocol):
         ...
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        """The partitions to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
+        """Returns the partitions to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
         ...
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
@@ -46,7 +46,7 @@ class FetchContext(Protocol):
         ...
 
     def begin_answer(self) -> int:
-        """The session's id. Called once, before `choose`."""
+        """Returns the session's id. Called once, before `choose`."""
         ...
 
     def choose(self, key: FetchKey, data: PartitionData) -> bool:

@@ -37,7 +37,7 @@ def handle(
 
 
 def failed(request: ElectLeadersRequest, version: int, error: KafkaError) -> ElectLeadersResponse:
-    """The response; from version 1 on, the error is at the top too."""
+    """Returns the response; from version 1 on, the error is at the top too."""
     return ElectLeadersResponse(
         error_code=error.code if version >= 1 else 0,
         replica_election_results=[

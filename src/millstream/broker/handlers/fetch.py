@@ -120,7 +120,7 @@ def handle(
 
 
 def failed(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
-    """The response; from version 7 on, it is the top-level error alone."""
+    """Returns the response; from version 7 on, it is the top-level error alone."""
     if version >= 7:
         return FetchResponse(error_code=error.code)
     return FetchResponse(

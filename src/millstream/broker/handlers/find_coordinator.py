@@ -127,7 +127,7 @@ async def _find(
 
 
 def check_key_type(key_type: int, version: int) -> str:
-    """The internal topic whose leaders coordinate keys of this type. Raises InvalidRequest, which clients do not retry."""
+    """Returns the internal topic whose leaders coordinate keys of this type. Raises InvalidRequest, which clients do not retry."""
     if key_type not in list(CoordinatorType) or (
         key_type == CoordinatorType.SHARE and version < _SHARE_VERSION
     ):

@@ -70,7 +70,7 @@ class MetadataLog:
         )
 
     def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
-        """The newest epoch in the log that is not above `epoch`, and the offset after its last record."""
+        """Returns the newest epoch in the log that is not above `epoch`, and the offset after its last record."""
         epochs, end_offset = self.log.leader_epochs, self.log.log_end_offset
         if not epochs.entries or epoch < epochs.entries[0].epoch:
             return LogPosition(Offset(0), NO_LEADER_EPOCH)
@@ -78,7 +78,10 @@ class MetadataLog:
         return LogPosition(Offset(found.end_offset), LeaderEpoch(found.epoch))
 
     def high_watermark(self) -> Offset:
-        """The end of the newest snapshot, which holds committed records only. A leader of this epoch tells how much more is committed."""
+        """Returns the end of the newest snapshot, which holds committed records only.
+
+        A leader of this epoch tells how much more is committed.
+        """
         return self._snapshot_end
 
     def start_at(self, snapshot_end: Offset) -> None:
@@ -92,20 +95,20 @@ class MetadataLog:
         self._snapshot_end = snapshot_end
 
     def bytes_since(self, offset: Offset) -> int:
-        """The bytes of the log at and after `offset`."""
+        """Returns the bytes of the log at and after `offset`."""
         end_offset = self.log.log_end_offset
         return self.log.readable_bytes(offset, end_offset) if offset < end_offset else 0
 
     # Election state
 
     def read_election_state(self) -> ElectionState:
-        """The election state that this replica has stored. Raises KafkaStorageError for a damaged file."""
+        """Returns the election state that this replica has stored. Raises KafkaStorageError for a damaged file."""
         if not self._file_system.exists(self._quorum_state_path):
             return ElectionState()
         return decode_quorum_state(self._file_system.read(self._quorum_state_path))
 
     def static_voter_ids(self) -> frozenset[BrokerId]:
-        """The voters that quorum-state names, where a configuration named them (kraft.version 0)."""
+        """Returns the voters that quorum-state names, where a configuration named them (kraft.version 0)."""
         if not self._file_system.exists(self._quorum_state_path):
             return frozenset()
         return static_voter_ids(self._file_system.read(self._quorum_state_path))
@@ -134,7 +137,7 @@ class MetadataLog:
         )
 
     def newest_voters(self) -> VoterSet | None:
-        """The last voters that the log names after the newest snapshot; None where it names none. Raises CorruptMessage,
+        """Returns the last voters that the log names after the newest snapshot; None where it names none. Raises CorruptMessage,
         MalformedMessage.
         """
         found = None
@@ -147,11 +150,11 @@ class MetadataLog:
         return found
 
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
-        """The batches in [start, end), decoded, in order. Raises CorruptMessage, MalformedMessage."""
+        """Yields the batches in [start, end), decoded, in order. Raises CorruptMessage, MalformedMessage."""
         return map(decoded, self.stored_batches(start, end))
 
     def stored_batches(self, start: int, end: int) -> Iterator[StoredBatch]:
-        """The batches in [start, end) as they stand in the log. Raises CorruptMessage."""
+        """Yields the batches in [start, end) as they stand in the log. Raises CorruptMessage."""
         offset = start
         while offset < end:
             data = self.log.read(offset, _READ_BYTES, end).records

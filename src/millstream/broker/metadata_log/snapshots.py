@@ -60,7 +60,7 @@ class SnapshotFiles:
         self._file_system = file_system
 
     def ids(self) -> list[SnapshotId]:
-        """The ids of all snapshots, oldest first."""
+        """Returns the ids of all snapshots, oldest first."""
         names = self._file_system.list(self._directory)
         return sorted(found for name in names if (found := SnapshotId.of_file(name)) is not None)
 
@@ -97,7 +97,7 @@ class SnapshotFiles:
 
 
 def image_of(snapshot: Snapshot, cluster_id: str) -> MetadataImage:
-    """The metadata image that a snapshot holds."""
+    """Returns the metadata image that a snapshot holds."""
     delta = MetadataDelta(MetadataImage(cluster_id=cluster_id))
     for value in snapshot.values:
         delta.replay(decode_metadata_record(value))

@@ -32,7 +32,7 @@ _REBALANCE_COUNTS: Final = {
 
 
 def group_families(node: NodeView) -> Iterator[MetricFamily]:
-    """The families of groups, from shards that do not work in a thread at the moment."""
+    """Yields the families of groups, from shards that do not work in a thread at the moment."""
     shards = [each.shard for each in node.group_coordinator.shards if not each.is_lent]
     groups = [group for shard in shards for group in shard.groups]
     yield from _counts(groups)

@@ -18,7 +18,7 @@ _RAFT: Final = "kafka_server_raft_metrics"
 
 
 def replica_families(node: NodeView) -> Iterator[MetricFamily]:
-    """The families about the replicas of this node. Those about health count only the partitions that it leads."""
+    """Yields the families about the replicas of this node. Those about health count only the partitions that it leads."""
     partitions = [partition for _, partition in node.partitions.all()]
     led = [partition for partition in partitions if partition.is_leader]
     yield gauge(
@@ -61,7 +61,7 @@ def _has_just_enough(partition: Partition) -> bool:
 
 
 def log_families(node: NodeView) -> Iterator[MetricFamily]:
-    """The families about the log of each replica. Large clusters have many of these."""
+    """Yields the families about the log of each replica. Large clusters have many of these."""
     replicas = [partition for _, partition in node.partitions.all()]
     for name, doc, read in _LOG_GAUGES:
         yield MetricFamily(
@@ -84,7 +84,7 @@ def _sample(partition: Partition, read: Callable[[PartitionLog], int]) -> Sample
 
 
 def controller_families(node: NodeView) -> Iterator[MetricFamily]:
-    """The families about the cluster, from the metadata. A broker that does not lead the quorum shows its own image."""
+    """Yields the families about the cluster, from the metadata. A broker that does not lead the quorum shows its own image."""
     image, quorum = node.metadata.image, node.controller.quorum()
     partitions = [partition for topic in image.topics for partition in topic.partitions]
     active = quorum.leader_id == node.node_id

@@ -18,7 +18,7 @@ _QUANTILES: Final = (0.5, 0.75, 0.95, 0.99, 0.999)
 
 
 def request_families(metrics: RequestMetrics) -> Iterator[MetricFamily]:
-    """The families of requests. APIs without any request so far are left out."""
+    """Yields the families of requests. APIs without any request so far are left out."""
     apis = [api for api in metrics if any(api.versions.values()) or api.errors]
     yield MetricFamily(
         f"{_REQUESTS}_requests_total",
@@ -74,7 +74,7 @@ def summary_ms(times: TimeDistribution, labels: dict[str, str]) -> list[Sample]:
 
 
 def topic_families(metrics: BrokerTopicMetrics) -> Iterator[MetricFamily]:
-    """The families of each topic, and without a label of all of them."""
+    """Yields the families of each topic, and without a label of all of them."""
     of_all, topics = metrics.of_all(), list(metrics)
     for name, doc in COUNTERS.items():
         yield MetricFamily(

@@ -60,7 +60,7 @@ class RequestMetrics:
         return iter(self._apis.values())
 
     def api(self, key: ApiKey, versions: Iterable[int]) -> ApiMetrics:
-        """The counters of an API. Callers keep the result, since counting goes straight to it."""
+        """Returns the counters of an API. Callers keep the result, since counting goes straight to it."""
         found = self._apis.get(key)
         if found is None:
             found = self._apis[key] = ApiMetrics(key, versions)

@@ -47,7 +47,7 @@ class TimeDistribution:
         return both
 
     def quantile_us(self, quantile: float) -> float:
-        """A duration that this share of all observations does not exceed; 0 when there are none."""
+        """Returns a duration that this share of all observations does not exceed; 0 when there are none."""
         rank = quantile * self.count - _ROUNDING
         seen = 0
         for index, number in enumerate(self._classes):
@@ -57,7 +57,7 @@ class TimeDistribution:
         return 0.0
 
     def counts_up_to(self, limits_us: Sequence[int]) -> list[int]:
-        """The number of observations up to each of the ascending limits, to the precision of the size classes."""
+        """Returns the number of observations up to each of the ascending limits, to the precision of the size classes."""
         counts = []
         index = seen = 0
         for limit_us in limits_us:

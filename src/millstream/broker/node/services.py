@@ -58,7 +58,7 @@ class ControllerClient(Protocol):
         ...
 
     def quorum(self) -> QuorumDescription:
-        """The metadata quorum as this node knows it."""
+        """Returns the metadata quorum as this node knows it."""
         ...
 
 

@@ -48,7 +48,7 @@ class CostlyPatterns:
         self._idle: asyncio.TimerHandle | None = None
 
     async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]:
-        """The texts of which the whole matches.
+        """Returns the texts of which the whole matches.
 
         Raises InvalidRegularExpression with the reason alone, also when time runs out or the process dies (PatternProcessDied), and
         CoordinatorNotAvailable when there can be no process. A caller that is cancelled costs the others a start of the process.

@@ -44,7 +44,7 @@ class PatternMatcher:
                 raise
 
     async def matching(self, pattern: str, texts: Sequence[str], payer: str) -> frozenset[str]:
-        """The texts of which the whole matches.
+        """Returns the texts of which the whole matches.
 
         Raises InvalidRegularExpression with the reason alone, also when time runs out, and CoordinatorNotAvailable when the process
         for a costly expression cannot be started.

@@ -25,7 +25,7 @@ class Permission(NamedTuple):
 
 
 def cluster_permission(operation: Operation) -> Permission:
-    """The permission without which the whole request is refused, whatever it asks for."""
+    """Returns the permission without which the whole request is refused, whatever it asks for."""
     return Permission(operation, ResourceType.CLUSTER, refuses_request=True)
 
 

@@ -141,7 +141,7 @@ LISTS: Final[Mapping[ApiKey, tuple[Lists, ...]]] = MappingProxyType(
 
 
 def in_parts(request: Message, key: ApiKey) -> tuple[Lists, Iterator[Message]] | None:
-    """The request as several, made when they are asked for; None when it is short, or belongs together.
+    """Returns the request as several, made when they are asked for; None when it is short, or belongs together.
 
     Raises PolicyViolation.
     """

@@ -140,7 +140,7 @@ class Purgatory:
                 self._watchers.setdefault(key, {})[operation] = None
 
     def listener(self, on_progress: Callable[[TopicPartition], None]) -> PartitionListener:
-        """A new listener, without partitions yet. `on_progress` is cheap and does not raise."""
+        """Returns a new listener, without partitions yet. `on_progress` is cheap and does not raise."""
         return PartitionListener(self._listeners, on_progress)
 
     def satisfy(self, operation: DelayedOperation) -> None:

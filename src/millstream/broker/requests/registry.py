@@ -61,7 +61,7 @@ CONTROLLER_HANDLERS: Final = _on(CONTROLLER_APIS)
 
 
 def error_response(key: ApiKey, version: int, request: Message, error: KafkaError) -> Message:
-    """The response of API `key` that says that all of `request` failed with `error`. Raises NoAnswer."""
+    """Returns the response of API `key` that says that all of `request` failed with `error`. Raises NoAnswer."""
     handler = HANDLERS.get(key)
     failed = error_at_the_top(key) if handler is None else handler.failed
     return failed(request, version, error)

@@ -29,7 +29,7 @@ RequestTopic = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
 async def acknowledgements_of(
     topics: Iterable[RequestTopic], long_work: LongWork
 ) -> Acknowledgements:
-    """The acknowledgements in a request, of the partitions that have any."""
+    """Returns the acknowledgements in a request, of the partitions that have any."""
     partitions = ((topic, partition) for topic in topics for partition in topic.partitions)
     return {
         ShareSessionPartition(topic.topic_id, partition.partition_index): [

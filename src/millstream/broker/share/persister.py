@@ -83,7 +83,7 @@ class SharePersister:
 
 
 def as_told_to_consumers(error: KafkaError) -> KafkaError:
-    """The error for a share consumer when share state cannot be read or written: it knows partitions and their leaders only."""
+    """Returns the error for a share consumer when share state cannot be read or written: it knows partitions and their leaders only."""
     match error:
         case CoordinatorNotAvailable() | CoordinatorLoadInProgress() | NotCoordinator():
             return CoordinatorNotAvailable(str(error))

@@ -46,7 +46,7 @@ class ShareSession:
     """With the name of the topic, None if it was not known when the partition was added."""
 
     def rotated(self, epoch: int) -> list[tuple[ShareSessionPartition, str | None]]:
-        """The partitions in rotation: each comes first now and then, so that none starves."""
+        """Returns the partitions in rotation: each comes first now and then, so that none starves."""
         partitions = list(self.partitions.items())
         first = epoch % len(partitions) if partitions and epoch > 0 else 0
         return partitions[first:] + partitions[:first]
@@ -92,7 +92,7 @@ class ShareSessions:
         return session
 
     def proceed(self, key: SessionKey, epoch: int) -> ShareSession:
-        """The session of a request in its middle; the next one must carry the next epoch.
+        """Returns the session of a request in its middle; the next one must carry the next epoch.
 
         Raises ShareSessionNotFound, InvalidShareSessionEpoch.
         """
@@ -103,7 +103,7 @@ class ShareSessions:
         return session
 
     def find(self, key: SessionKey) -> ShareSession:
-        """The session of a member. Raises ShareSessionNotFound."""
+        """Returns the session of a member. Raises ShareSessionNotFound."""
         session = self._sessions.get(key)
         if session is None:
             raise ShareSessionNotFound
@@ -130,20 +130,20 @@ class ShareSessions:
         return session
 
     def close_connection(self, connection_id: int) -> ShareSession | None:
-        """The session that was opened on a connection that is gone."""
+        """Closes the session that was opened on a connection that is gone."""
         key = self._by_connection.get(connection_id)
         return None if key is None else self.close(key)
 
 
 def check_member_id(member_id: str | None) -> str:
-    """The member id, checked. Raises InvalidRequest if it is longer than a uuid, or missing."""
+    """Returns the member id, checked. Raises InvalidRequest if it is longer than a uuid, or missing."""
     if not member_id or len(member_id) > _MEMBER_ID_CHARACTERS_MAX:
         raise InvalidRequest("Invalid member id in the request.")
     return member_id
 
 
 def check_group_id(group_id: str | None) -> str:
-    """The group id, checked. Raises InvalidRequest for None."""
+    """Returns the group id, checked. Raises InvalidRequest for None."""
     if group_id is None:
         raise InvalidRequest("Invalid group id in the request.")
     return group_id

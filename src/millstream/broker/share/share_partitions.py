@@ -80,7 +80,7 @@ class SharePartitions:
     # --- finding
 
     def find(self, key: SharePartitionKey) -> LoadedSharePartition | None:
-        """A share partition that a member has fetched from; None where none has, or the leader has changed."""
+        """Returns a share partition that a member has fetched from; None where none has, or the leader has changed."""
         loaded = self._loaded.get(key)
         if loaded is not None and not loaded.is_current:
             self.forget(key)

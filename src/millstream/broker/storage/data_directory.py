@@ -51,7 +51,7 @@ def open_data_directories(
 
 
 def random_uuid(random: Random) -> Uuid:
-    """A new uuid whose text does not look like an option of a command, as in Kafka."""
+    """Returns a new uuid whose text does not look like an option of a command, as in Kafka."""
     while True:
         uuid = uuid_from_random(random.randbytes(16))
         if not uuid_text(uuid).startswith("-"):

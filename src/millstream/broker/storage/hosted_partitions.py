@@ -133,7 +133,7 @@ class HostedPartitions:
             self._has_work.set()
 
     def log_config(self, topic: str) -> LogConfig:
-        """The configuration of the logs of `topic`. Raises ConfigError for a topic with remote storage."""
+        """Returns the configuration of the logs of `topic`. Raises ConfigError for a topic with remote storage."""
         broker = BrokerSettings.of(self._image, self._node_id, self._static_settings)
         try:
             config, left_out = stored_log_config(

@@ -75,7 +75,7 @@ class TelemetryClient:
         )
 
     def selectors(self, instance_id: Uuid) -> Mapping[str, str]:
-        """The properties of the client that subscriptions may match, by name."""
+        """Returns the properties of the client that subscriptions may match, by name."""
         return {
             "client_instance_id": uuid_text(instance_id),
             "client_id": self.client_id,
@@ -176,7 +176,7 @@ class ClientTelemetry:
         self._version += 1
 
     def identified(self, instance_id: Uuid) -> Uuid:
-        """The client's instance id, or a new one if it has none."""
+        """Returns the client's instance id, or a new one if it has none."""
         return random_uuid(self._random) if instance_id in _RESERVED else instance_id
 
     async def match(
@@ -197,7 +197,10 @@ class ClientTelemetry:
                 self._begin(instance_id, [each for each in subscriptions if found[each]], now_ms)
 
     def subscribe(self, instance_id: Uuid, now_ms: int) -> Wanted:
-        """The subscription of a client; one without an id is given one. Raises ThrottlingQuotaExceeded before the interval is over."""
+        """Returns the subscription of a client; one without an id is given one.
+
+        Raises ThrottlingQuotaExceeded before the interval is over.
+        """
         instance_id = self.identified(instance_id)
         instance = self._instance(instance_id, now_ms)
         early = (

@@ -6,7 +6,7 @@ from millstream.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
 
 
 def error_code(error: KafkaError, version: int, knows_fenced_from: int) -> int:
-    """The code of `error`: older versions know INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED (KIP-588)."""
+    """Returns the code of `error`: older versions know INVALID_PRODUCER_EPOCH instead of PRODUCER_FENCED (KIP-588)."""
     if isinstance(error, ProducerFenced) and version < knows_fenced_from:
         return InvalidProducerEpoch.code
     return error.code

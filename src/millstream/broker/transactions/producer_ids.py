@@ -27,7 +27,7 @@ class ProducerIds:
         self._broker_epoch = broker_epoch
 
     async def next(self) -> ProducerId:
-        """The next producer id. Raises errors of the controller."""
+        """Returns the next producer id. Raises errors of the controller."""
         async with self._one_allocates:
             if self._next == self._end:
                 await self._allocate()

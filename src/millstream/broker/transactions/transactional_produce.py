@@ -87,7 +87,7 @@ class TransactionalProduce:
 
     @classmethod
     def of(cls, request: ProduceRequest, version: int, image: MetadataImage) -> Self | None:
-        """The transactional batches of the request; None when it has none.
+        """Returns the transactional batches of the request; None when it has none.
 
         Raises TransactionalIdAuthorizationFailed, InvalidProducerIdMapping: for all partitions alike.
         """

@@ -74,7 +74,7 @@ class Display:
         )
 
     def show(self, results: TopologyResults) -> None:
-        """The airlines by mean delay, and the worst days."""
+        """Shows the airlines by mean delay, and the worst days."""
         table = Table(
             title="Mean departure delay by airline, minutes",
             title_justify="left",

@@ -36,7 +36,7 @@ def is_share_group(group: GroupDescription | None) -> bool:
 def current_offsets(
     admin: Admin, group_id: str, *, shared: bool
 ) -> dict[TopicPartition, tuple[int, int | None]]:
-    """The group's offset in each partition, and its lag where the broker knows it (of share groups, which acknowledge
+    """Returns the group's offset in each partition, and its lag where the broker knows it (of share groups, which acknowledge
     out of order).
     """
     if shared:
@@ -50,7 +50,7 @@ def current_offsets(
 def move_offsets(
     admin: Admin, group_id: str, offsets: Mapping[TopicPartition, int], *, shared: bool
 ) -> dict[TopicPartition, KafkaError]:
-    """The errors of the partitions that could not be moved."""
+    """Returns the errors of the partitions that could not be moved."""
     from millstream.clients import OffsetAndMetadata
 
     if shared:

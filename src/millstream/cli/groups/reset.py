@@ -81,7 +81,7 @@ def parse_targets(items: Iterable[str]) -> dict[str, set[int] | None]:
 
 
 def parse_plan(text: str) -> dict[TopicPartition, int]:
-    """A plan that was exported: topic,partition,offset in each line, perhaps behind the group."""
+    """Returns a plan that was exported: topic,partition,offset in each line, perhaps behind the group."""
     plan = {}
     for row in csv.reader(StringIO(text)):
         if not row:
@@ -95,7 +95,7 @@ def parse_plan(text: str) -> dict[TopicPartition, int]:
 
 
 def plan_text(plan: Offsets) -> str:
-    """The plan as text, which `parse_plan` reads."""
+    """Returns the plan as text, which `parse_plan` reads."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for tp, offset in plan.items():

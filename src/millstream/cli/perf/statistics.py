@@ -28,7 +28,7 @@ class Latencies:
         return self.total_ms / self.count if self.count else 0.0
 
     def percentiles(self, *fractions: float) -> list[int]:
-        """The latency at each fraction of all, 0 to 1, smallest first; 0 where nothing was counted."""
+        """Returns the latency at each fraction of all, 0 to 1, smallest first; 0 where nothing was counted."""
         ordered = sorted(self.counts.items())
         found = []
         for fraction in fractions:
@@ -82,7 +82,7 @@ class Sent:
         )
 
     def members(self, now_ms: float) -> dict[str, object]:
-        """The summary as JSON."""
+        """Returns the summary as JSON."""
         records, megabytes = self.rates(now_ms)
         p50, p95, p99, p999 = self.latencies.percentiles(0.5, 0.95, 0.99, 0.999)
         return {

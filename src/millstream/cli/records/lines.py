@@ -30,7 +30,7 @@ Parse = Callable[[bytes], Line]
 
 
 def split(stream: IO[bytes], delimiter: bytes) -> Iterator[bytes]:
-    """The pieces between delimiters; a last piece without one counts, if it is not empty."""
+    """Yields the pieces between delimiters; a last piece without one counts, if it is not empty."""
     if delimiter == b"\n":
         for line in stream:
             yield line.removesuffix(b"\n").removesuffix(b"\r")
@@ -120,7 +120,7 @@ def line_format(
 
 
 def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
-    """A JSON object as `consume --output jsonl` writes it; `value` is enough. Objects and numbers become JSON text."""
+    """Returns a JSON object as `consume --output jsonl` writes it; `value` is enough. Objects and numbers become JSON text."""
     import orjson
 
     try:

@@ -119,7 +119,7 @@ class Lookups:
 def start_offsets(
     start: Start, partitions: list[TopicPartition], ask: Lookups
 ) -> Mapping[TopicPartition, int]:
-    """The offset to begin with in each partition; none for `stored`, which the consumer looks up itself."""
+    """Returns the offset to begin with in each partition; none for `stored`, which the consumer looks up itself."""
     match start.kind:
         case "beginning":
             return ask.beginning(partitions)
@@ -139,7 +139,7 @@ def start_offsets(
 def offsets_at(
     time_ms: int, partitions: list[TopicPartition], ask: Lookups
 ) -> Mapping[TopicPartition, int]:
-    """The first record at or after a time; the end where there is none."""
+    """Returns the first record at or after a time; the end where there is none."""
     found = ask.at_time(partitions, time_ms)
     missing = [tp for tp in partitions if found[tp] is None]
     ends = ask.end(missing) if missing else {}

@@ -52,7 +52,7 @@ def with_headers(write: Write) -> Write:
 
 
 def plain(key_separator: str | None, delimiter: str, null: str) -> Write:
-    """The value, behind its key if there is a separator."""
+    """Returns the value, behind its key if there is a separator."""
     end, null_bytes = unescaped(delimiter), typed_bytes(null)
     if key_separator is None:
         return lambda record: as_bytes(record.value, null_bytes) + end
@@ -182,7 +182,7 @@ def console_format(properties: Mapping[str, str]) -> ConsoleFormat:
 
 
 def envelope(record: Shown) -> dict[str, Datum]:
-    """A record as a JSON object; `produce --input jsonl` takes it back. Bytes that are no UTF-8 become {"base64": ...}."""
+    """Returns a record as a JSON object; `produce --input jsonl` takes it back. Bytes that are no UTF-8 become {"base64": ...}."""
     return {
         "topic": record.topic,
         "partition": record.partition,

@@ -25,7 +25,7 @@ Write = Callable[[str, bytes, "Headers"], bytes]
 
 
 def format_of(name: str) -> str:
-    """A format's name; also the class name of one of Kafka's deserializers."""
+    """Returns a format's name; also the class name of one of Kafka's deserializers."""
     short = name.rpartition(".")[2].removesuffix("Deserializer").removesuffix("Serializer").lower()
     short = {"bytearray": "bytes", "bytebuffer": "bytes", "kafkaavro": "avro"}.get(short, short)
     if short not in FORMATS:
@@ -34,7 +34,7 @@ def format_of(name: str) -> str:
 
 
 def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
-    """The function that turns bytes into a value."""
+    """Returns the function that turns bytes into a value."""
     if name in _WITH_REGISTRY:
         serde = _registry_serde(name, None, registry_url, is_key=is_key)
         return lambda topic, data, headers: _looking_up(serde.deserialize, topic, data, headers)
@@ -49,7 +49,7 @@ def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
 
 
 def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: bool) -> Write:
-    """The function that turns a user's text into bytes. `schema` is text, or @FILE."""
+    """Returns the function that turns a user's text into bytes. `schema` is text, or @FILE."""
     if name in {"string", "bytes"}:
         return lambda _topic, text, _headers: text
     parse = _parser(name)

@@ -49,17 +49,17 @@ class Driver:
         return self._cluster.clock.now().wall_ms
 
     async def nodes(self, deadline_ms: int) -> Mapping[int, BrokerNode]:
-        """The brokers there are now. Raises BrokerNotAvailable when none answers by the deadline."""
+        """Returns the brokers there are now. Raises BrokerNotAvailable when none answers by the deadline."""
         return (await self._cluster.refresh_metadata(deadline_ms)).nodes
 
     async def one(self, call: Call[Key, Value, Response], key: Key, deadline_ms: int) -> Value:
-        """The result of a call that has a single item. Raises its error."""
+        """Returns the result of a call that has a single item. Raises its error."""
         return (await self.run(call, [key], deadline_ms)).result(key)
 
     async def run(
         self, call: Call[Key, Value, Response], keys: Iterable[Key], deadline_ms: int
     ) -> Results[Key, Value]:
-        """A result or an error for each item. Retriable errors are those of the last attempt before the deadline."""
+        """Returns a result or an error for each item. Retriable errors are those of the last attempt before the deadline."""
         progress = CallProgress(call, keys)
         while progress.pending and self._remaining_ms(deadline_ms) > 0:
             await self._attempt(call, progress, deadline_ms)

@@ -45,7 +45,7 @@ class BlockingClient(Generic[Client_co]):
 def waits(
     method: Callable[Concatenate[Client_co, Parameters], Coroutine[object, object, Returned]],
 ) -> Callable[Concatenate[BlockingClient[Client_co], Parameters], Returned]:
-    """The twin of a coroutine method."""
+    """Returns the twin of a coroutine method."""
 
     @functools.wraps(method)
     def twin(
@@ -59,7 +59,7 @@ def waits(
 def calls(
     method: Callable[Concatenate[Client_co, Parameters], Returned],
 ) -> Callable[Concatenate[BlockingClient[Client_co], Parameters], Returned]:
-    """The twin of a plain method."""
+    """Returns the twin of a plain method."""
 
     @functools.wraps(method)
     def twin(

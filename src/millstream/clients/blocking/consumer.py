@@ -178,7 +178,7 @@ class RangeReader(BlockingClient[range_reader.RangeReader]):
         headers: bool = False,
         timeout_ms: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The records with start_offset <= offset < end_offset, in batches that are not empty."""
+        """Yields the records with start_offset <= offset < end_offset, in batches that are not empty."""
         batches = self._client.read(
             topic, partition, start_offset, end_offset, headers=headers, timeout_ms=timeout_ms
         )

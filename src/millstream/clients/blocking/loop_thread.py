@@ -50,7 +50,7 @@ class LoopThread:
             raise
 
     def call(self, function: Callable[[], _Result]) -> _Result:
-        """The result of a plain function that must run on the loop."""
+        """Returns the result of a plain function that must run on the loop."""
 
         async def on_loop() -> _Result:
             return function()

@@ -175,7 +175,7 @@ class Cluster:
     async def until(
         self, find: Callable[[], _Result | None], deadline_ms: int, otherwise: str
     ) -> _Result:
-        """The first thing `find` returns, asked anew after each change of the metadata.
+        """Returns the first thing `find` returns, asked anew after each change of the metadata.
 
         Raises at once what no retry changes: that we are not let in, or speak no common version.
         """
@@ -219,7 +219,7 @@ class Cluster:
         return await connection.request(key, request, response_type)
 
     def open_connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection | None:
-        """The one there is, without waiting."""
+        """Returns the one there is, without waiting."""
         node = self.snapshot.nodes.get(node_id)
         return None if node is None else self._connections.open(node.address, lane)
 
@@ -235,7 +235,7 @@ class Cluster:
             raise
 
     async def any_connection(self) -> Connection:
-        """An open one with the least to do, else the first broker that can be reached.
+        """Returns an open one with the least to do, else the first broker that can be reached.
 
         Raises NoBrokerReachable; BrokerNotAvailable, which no retry follows, when every address refuses and that was
         chosen to be the end.

@@ -60,7 +60,7 @@ class MetadataRefresh:
     async def until(
         self, find: Callable[[], _Result | None], deadline_ms: int, otherwise: str
     ) -> _Result:
-        """The first thing `find` returns, asked anew after each change. Raises a refusal at once."""
+        """Returns the first thing `find` returns, asked anew after each change. Raises a refusal at once."""
         refusals = self._refusal_count
         if self._refusal is not None and find() is None:
             self.request()

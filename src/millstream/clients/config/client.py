@@ -59,7 +59,7 @@ class ClientConfig(ConnectionConfig):
         return 300_000
 
     def default_client_id(self, number: int) -> str:
-        """The name of a client that was given none; `number` counts the clients of its kind in this process from 1."""
+        """Returns the name of a client that was given none; `number` counts the clients of its kind in this process from 1."""
         return f"client-{number}"
 
 

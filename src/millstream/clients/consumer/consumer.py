@@ -212,7 +212,7 @@ class Consumer(Generic[Key, Value]):
             self._collector.undelivered.drop_given_up()
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that are read now: those of `assign`, or those that the group gave us by the last poll().
+        """Returns the partitions that are read now: those of `assign`, or those that the group gave us by the last poll().
 
         Empty before the first poll() of a subscriber. A copy: changing it changes nothing. Raises ClientClosed.
         """
@@ -220,7 +220,7 @@ class Consumer(Generic[Key, Value]):
         return set(self._subscription.partitions)
 
     def subscription(self) -> set[str]:
-        """The names of the subscribed topics; of a pattern those that it matches so far. Empty after `assign`.
+        """Returns the names of the subscribed topics; of a pattern those that it matches so far. Empty after `assign`.
 
         Empty too where the coordinator matches the pattern: which topics those are shows in `assignment()`. A copy.
         """
@@ -289,7 +289,7 @@ class Consumer(Generic[Key, Value]):
         self._fetcher.wake()
 
     def paused(self) -> set[TopicPartition]:
-        """The assigned partitions that `pause` was called for. A copy."""
+        """Returns the assigned partitions that `pause` was called for. A copy."""
         self._check()
         return {tp for tp, state in self._subscription.partitions.items() if state.paused}
 
@@ -315,7 +315,7 @@ class Consumer(Generic[Key, Value]):
         self._seek_to(partitions, LATEST)
 
     async def position(self, partition: AnyPartition, timeout_ms: int | None = None) -> int:
-        """The offset of the next record that poll() returns."""
+        """Returns the offset of the next record that poll() returns."""
         deadline_ms = self._deadline(timeout_ms)
         state = self._state(partition)
         undelivered = self._collector.undelivered.first_offsets().get(state.topic_partition)
@@ -349,7 +349,7 @@ class Consumer(Generic[Key, Value]):
         return self._lag(self._state(partition))
 
     def metrics(self) -> ConsumerMetrics:
-        """The counts so far, and how far behind the position of each partition is. Any task may ask."""
+        """Returns the counts so far, and how far behind the position of each partition is. Any task may ask."""
         states = self._subscription.partitions.values()
         lags = {state.topic_partition: self._lag(state) for state in states}
         known = {tp: lag for tp, lag in lags.items() if lag is not None}
@@ -358,7 +358,7 @@ class Consumer(Generic[Key, Value]):
     async def beginning_offsets(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
-        """The offset of the first record that is still there, for each partition; they need not be assigned.
+        """Returns the offset of the first record that is still there, for each partition; they need not be assigned.
 
         Of an empty partition it is its end. `timeout_ms` covers retries, and is default_api_timeout_ms when left out;
         after it RequestTimedOut is raised, or the error of a partition, such as UnknownTopicOrPartition.
@@ -370,7 +370,7 @@ class Consumer(Generic[Key, Value]):
     async def end_offsets(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
-        """The offset behind the last record; at read_committed behind the last stable one."""
+        """Returns the offset behind the last record; at read_committed behind the last stable one."""
         wanted = arguments.topic_partitions(partitions)
         found = await self._lookup(dict.fromkeys(wanted, LATEST_TIMESTAMP), timeout_ms)
         return {tp: result.offset for tp, result in found.items()}
@@ -378,17 +378,17 @@ class Consumer(Generic[Key, Value]):
     async def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record at or after each time; None when there is none."""
+        """Returns the first record at or after each time; None when there is none."""
         found = await self._lookup(arguments.search_times(timestamps_ms), timeout_ms)
         return {tp: result if result.offset >= 0 else None for tp, result in found.items()}
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
         self._check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
     async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[int]:
-        """The numbers of the topic's partitions, 0 and up.
+        """Returns the numbers of the topic's partitions, 0 and up.
 
         Raises RequestTimedOut where the topic is not there after `timeout_ms` (default_api_timeout_ms), and InvalidTopic or
         TopicAuthorizationFailed at once.
@@ -436,7 +436,7 @@ class Consumer(Generic[Key, Value]):
     async def committed(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """The committed offset of each partition: the offset to read next, or None where there is no commit.
+        """Returns the committed offset of each partition: the offset to read next, or None where there is no commit.
 
         They need not be assigned. Waits for the outcome of a transaction that is about to commit. Raises ConfigError without
         a group_id, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the first error of a partition.

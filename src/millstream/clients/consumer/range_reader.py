@@ -93,7 +93,7 @@ class RangeReader:
         headers: bool = False,
         timeout_ms: int | None = None,
     ) -> AsyncIterator[pa.RecordBatch]:
-        """The records with start_offset <= offset < end_offset, in order, in batches that are not empty.
+        """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
 
         Columns: key, value (binary), offset, timestamp (int64, ms), and headers when asked for. Offsets that hold no
         record (compacted, control) are passed over. Waits for records that are not written yet. Raises

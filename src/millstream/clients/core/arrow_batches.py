@@ -72,7 +72,7 @@ def encode_rows(
 def chunk_to_arrow(
     chunk: FetchedChunk, start_offset: int, *, check_crcs: bool, headers: bool = False
 ) -> pa.RecordBatch:
-    """The visible records of a fetched chunk from `start_offset` on."""
+    """Returns the visible records of a fetched chunk from `start_offset` on."""
     accept = None
     if chunk.aborted:
         accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
@@ -100,7 +100,7 @@ def readable_rows(
 
 
 def rows_before(records: pa.RecordBatch, end_offset: int) -> pa.RecordBatch:
-    """The rows with an offset below `end_offset`. Offsets rise, so these come first."""
+    """Returns the rows with an offset below `end_offset`. Offsets rise, so these come first."""
     count = records.num_rows
     if not count or records.column("offset")[count - 1].as_py() < end_offset:
         return records

@@ -20,14 +20,14 @@ _numbers: defaultdict[type[ClientConfig], Iterator[int]] = defaultdict(lambda: i
 
 
 def named(config: _Config) -> _Config:
-    """The same, with a client_id: its kind and a number of this process, as Kafka's Java clients are called."""
+    """Returns the same, with a client_id: its kind and a number of this process, as Kafka's Java clients are called."""
     if config.client_id:
         return config
     return replace(config, client_id=config.default_client_id(next(_numbers[type(config)])))
 
 
 def described(client: object, config: ClientConfig, *, is_closed: bool, **more: object) -> str:
-    """The `repr()` of a client: who it is and whom it talks to. `more` is said where it is set; never a secret."""
+    """Returns the `repr()` of a client: who it is and whom it talks to. `more` is said where it is set; never a secret."""
     told = {
         "client_id": config.client_id,
         "bootstrap_servers": ",".join(map(str, config.bootstrap_servers)),
@@ -38,6 +38,6 @@ def described(client: object, config: ClientConfig, *, is_closed: bool, **more: 
 
 
 def first_of(names: Collection[_Name]) -> str:
-    """The names, or where they are many the first of them and how many more there are."""
+    """Returns the names, or where they are many the first of them and how many more there are."""
     shown = ",".join(str(name) for name in sorted(names)[:_SHOWN_MAX])
     return shown if len(names) <= _SHOWN_MAX else f"{shown} and {len(names) - _SHOWN_MAX} more"

@@ -56,7 +56,7 @@ class PlacedRecord:
         return self._batch.holder_of(self._index)[0].is_settled
 
     async def settled(self) -> RecordMetadata:
-        """The metadata, or the record's error, when it is known. On the event loop."""
+        """Returns the metadata, or the record's error, when it is known. On the event loop."""
         while not (holder := self._batch.holder_of(self._index)[0]).is_settled:
             await self._settlements.wait(holder)
         return self._batch.metadata_of(self._index)

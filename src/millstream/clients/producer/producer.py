@@ -170,12 +170,12 @@ class Producer(Generic[Key, Value]):
         return await self._appender.append_rows(topic, records, partition)
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
         self._scope.check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """The numbers of the partitions of a topic. Raises UnknownTopicOrPartition within max_block_ms."""
+        """Returns the numbers of the partitions of a topic. Raises UnknownTopicOrPartition within max_block_ms."""
         return list(
             (await self._cluster.topic(topic, self._appender.block_deadline_ms())).partitions
         )

@@ -112,7 +112,7 @@ class Sender:
         self._failed.clear()
 
     def raise_unseen_failures(self) -> None:
-        """The first error that nobody was told of, with a note how many more there are."""
+        """Raises the first error that no caller was told of, with a note how many more there are."""
         failed, self._failed = self._failed, []
         errors = [
             batch.outcome.error

@@ -48,7 +48,7 @@ def avro(
 
 
 def parsed(schema: AvroSchema, named: dict[str, Parsed] | None = None) -> Parsed:
-    """A schema as fastavro wants it. `named` are types it may refer to; those it defines are added."""
+    """Returns a schema as fastavro wants it. `named` are types it may refer to; those it defines are added."""
     import orjson
 
     fastavro = library("fastavro", "avro")

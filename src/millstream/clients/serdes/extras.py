@@ -13,7 +13,7 @@ class MissingExtra(MillstreamError, ImportError):
 
 
 def library(name: str, extra: str) -> Any:  # Any: modules with and without types
-    """The module `name`. Raises MissingExtra naming `extra`."""
+    """Returns the module `name`. Raises MissingExtra naming `extra`."""
     try:
         return import_module(name)
     except ImportError as error:

@@ -38,7 +38,7 @@ def json(
 
 
 def made_with(into: Callable[..., T]) -> Callable[[Document], T]:
-    """A function of one value: a dataclass takes a mapping's members as keywords."""
+    """Returns a function of one value: a dataclass takes a mapping's members as keywords."""
     return partial(_from_members, into) if _is_dataclass(into) else into
 
 

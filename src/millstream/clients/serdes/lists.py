@@ -29,7 +29,7 @@ ELEMENT_BYTES: Final[Mapping[str, int]] = MappingProxyType(
 
 
 def list_of(inner: Serde[T]) -> Serde[list[T | None]]:
-    """A list; its elements may be None."""
+    """Returns a list; its elements may be None."""
     layout = _List(inner)
     return Serde(f"list_of({inner.name})", layout.write, layout.read)
 

@@ -140,7 +140,7 @@ def _read_utf_16(data: bytes) -> str:
 
 
 def uuid() -> Serde[UUID]:
-    """A UUID as its 36 characters."""
+    """Returns a UUID as its 36 characters."""
     return _UUID
 
 

@@ -43,12 +43,12 @@ class Serde(Generic[T]):
     layout: str | None = None
 
     def encode_all(self, values: Iterable[T | None]) -> list[bytes | None]:
-        """A column of values as bytes; None stays None."""
+        """Returns a column of values as bytes; None stays None."""
         encode = self.encode
         return [None if value is None else encode(value) for value in values]
 
     def decode_all(self, column: Iterable[bytes | None]) -> list[T | None]:
-        """A column of bytes as values; None stays None."""
+        """Returns a column of bytes as values; None stays None."""
         decode = self.decode
         return [None if data is None else decode(data) for data in column]
 

@@ -150,7 +150,7 @@ class ShareConsumer(Generic[Key, Value]):
             await self._member.leave()
 
     def subscription(self) -> set[str]:
-        """The names of the subscribed topics. A copy."""
+        """Returns the names of the subscribed topics. A copy."""
         self._check()
         return set(self._member.membership.topics)
 
@@ -281,7 +281,7 @@ class ShareConsumer(Generic[Key, Value]):
         return self._collector.in_hand.lock_timeout_ms
 
     async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
-        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        """Returns the id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
         self._check()
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 

@@ -78,7 +78,7 @@ class Telemetry:
         return uuid_text(self._session.client_instance_id)
 
     async def terminate(self) -> None:
-        """The last push, if a broker waits for one. The client is closed whether it takes it or not."""
+        """Sends the last push, if a broker waits for one. The client is closed whether it takes it or not."""
         connection = self._connection
         if self._session.subscription is None or connection is None or connection.is_closed:
             return

@@ -70,7 +70,7 @@ def is_there(group: GroupDescription | KafkaError) -> bool:
 
 
 def listed_group(group_id: str, listings: Iterable[GroupListing]) -> GroupDescription:
-    """A description, out of the list, of a group that `is_there` denies (KIP-848, KIP-932). Raises GroupIdNotFound."""
+    """Returns a description, out of the list, of a group that `is_there` denies (KIP-848, KIP-932). Raises GroupIdNotFound."""
     for listing in listings:
         if listing.group_id == group_id:
             return GroupDescription(group_id, listing.state, listing.protocol_type, "", [])

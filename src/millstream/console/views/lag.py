@@ -39,7 +39,7 @@ def lag_rows(
 
 
 def known_lag(rows: Iterable[LagRow]) -> int | None:
-    """The sum of what is known; None when nothing is."""
+    """Returns the sum of what is known; None when nothing is."""
     known = [row.lag for row in rows if row.lag is not None]
     return sum(known) if known else None
 

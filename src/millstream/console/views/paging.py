@@ -28,7 +28,7 @@ class Page:
 
 
 def select_page(names: Iterable[str], selection: Selection) -> tuple[list[str], Page]:
-    """The names of one page, sorted. A page beyond the end is the last one."""
+    """Returns the names of one page, sorted. A page beyond the end is the last one."""
     wanted = selection.filter.casefold()
     matching = sorted(name for name in names if wanted in name.casefold())
     page_count = max(1, -(-len(matching) // PAGE_SIZE))

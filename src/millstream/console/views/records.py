@@ -42,7 +42,7 @@ class RecordsView:
 
 
 def record_rows(batch: pa.RecordBatch) -> list[RecordRow]:
-    """The rows of an Arrow batch as the clients give it, `headers` included."""
+    """Returns the rows of an Arrow batch as the clients give it, `headers` included."""
     return [
         RecordRow(
             offset=offset,

@@ -100,14 +100,14 @@ class BrokerSessions:
         ]
 
     def next_deadline_ms(self, image: MetadataImage, now_ms: int) -> int | None:
-        """The time at which the first session runs out; None when no broker is unfenced."""
+        """Returns the time at which the first session runs out; None when no broker is unfenced."""
         return min(
             (self._deadline_ms(b, now_ms) for b in image.brokers.values() if not b.fenced),
             default=None,
         )
 
     def lowest_active_offset(self, image: MetadataImage, without: BrokerId) -> int | None:
-        """The metadata offset that every other active broker has reached; None when there is no other."""
+        """Returns the metadata offset that every other active broker has reached; None when there is no other."""
         return min(
             (
                 self._sessions[b.broker_id].metadata_offset if b.broker_id in self._sessions else -1
@@ -191,7 +191,7 @@ def plan_heartbeat(
     sessions: BrokerSessions,
     context: ControllerContext,
 ) -> ControllerResult[BrokerHeartbeatResponse]:
-    """The broker's next state. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
+    """Returns the broker's next state. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
     broker = registered_broker(image, request.broker_id, request.broker_epoch)
     session = sessions.touch(
         broker.broker_id,
@@ -246,7 +246,7 @@ def plan_fence_expired(
 def registered_broker(
     image: MetadataImage, broker_id: int, broker_epoch: int
 ) -> BrokerRegistration:
-    """The registration that the request belongs to. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
+    """Returns the registration that the request belongs to. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
     found = image.brokers.get(BrokerId(broker_id))
     if found is None:
         raise BrokerIdNotRegistered(f"Broker {broker_id} is not registered")

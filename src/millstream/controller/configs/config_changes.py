@@ -67,7 +67,7 @@ def check_values_fit(overrides: Mapping[str, str]) -> None:
 def config_records(
     resource: ConfigResource, before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[ConfigRecord]:
-    """The records that lead from `before` to `after`; a value that stays the same needs no record."""
+    """Returns the records that lead from `before` to `after`; a value that stays the same needs no record."""
     changed = {name: value for name, value in after.items() if before.get(name) != value}
     removed = dict.fromkeys(name for name in before if name not in after)
     return [
@@ -79,7 +79,7 @@ def config_records(
 
 
 def known_resource(kind: int, name: str) -> ConfigResource:
-    """The resource of these numbers. Raises InvalidRequest for a type of resource whose configurations are not stored."""
+    """Returns the resource of these numbers. Raises InvalidRequest for a type of resource whose configurations are not stored."""
     try:
         resource = ConfigResource(ConfigResourceType(kind), name)
     except ValueError:

@@ -72,14 +72,14 @@ def leads_any(image: MetadataImage, broker_id: BrokerId) -> bool:
 def elected_leader(
     replicas: Sequence[BrokerId], isr: Collection[BrokerId], image: MetadataImage
 ) -> BrokerId:
-    """The first replica in sync that is up; NO_LEADER without one."""
+    """Returns the first replica in sync that is up; NO_LEADER without one."""
     return next((r for r in replicas if r in isr and _is_active(image, r)), NO_LEADER)
 
 
 def plan_election(
     image: MetadataImage, topic: TopicImage, partition: PartitionImage, *, unclean: bool
 ) -> PartitionChangeRecord | None:
-    """The preferred leader where it is in sync and up, else as whenever a leader is missing; None when nothing changes.
+    """Returns the preferred leader where it is in sync and up, else as whenever a leader is missing; None when nothing changes.
 
     `unclean` allows a replica that may lack records, where no other is up: it then recovers (KIP-704).
     """

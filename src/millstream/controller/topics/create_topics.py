@@ -100,7 +100,7 @@ def plan_create_topics(
 
 
 def new_topic_id(random: Random) -> Uuid:
-    """A random id; never a reserved one, nor one whose text reads like a command line option."""
+    """Returns a random id; never a reserved one, nor one whose text reads like a command line option."""
     while True:
         topic_id = uuid_from_random(random.randbytes(16))
         if topic_id not in {ZERO_UUID, METADATA_TOPIC_ID} and not uuid_text(topic_id).startswith(

@@ -57,7 +57,7 @@ def check_assignment(
 def partition_record(
     topic_id: Uuid, number: int, replicas: tuple[BrokerId, ...], image: MetadataImage
 ) -> PartitionRecord:
-    """The record of a new partition: led by the first replica that is up, in sync with all that are.
+    """Returns the record of a new partition: led by the first replica that is up, in sync with all that are.
 
     Raises InvalidReplicationFactor when none is.
     """

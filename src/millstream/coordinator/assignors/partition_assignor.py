@@ -43,5 +43,5 @@ class PartitionAssignor(Protocol):
     """As members ask for it (`server_assignor`) and `group.consumer.assignors` lists it."""
 
     def assign(self, group: AssignableGroup) -> Mapping[str, Partitions]:
-        """The target of each member; one that is to have nothing may be absent."""
+        """Returns the target of each member; one that is to have nothing may be absent."""
         ...

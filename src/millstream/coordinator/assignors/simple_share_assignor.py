@@ -22,7 +22,7 @@ class _TopicIdPartition(NamedTuple):
 
 
 def assign(group: AssignableGroup, assignable: Partitions) -> Mapping[str, Partitions]:
-    """The target of each member; one without partitions is absent. `assignable`: the partitions that may be read."""
+    """Returns the target of each member; one without partitions is absent. `assignable`: the partitions that may be read."""
     subscribers: dict[Uuid, list[str]] = defaultdict(list)
     for member_id, member in sorted(group.members.items()):
         for topic_id in member.topic_ids:

@@ -42,7 +42,7 @@ def assign_tasks(
     subtopologies: Sequence[SubtopologyTasks],
     num_standby_replicas: int,
 ) -> dict[str, Tasks]:
-    """The tasks of each member. Equal inputs in equal order give equal assignments."""
+    """Returns the tasks of each member. Equal inputs in equal order give equal assignments."""
     assignment = _Assignment(members, subtopologies, num_standby_replicas)
     if members:
         assignment.assign_active()

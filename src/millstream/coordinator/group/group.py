@@ -99,7 +99,7 @@ class Group(Protocol):
         ...
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """The records that remove the group itself from the log; its offsets are the caller's business."""
+        """Returns the records that remove the group itself from the log; its offsets are the caller's business."""
         ...
 
     def subscribed_topics(self) -> AbstractSet[str]:

@@ -68,7 +68,7 @@ def initialize_state(context: ShareContext, request: InitializeState) -> Coordin
 
 
 def read_state(context: ShareContext, request: ReadState) -> CoordinatorResult:
-    """The state, for the leader of the partition. A leader of a new epoch fences those before it."""
+    """Returns the state, for the leader of the partition. A leader of a new epoch fences those before it."""
     _check_partition_number(request.key)
     state = context.states.find(request.key)
     if state is None:
@@ -106,7 +106,7 @@ def delete_state(context: ShareContext, request: DeleteState) -> CoordinatorResu
 
 
 def read_state_summary(context: ShareContext, request: ReadStateSummary) -> CoordinatorResult:
-    """The progress of the group, for administrators."""
+    """Returns the progress of the group, for administrators."""
     _check_partition_number(request.key)
     _check_exists(context, request.key)
     return context.reply(context.states.find(request.key) or UNINITIALIZED)

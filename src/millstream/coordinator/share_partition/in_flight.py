@@ -120,16 +120,16 @@ class InFlightRecords:
     # --- looking
 
     def at_or_before(self, offset: int) -> Span | None:
-        """The last span that begins at or before `offset`."""
+        """Returns the last span that begins at or before `offset`."""
         index = bisect_right(self._firsts, offset)
         return self._spans[index - 1] if index else None
 
     def between(self, first: int, last: int) -> list[Span]:
-        """The spans with records in [first, last], whole."""
+        """Returns the spans with records in [first, last], whole."""
         return self._spans[self._index_at(first) : bisect_right(self._firsts, last)]
 
     def first_available(self) -> int:
-        """The first record that may be acquired; the next offset when all are out or finished."""
+        """Returns the first record that may be acquired; the next offset when all are out or finished."""
         if self._may_be_available:
             for span in self._spans:
                 if span.is_available:
@@ -140,7 +140,7 @@ class InFlightRecords:
     # --- changing
 
     def cut(self, first: int, last: int) -> list[Span]:
-        """The spans of exactly [first, last]; those that reach beyond are cut in two."""
+        """Returns the spans of exactly [first, last]; those that reach beyond are cut in two."""
         self._split_at(first)
         self._split_at(last + 1)
         return self.between(first, last)
@@ -169,7 +169,7 @@ class InFlightRecords:
         self._may_be_available |= span.is_available
 
     def settle(self, transition: Transition, *, stored: bool) -> None:
-        """The end of a transition: its changes are true, or never were."""
+        """Ends a transition: its changes are true, or never were."""
         for span in self._spans:
             if span.transition is transition:
                 before, span.transition, span.before = span.before, None, None

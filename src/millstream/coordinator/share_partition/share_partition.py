@@ -122,7 +122,7 @@ class SharePartition:
             self._in_flight.tidy()
 
     def state_change(self, state_batches: Sequence[StateBatch]) -> StateChange:
-        """The change the share coordinator is to store, with the start offset as it is now."""
+        """Returns the change the share coordinator is to store, with the start offset as it is now."""
         return StateChange(
             self.leader_epoch,
             self._in_flight.start_offset,

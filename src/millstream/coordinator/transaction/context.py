@@ -29,7 +29,7 @@ class TransactionContext(OperationContext):
     take_producer_id: TakeProducerId
 
     def write(self, transaction: TransactionMetadata) -> None:
-        """The next record of a transactional id, and what follows from it."""
+        """Writes the next record of a transactional id, and what follows from it."""
         self.result.records.append(transaction_record(transaction, self.level))
         if transaction.is_prepared:
             self.cancel_timer(_timeout_of(transaction))

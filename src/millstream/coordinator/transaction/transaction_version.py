@@ -33,7 +33,7 @@ _FIRST_VERSION_OF_ADD_PARTITIONS: Final = 4
 
 
 def of_end_txn(api_version: int) -> TransactionVersion:
-    """The level of a client that sends EndTxn in this version."""
+    """Returns the level of a client that sends EndTxn in this version."""
     raises = api_version >= _FIRST_VERSION_OF_END_TXN
     return TransactionVersion.TV_2 if raises else TransactionVersion.TV_0
 

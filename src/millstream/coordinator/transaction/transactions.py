@@ -38,7 +38,7 @@ class Transactions:
     # Soft state: not in the log, so a coordinator that takes over does not know it
 
     def last_epoch(self, transactional_id: str) -> int:
-        """The epoch whose producer asked for the present one (KIP-360): its request may come twice. -1: none."""
+        """Returns the epoch whose producer asked for the present one (KIP-360): its request may come twice. -1: none."""
         return self._last_epochs.get(transactional_id, NO_EPOCH)
 
     def remember_last_epoch(self, transactional_id: str, epoch: int) -> None:

@@ -47,7 +47,7 @@ class BatchFilter:
     def filtered(
         self, header: BatchHeader, batch: memoryview, *, ends_segment: bool
     ) -> memoryview | bytearray | None:
-        """The batch to write instead of `batch`; None when it goes.
+        """Returns the batch to write instead of `batch`; None when it goes.
 
         The last batch of a segment stays, if only as its header, so that recovery can tell a lost segment from compacted
         records; Kafka keeps that of the last segment only.

@@ -34,5 +34,5 @@ class OffsetMap:
         self._latest[key] = offset
 
     def latest(self, key: bytes) -> int:
-        """The latest offset of a key; -1 for a key that is not in the map."""
+        """Returns the latest offset of a key; -1 for a key that is not in the map."""
         return self._latest.get(key, -1)

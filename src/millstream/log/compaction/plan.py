@@ -91,7 +91,7 @@ def plan_compaction(
     bounds: CompactionBounds,
     now_ms: int,
 ) -> CompactionPlan | None:
-    """The next cleaning; None when there is nothing to clean, due or not."""
+    """Returns the next cleaning; None when there is nothing to clean, due or not."""
     first_dirty = bounds.checkpoint
     if first_dirty is None or not bounds.log_start_offset <= first_dirty <= bounds.log_end_offset:
         first_dirty = bounds.log_start_offset

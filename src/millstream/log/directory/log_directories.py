@@ -68,7 +68,7 @@ class LogDirectories:
         return any(each.meta.directory_id == directory_id for each in self)
 
     def of(self, log: PartitionLog) -> LogDirectory:
-        """The directory that holds `log`. Raises KafkaStorageError when that directory is offline."""
+        """Returns the directory that holds `log`. Raises KafkaStorageError when that directory is offline."""
         for directory in self:
             if directory.get(log.partition) is log:
                 return directory
@@ -79,7 +79,7 @@ class LogDirectories:
         return [each for each in self if not (self._is_apart and each is self._metadata)]
 
     def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
-        """The directory that has the log already, else the one in `assigned`, else the one with the fewest partitions.
+        """Returns the directory that has the log already, else the one in `assigned`, else the one with the fewest partitions.
 
         None when no directory for partitions is left.
         """

@@ -307,7 +307,7 @@ class LogDirectory:
         return list(self._future_logs.values())
 
     def open_future_log(self, current: PartitionLog, topic_id: Uuid, now: Instant) -> PartitionLog:
-        """An empty log that is to take the place of `current`, which lives in another directory. Raises KafkaStorageError."""
+        """Returns an empty log that is to take the place of `current`, which lives in another directory. Raises KafkaStorageError."""
         partition = current.partition
         self._discard_future(self._future_logs.pop(partition, None))
         path = self._path_aside(partition, "future")

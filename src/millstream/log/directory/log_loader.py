@@ -18,7 +18,7 @@ from millstream.metadata.topic_config import LogConfig
 
 
 def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> LogState:
-    """The state of a log that has nothing on the disk yet."""
+    """Returns the state of a log that has nothing on the disk yet."""
     file_system = environment.file_system
     segment = Segment(file_system, directory, 0, SegmentLimits.of(config), exists=False)
     return LogState(

@@ -75,7 +75,7 @@ def encode_partition_metadata(topic_id: Uuid) -> bytes:
 
 
 def decode_partition_metadata(path: str, data: bytes) -> Uuid:
-    """The topic id in `partition.metadata`. Raises DamagedFile."""
+    """Returns the topic id in `partition.metadata`. Raises DamagedFile."""
     match = re.fullmatch(r"version: 0\s*\ntopic_id: (\S+)\s*", data.decode("utf-8", "replace"))
     if match is None:
         raise _damaged(path, "expected the lines `version: 0` and `topic_id: ...`")
@@ -119,7 +119,7 @@ def encode_clean_shutdown(broker_epoch: int) -> bytes:
 
 
 def decode_clean_shutdown(data: bytes) -> int:
-    """The broker epoch, -1 when the file does not tell (older brokers left it empty; it is a hint, not state)."""
+    """Returns the broker epoch, -1 when the file does not tell (older brokers left it empty; it is a hint, not state)."""
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError:

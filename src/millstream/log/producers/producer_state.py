@@ -127,7 +127,7 @@ class ProducerStates:
         )
 
     def last_marker_offset(self, producer_id: int) -> int:
-        """The offset of the last marker, -1 for none.
+        """Returns the offset of the last marker, -1 for none.
 
         Compare it before and after a question to the coordinator about a transaction.
         """
@@ -137,7 +137,7 @@ class ProducerStates:
     # --- before an append
 
     def find_duplicate(self, headers: Sequence[BatchHeader]) -> ProducedBatch | None:
-        """The batch that was written before, when one of `headers` is its retry."""
+        """Returns the batch that was written before, when one of `headers` is its retry."""
         for header in headers:
             entry = self._entries.get(header.producer_id)
             if entry is not None and not header.is_control:

@@ -34,7 +34,7 @@ def read_transaction_end(header: BatchHeader, batch: memoryview) -> TransactionE
 
 
 def aborted_entry(completed: CompletedTransaction | None) -> AbortedTransaction | None:
-    """The transaction index entry of a transaction that just ended; None when it was committed."""
+    """Returns the transaction index entry of a transaction that just ended; None when it was committed."""
     if completed is None or completed.is_commit:
         return None
     return AbortedTransaction(

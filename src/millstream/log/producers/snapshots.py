@@ -46,7 +46,7 @@ class ProducerSnapshots:
         self._offsets.add(offset)
 
     def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
-        """The newest readable snapshot taken at or below `highest`; unreadable ones are removed."""
+        """Returns the newest readable snapshot taken at or below `highest`; unreadable ones are removed."""
         for offset in reversed(self.offsets()):
             if offset <= highest:
                 try:

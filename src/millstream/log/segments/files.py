@@ -21,6 +21,6 @@ def segment_path(directory: str, base_offset: int, suffix: str) -> str:
 
 
 def offset_of(name: str, suffix: str) -> int | None:
-    """The offset in a file name of the form `%020d<suffix>`; None for any other name."""
+    """Returns the offset in a file name of the form `%020d<suffix>`; None for any other name."""
     digits = name.removesuffix(suffix)
     return int(digits) if name != digits and len(digits) == 20 and digits.isdecimal() else None

@@ -60,17 +60,17 @@ class OffsetIndex:
         self._positions.append(position)
 
     def lookup(self, relative_offset: int) -> OffsetPosition:
-        """The last entry at or below `relative_offset`; (0, 0) when there is none."""
+        """Returns the last entry at or below `relative_offset`; (0, 0) when there is none."""
         slot = bisect_right(self._loaded_offsets(), relative_offset) - 1
         return self._entry(slot)
 
     def lookup_position(self, position: int) -> OffsetPosition:
-        """The last entry whose batch starts at or below `position`; (0, 0) when there is none."""
+        """Returns the last entry whose batch starts at or below `position`; (0, 0) when there is none."""
         self._loaded_offsets()
         return self._entry(bisect_right(self._positions, position) - 1)
 
     def first_at_or_after(self, position: int) -> OffsetPosition | None:
-        """The first entry whose batch starts at or after `position`."""
+        """Returns the first entry whose batch starts at or after `position`."""
         self._loaded_offsets()
         slot = bisect_left(self._positions, position)
         return self._entry(slot) if slot < len(self._positions) else None

@@ -277,14 +277,14 @@ class Segment:
             yield BatchStart(*start)
 
     def find_batch(self, offset: int) -> BatchStart | None:
-        """The first batch whose last offset is at or after `offset`; None when there is none."""
+        """Returns the first batch whose last offset is at or after `offset`; None when there is none."""
         _, position = self.offset_index.lookup(offset - self.base_offset)
         return next(
             (start for start in self.headers(position) if start.header.last_offset >= offset), None
         )
 
     def position_of(self, offset: int) -> int | None:
-        """The position of the batch that holds `offset`, or of the first one after it; None beyond the last batch."""
+        """Returns the position of the batch that holds `offset`, or of the first one after it; None beyond the last batch."""
         position = self._boundaries.get(offset)
         if position is None:
             found = self.find_batch(offset)
@@ -294,7 +294,7 @@ class Segment:
         return position if position < self.size_bytes else None
 
     def end_of_read(self, start: int, bytes_max: int, limit: int) -> int:
-        """The last end of a batch within `bytes_max` of `start` and within `limit`; `start` when none fits."""
+        """Returns the last end of a batch within `bytes_max` of `start` and within `limit`; `start` when none fits."""
         target = start + bytes_max
         if target >= limit:
             return limit
@@ -316,7 +316,7 @@ class Segment:
         )
 
     def scan_end(self) -> tuple[int, int]:
-        """The next offset and the position after the last whole batch. In a sound file the position is its size."""
+        """Returns the next offset and the position after the last whole batch. In a sound file the position is its size."""
         next_offset, end = self.base_offset, 0
         for position, header in self.headers(self.offset_index.last_entry().position):
             next_offset, end = header.next_offset, position + header.size_bytes
@@ -338,7 +338,7 @@ class Segment:
     # --- cleaned segments
 
     def new_cleaned(self, limits: SegmentLimits) -> Segment:
-        """An empty segment with this one's base offset, beside the log; what an earlier attempt left is removed."""
+        """Returns an empty segment with this one's base offset, beside the log; what an earlier attempt left is removed."""
         for suffix in SEGMENT_SUFFIXES:
             path = segment_path(self.directory, self.base_offset, suffix) + CLEANED_SUFFIX
             if self._file_system.exists(path):

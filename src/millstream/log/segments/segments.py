@@ -43,11 +43,11 @@ class Segments:
         self._base_offsets.append(segment.base_offset)
 
     def from_offset(self, offset: int) -> list[Segment]:
-        """The segment that may hold `offset`, and all after it."""
+        """Returns the segment that may hold `offset`, and all after it."""
         return self._segments[max(0, bisect_right(self._base_offsets, offset) - 1) :]
 
     def end_offset(self, segment: Segment, log_end_offset: int) -> int:
-        """The offset where the next segment begins, or the log ends."""
+        """Returns the offset where the next segment begins, or the log ends."""
         slot = bisect_right(self._base_offsets, segment.base_offset)
         return self._base_offsets[slot] if slot < len(self._base_offsets) else log_end_offset
 

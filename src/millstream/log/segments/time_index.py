@@ -64,7 +64,7 @@ class TimeIndex:
             self._offsets.append(relative_offset)
 
     def lookup(self, timestamp_ms: int) -> TimestampOffset:
-        """The last entry at or below `timestamp_ms`; NO_ENTRY when there is none."""
+        """Returns the last entry at or below `timestamp_ms`; NO_ENTRY when there is none."""
         return self._entry(bisect_right(self._loaded_timestamps(), timestamp_ms) - 1)
 
     def last_entry(self) -> TimestampOffset:

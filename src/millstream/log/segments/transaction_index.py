@@ -44,7 +44,7 @@ class TransactionIndex:
         entries.append(aborted)
 
     def write(self) -> File | None:
-        """The file, for the caller to sync and close; None when nothing was appended since."""
+        """Returns the file, for the caller to sync and close; None when nothing was appended since."""
         if self._is_synced:
             return None
         self._is_synced = True

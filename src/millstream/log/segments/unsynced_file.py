@@ -18,6 +18,6 @@ def write_unsynced(file_system: FileSystem, path: str, data: bytes) -> None:
 
 
 def read_if_it_reached_the_disk(file_system: FileSystem, path: str) -> bytes | None:
-    """The contents of a file; None when it is missing, empty or nothing but zeros."""
+    """Returns the contents of a file; None when it is missing, empty or nothing but zeros."""
     data = file_system.read(path) if file_system.exists(path) else b""
     return data if data.strip(b"\0") else None

@@ -84,12 +84,12 @@ class Connections:
         )
 
     def open(self, address: Address, lane: Lane) -> Connection | None:
-        """The one there is, without waiting."""
+        """Returns the one there is, without waiting."""
         connection = self._connections.get((address, lane))
         return None if connection is None or connection.is_closed else connection
 
     def least_loaded(self) -> Connection | None:
-        """The open one, of those for short requests, that has the least to do."""
+        """Returns the open one, of those for short requests, that has the least to do."""
         usable = [
             connection
             for (_, lane), connection in self._connections.items()
@@ -98,7 +98,7 @@ class Connections:
         return min(usable, key=lambda connection: connection.in_flight_count, default=None)
 
     async def get(self, address: Address, lane: Lane) -> Connection:
-        """The open one, or a new one, after the wait that earlier failures to connect ask for. Raises as `Dialer.dial`."""
+        """Returns the open one, or a new one, after the wait that earlier failures to connect ask for. Raises as `Dialer.dial`."""
         key = (address, lane)
         connection = self.open(address, lane)
         if connection is not None:

@@ -22,5 +22,5 @@ class Environment:
 
 
 def system_environment() -> Environment:
-    """The system's clock, randomness and network."""
+    """Returns the system's clock, randomness and network."""
     return Environment(SystemClock(), SystemRandom(), SystemNetwork())

@@ -89,7 +89,7 @@ def _load_chain(context: ssl.SSLContext, path: str, config: SecurityConfig) -> N
 
 
 def tls_failure(address: Address, error: Exception) -> KafkaError:
-    """The error to raise after a handshake that failed with `error`."""
+    """Returns the error to raise after a handshake that failed with `error`."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return SslAuthenticationFailed(
             f"{address} is not believed: {_certificate_fault(address, error)}"

@@ -31,7 +31,7 @@ class Admission:
         self._allowance = min(self._allowance, limits.connections_per_second_max)
 
     def wait_ms(self, now_ms: int) -> int:
-        """The milliseconds that the next connection has to wait because others came just before it."""
+        """Returns the milliseconds that the next connection has to wait because others came just before it."""
         rate = self._limits.connections_per_second_max
         if rate == 0:
             return 1_000

@@ -31,7 +31,7 @@ class DeadlineQueue(Generic[ItemT]):
         self._touched.pop(item, None)
 
     def oldest(self) -> ItemT | None:
-        """The item that was not touched for the longest time."""
+        """Returns the item that was not touched for the longest time."""
         return next(iter(self._touched), None)
 
     def next_deadline_ms(self) -> int | None:

@@ -39,7 +39,7 @@ class RequestHandler(Protocol):
     def handle(
         self, frame: memoryview, connection: ClientConnection
     ) -> Response | Awaitable[Response | None] | None:
-        """The response at once, an awaitable of it, or None when the client expects none.
+        """Returns the response at once, an awaitable of it, or None when the client expects none.
 
         `frame` has no size prefix, is writable, and is the handler's to keep. The awaitable is cancelled when the
         connection closes.

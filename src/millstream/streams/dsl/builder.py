@@ -129,7 +129,7 @@ class StreamsBuilder:
         reset: OffsetReset | timedelta | None = None,
         name: str | None = None,
     ) -> KStream[K, V]:
-        """A stream of one topic, of several, or of all topics whose whole name matches `pattern`.
+        """Returns a stream of one topic, of several, or of all topics whose whole name matches `pattern`.
 
         `reset`: where to begin without a committed offset; a timedelta goes back by that long (KIP-1106).
         """
@@ -202,7 +202,7 @@ class StreamsBuilder:
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
-        """A table: the latest value of each key of a topic. Records with a null key are dropped."""
+        """Returns a table: the latest value of each key of a topic. Records with a null key are dropped."""
         check_topic(topic, "a table")
         check_reading("table", timestamps, reset)
         graph = self._graph
@@ -273,7 +273,7 @@ class StreamsBuilder:
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> GlobalKTable[K, V]:
-        """A table that every instance holds whole. ValueError for a `materialized` that does not name its store."""
+        """Returns a table that every instance holds whole. ValueError for a `materialized` that does not name its store."""
         check_topic(topic, "a global table")
         check_reading("global_table", timestamps)
         check_kind("global_table: materialized", materialized, Materialized | None)
@@ -329,7 +329,7 @@ class StreamsBuilder:
         graph.add(GlobalStoreGraphNode(processor_name, source=source, store=store, operator=fills))
 
     def build(self) -> Topology:
-        """The topology of all calls so far."""
+        """Returns the topology of all calls so far."""
         writer = TopologyWriter(self._processor_wrapper)
         self._graph.merge_equal_sources()
         optimize(self._graph, self._optimizations)

@@ -157,7 +157,7 @@ class CogroupedKStream(Generic[K, VA]):
         name: str | None = None,
         materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]:
-        """One table of all streams."""
+        """Returns one table of all streams."""
         return KTable(self._cogroup.aggregate(initializer, None, value, name, materialized))
 
 
@@ -178,7 +178,7 @@ class TimeWindowedCogroupedKStream(Generic[K, VA]):
         name: str | None = None,
         materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]:
-        """One table of all streams, with a row for each key and window."""
+        """Returns one table of all streams, with a row for each key and window."""
         return KTable(self._cogroup.aggregate(initializer, None, value, name, materialized))
 
 
@@ -219,7 +219,7 @@ class SessionWindowedCogroupedKStream(Generic[K, VA]):
         name: str | None = None,
         materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]:
-        """One table of all streams; merger(key, aggregate, aggregate) joins the aggregates of two sessions.
+        """Returns one table of all streams; merger(key, aggregate, aggregate) joins the aggregates of two sessions.
 
         A ready-made aggregation, of `millstream.streams.aggregates`, stands for both.
         """

@@ -27,7 +27,7 @@ class SessionWindowedKStream(Generic[K, V]):
         return f"<{type(self).__name__} {self._windowed.grouping.stream.name}>"
 
     def emit_strategy(self, strategy: EmitStrategy) -> SessionWindowedKStream[K, V]:
-        """The same sessions, emitted as the strategy says."""
+        """Returns the same sessions, emitted as the strategy says."""
         return SessionWindowedKStream(self._windowed.emitting(strategy))
 
     def count(

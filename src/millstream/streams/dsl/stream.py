@@ -218,7 +218,7 @@ class KStream(Generic[K, V]):
     def to_table(
         self, *, name: str | None = None, materialized: Materialized[K, V] | None = None
     ) -> KTable[K, V]:
-        """The latest value of each key as a table."""
+        """Returns the latest value of each key as a table."""
         return KTable(stream_to_table(self._stream, name, materialized))
 
     def group_by_key(

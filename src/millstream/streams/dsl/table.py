@@ -81,7 +81,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
-        """Rows for which predicate(key, value) holds; for others a tombstone goes on."""
+        """Keeps the rows for which predicate(key, value) holds; for others a tombstone goes on."""
         table = tables.filter_rows(
             self._table, "filter", predicate, name, materialized, negate=False
         )
@@ -94,7 +94,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
-        """Rows for which predicate(key, value) does not hold."""
+        """Keeps the rows for which predicate(key, value) does not hold."""
         table = tables.filter_rows(
             self._table, "filter_not", predicate, name, materialized, negate=True
         )
@@ -149,7 +149,7 @@ class KTable(Generic[K, V]):
     def to_stream(
         self, mapper: Callable[[K, V], K2] | None = None, *, name: str | None = None
     ) -> KStream[K, V] | KStream[K2, V]:
-        """The table's updates as a stream; with a mapper(key, value) their keys are changed at once.
+        """Returns the table's updates as a stream; with a mapper(key, value) their keys are changed at once.
 
         `name` is that of the node that makes the stream, also where a mapper follows it.
         """
@@ -218,7 +218,7 @@ class KTable(Generic[K, V]):
         partitioners: Partitioners = NO_PARTITIONERS,
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
-        """Rows that both tables have, as joiner(value, other value).
+        """Joins the rows that both tables have, as joiner(value, other value).
 
         `foreign_key(value)`, or `foreign_key(key, value)` with_key, gives the key of the other table that a row of this one
         belongs to; without it rows of equal keys meet. `partitioners`: this table's and the other's, where they are not the
@@ -278,7 +278,7 @@ class KTable(Generic[K, V]):
         partitioners: Partitioners = NO_PARTITIONERS,
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
-        """All rows of this table; the joiner gets None where the other has none. See `join` for `foreign_key`."""
+        """Joins all rows of this table; the joiner gets None where the other has none. See `join` for `foreign_key`."""
         if foreign_key is None:
             options = EqualKeyJoinOptions("left_join", joiner, (True, False), name, materialized)
             return self._join(other, options)
@@ -297,7 +297,7 @@ class KTable(Generic[K, V]):
         name: str | None = None,
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
-        """Rows of both tables; the joiner gets None where one side has none."""
+        """Joins the rows of both tables; the joiner gets None where one side has none."""
         options = EqualKeyJoinOptions("outer_join", joiner, (True, True), name, materialized)
         return self._join(other, options)
 

@@ -27,7 +27,7 @@ class TimeWindowedKStream(Generic[K, V]):
         return f"<{type(self).__name__} {self._windowed.grouping.stream.name}>"
 
     def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
-        """The same windows, emitted as the strategy says."""
+        """Returns the same windows, emitted as the strategy says."""
         return TimeWindowedKStream(self._windowed.emitting(strategy))
 
     def count(

@@ -102,7 +102,7 @@ def make_operator(
     stores: Mapping[str, StateStore],
     global_stores: Mapping[str, StateStore],
 ) -> Operator:
-    """The running operator of a node. `stores` are those of the task, `global_stores` all others."""
+    """Returns the running operator of a node. `stores` are those of the task, `global_stores` all others."""
     context.node = node.name
     allowed: dict[str, object] = {name: read_only(store) for name, store in global_stores.items()}
     allowed |= {name: stores[name].exposed for name in node.stores if name in stores}

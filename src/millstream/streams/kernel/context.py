@@ -155,7 +155,7 @@ class TaskContext:
         return kept
 
     def record_context(self, ordinal: int, timestamp: int, headers: Headers) -> RecordContext:
-        """The origin of the row with this ordinal."""
+        """Returns the origin of the row with this ordinal."""
         topic = self.topic
         partition = -1 if topic is None else self.partition
         raw_key = self.raw_keys[ordinal] if self.raw_keys else None
@@ -164,7 +164,7 @@ class TaskContext:
         return RecordContext(topic, partition, offset, timestamp, headers, raw_key, raw_value)
 
     def origin_of(self, rows: Batch) -> ProcessorRecordContext:
-        """The record that the last of the rows came from."""
+        """Returns the record that the last of the rows came from."""
         row = rows.ordinals[-1]
         raw_key = self.raw_keys[row] if self.raw_keys else None
         raw_value = self.raw_values[row] if self.raw_values else None
@@ -183,7 +183,7 @@ class TaskContext:
     def error_context(
         self, node: str, ordinal: int, timestamp: int, headers: Headers
     ) -> ErrorContext:
-        """The place of the row with this ordinal, for a handler of errors."""
+        """Returns the place of the row with this ordinal, for a handler of errors."""
         place = self.record_context(ordinal, timestamp, headers)
         return ErrorContext(
             place.topic,

@@ -28,7 +28,7 @@ class OffsetMetadata:
     processor_times: Mapping[str, int] = field(default_factory=dict)
 
     def encode(self) -> str:
-        """The metadata of an offset commit."""
+        """Returns the metadata of an offset commit."""
         parts = [bytes((_LATEST,)), _TIME.pack(self.partition_time)]
         if self.processor_times:
             parts.append(_COUNT.pack(len(self.processor_times)))

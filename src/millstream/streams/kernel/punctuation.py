@@ -79,7 +79,7 @@ def checked_schedule(
     callback: Callable[[int], object],
     start_ms: int | None,
 ) -> tuple[int, PunctuationType]:
-    """The interval in milliseconds, and the kind. Raises TypeError or ValueError for what cannot be scheduled."""
+    """Returns the interval in milliseconds, and the kind. Raises TypeError or ValueError for what cannot be scheduled."""
     interval_ms = to_ms(interval)
     if interval_ms < 1:
         raise ValueError(f"{node} schedules every {interval}: at least 1 ms is needed")

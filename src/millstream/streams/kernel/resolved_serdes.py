@@ -20,7 +20,7 @@ def resolve(
     default: Serde[Any] | None,  # Any: serdes of any type
     what: str,
 ) -> Serde[Any]:  # Any: serdes of any type
-    """The serde, or the default one; StreamsError where there is neither."""
+    """Returns the serde, or the default one; StreamsError where there is neither."""
     found = serde or default
     if found is None:
         missing = ConfigError(f"no serde for {what} and no default serde")
@@ -33,7 +33,7 @@ def resolve(
 def source_serdes(
     node: SourceNode | SinkNode, config: StreamsConfig
 ) -> tuple[Serde[Any], Serde[Any]]:  # Any: a source or sink of any type
-    """The serdes of a source or sink."""
+    """Returns the serdes of a source or sink."""
     key = resolve(node.key, config.default_key, f"the key of {node.name}")
     if node.form is ValueForm.SUBSCRIPTION:
         inside = resolve(node.value, config.default_key, f"the left keys of {node.name}")
@@ -45,7 +45,7 @@ def source_serdes(
 def store_serdes(
     spec: StoreSpec, config: StreamsConfig
 ) -> tuple[Serde[Any], Serde[Any]]:  # Any: a store of any type
-    """The serdes of a store. What a store of the user's keeps is its own affair."""
+    """Returns the serdes of a store. What a store of the user's keeps is its own affair."""
     if spec.kind is StoreKind.CUSTOM:
         return bytes_(), bytes_()
     key = resolve(spec.key, config.default_key, f"the key of store {spec.name}")

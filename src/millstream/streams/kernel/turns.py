@@ -33,7 +33,7 @@ class RowsInTurn:
     turns: list[Turn]
 
     def at_once(self) -> Batch:
-        """The rows, after the calls of all turns: where they go on as a batch, for nothing below can tell."""
+        """Returns the rows, after the calls of all turns: where they go on as a batch, for nothing below can tell."""
         for turn in self.turns:
             _call(turn.before)
             _call(turn.after)

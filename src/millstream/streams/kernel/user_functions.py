@@ -62,7 +62,7 @@ def check_no_lookalike(result: object) -> None:
 
 
 def no_pair(results: Iterable[object], error: Exception) -> Exception:
-    """The error to raise where results could not be unpacked: one that shows the first that is no pair."""
+    """Returns the error to raise where results could not be unpacked: one that shows the first that is no pair."""
     for result in results:
         if not _is_pair(result):
             return TypeError(f"the mapper must return a pair (key, value), not {result!r}")
@@ -70,7 +70,7 @@ def no_pair(results: Iterable[object], error: Exception) -> Exception:
 
 
 def not_several(result: object, error: Exception, *, pairs: bool) -> Exception:
-    """The error to raise where a result could not be gone through; that of the user's own iterator is left alone."""
+    """Returns the error to raise where a result could not be gone through; that of the user's own iterator is left alone."""
     what = "pairs (key, value)" if pairs else "values"
     if not isinstance(result, Iterable):
         return TypeError(f"the mapper must return an iterable of {what}, not {result!r}")

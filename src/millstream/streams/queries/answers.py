@@ -31,7 +31,7 @@ Ask = Callable[[], object]
 
 
 def answer(store: StateStore, query: Query) -> QueryResult:
-    """The result on one store, without position. Errors of the store are a result too."""
+    """Returns the result on one store, without position. Errors of the store are a result too."""
     ask = _of_key_values(store, query) or _of_windows(store, query) or _of_versions(store, query)
     if ask is None:
         kind = type(store).__name__

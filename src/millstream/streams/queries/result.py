@@ -102,7 +102,7 @@ class StateQueryResult:
         return merged
 
     def only_partition_result(self) -> QueryResult | None:
-        """The one result that has an answer, as for a key; None when none has. Raises ValueError when several have."""
+        """Returns the one result that has an answer, as for a key; None when none has. Raises ValueError when several have."""
         found = [
             result
             for result in self.partitions.values()

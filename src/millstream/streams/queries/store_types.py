@@ -46,7 +46,7 @@ class StoreQueryParameters(Generic[View]):
 
 
 def view_of(store: StateStore, seen_as: QueryableStoreType[View]) -> View:
-    """The view. Raises InvalidStoreError for a store that cannot be seen so."""
+    """Returns the view. Raises InvalidStoreError for a store that cannot be seen so."""
     view = seen_as.show(store)
     if view is None:
         raise InvalidStoreError(

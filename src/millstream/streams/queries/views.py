@@ -143,7 +143,7 @@ class VersionedView(_View, ReadOnlyVersionedStore[K]):
 
 
 def read_only(store: StateStore) -> object:
-    """The store as processors see it that may not write it, rows whole."""
+    """Returns the store as processors see it that may not write it, rows whole."""
     match store:
         case OrderedRows():
             return KeyValueView[Stored, Stored](store, whole_rows=True)

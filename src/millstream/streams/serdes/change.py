@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 def changes(inner: Serde[Any]) -> Serde[Change]:  # Any: rows of any type
-    """The serde of changes of rows that `inner` writes."""
+    """Returns the serde of changes of rows that `inner` writes."""
     encode_value, decode_value = inner.encode, inner.decode
 
     def encode(change: Change) -> bytes:

@@ -55,7 +55,7 @@ class SubscriptionResponseWrapper(NamedTuple):
 
 
 def subscriptions(key: Serde[Any]) -> Serde[SubscriptionWrapper]:  # Any: left tables of any type
-    """The serde of subscriptions of left rows whose keys `key` writes."""
+    """Returns the serde of subscriptions of left rows whose keys `key` writes."""
 
     def encode(subscription: SubscriptionWrapper) -> bytes:
         row_hash, instruction, left_key, partition = subscription
@@ -80,7 +80,7 @@ def subscriptions(key: Serde[Any]) -> Serde[SubscriptionWrapper]:  # Any: left t
 def responses(
     value: Serde[Any],  # Any: right tables of any type
 ) -> Serde[SubscriptionResponseWrapper]:
-    """The serde of responses with right rows that `value` writes."""
+    """Returns the serde of responses with right rows that `value` writes."""
 
     def encode(response: SubscriptionResponseWrapper) -> bytes:
         row_hash, found, _ = response
@@ -108,10 +108,10 @@ def _head(data: bytes, head_bytes: int) -> tuple[int, bytes | None, int]:
 
 
 def combined_prefix(foreign_key: bytes) -> bytes:
-    """The prefix of the keys of all subscriptions to one foreign key."""
+    """Returns the prefix of the keys of all subscriptions to one foreign key."""
     return _SIZE.pack(len(foreign_key)) + foreign_key
 
 
 def combined_key(foreign_key: bytes, left_key: bytes) -> bytes:
-    """The key of a subscription in its store."""
+    """Returns the key of a subscription in its store."""
     return combined_prefix(foreign_key) + left_key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def write_varint(number: int) -> bytes:
-    """The bytes of a number; seven bits a byte, the lowest first."""
+    """Returns the bytes of a number; seven bits a byte, the lowest first."""
     rest = (number << 1) ^ (number >> 63)
     if rest < 0x80:
         return bytes((rest,))
@@ -17,7 +17,7 @@ def write_varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int = 0) -> tuple[int, int]:
-    """The number that begins at this position, and the position after it. Raises IndexError where the bytes end."""
+    """Returns the number that begins at this position, and the position after it. Raises IndexError where the bytes end."""
     value = shift = 0
     while True:
         byte = data[at]

@@ -87,7 +87,7 @@ class RecordCache:
         return bool(self._dirty)
 
     def get(self, key: bytes) -> CacheEntry | None:
-        """The entry of a row, which is used by that."""
+        """Returns the entry of a row, which is used by that."""
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
@@ -127,7 +127,7 @@ class RecordCache:
                 yield key, entry.stored
 
     def first_key(self) -> bytes | None:
-        """The smallest key, None where the cache is empty."""
+        """Returns the smallest key, None where the cache is empty."""
         order = self._in_order()
         return order[0] if order else None
 

@@ -41,7 +41,7 @@ class Changelog:
         self.timestamps += timestamps
 
     def take(self) -> tuple[list[bytes | None], list[bytes | None], list[int]]:
-        """The columns so far; collecting starts anew."""
+        """Returns the columns so far; collecting starts anew."""
         taken = (self.keys, self.values, self.timestamps)
         self.keys, self.values, self.timestamps, self.headers = [], [], [], {}
         return taken

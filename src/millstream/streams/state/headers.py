@@ -50,7 +50,7 @@ class ValueTimestampHeaders(tuple[Any, int]):  # noqa: SLOT001  # a tuple has no
 
 
 def as_row(row: tuple[Any, int] | None) -> ValueTimestampHeaders | None:  # Any: any value
-    """The row of a store with headers; a pair is one that an operator has put, without headers."""
+    """Returns the row of a store with headers; a pair is one that an operator has put, without headers."""
     if row is None or isinstance(row, ValueTimestampHeaders):
         return row
     return ValueTimestampHeaders(*row)
@@ -64,7 +64,7 @@ class AggregationWithHeaders(NamedTuple):
 
 
 def with_headers(row: bytes, headers: Headers) -> bytes:
-    """The row with its headers in front."""
+    """Returns the row with its headers in front."""
     if not headers:
         return NO_HEADERS + row
     encoded = encode_headers(headers)
@@ -72,13 +72,13 @@ def with_headers(row: bytes, headers: Headers) -> bytes:
 
 
 def split_headers(stored: bytes) -> tuple[Headers, bytes]:
-    """The headers, and the row behind them. Raises SerializationError for bytes that are no such row."""
+    """Returns the headers, and the row behind them. Raises SerializationError for bytes that are no such row."""
     at, end = _span(stored)
     return (decode_headers(stored[at:end]) if at < end else ()), stored[end:]
 
 
 def without_headers(stored: bytes) -> bytes:
-    """The row behind the headers, which are not looked at."""
+    """Returns the row behind the headers, which are not looked at."""
     return stored[1:] if stored[:1] == NO_HEADERS else stored[_span(stored)[1] :]
 
 

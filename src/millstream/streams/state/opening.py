@@ -54,7 +54,7 @@ _WITH_HEADERS: Final[Mapping[StoreKind, type[StateStore]]] = {
 
 
 def open_store(parts: StoreParts) -> StateStore:
-    """The store of this specification, ready for use."""
+    """Returns the store of this specification, ready for use."""
     spec = parts.spec
     adopt_headers(spec.name, parts.rows, wanted=spec.with_headers)
     if spec.with_headers:

@@ -24,7 +24,7 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """The row of a key, or None."""
+        """Returns the row of a key, or None."""
 
     @abstractmethod
     def rows_between(
@@ -49,7 +49,7 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
         return self.rows_between(lower, upper, reverse=False)
 
     def reverse_range(self, lower: K | None, upper: K | None) -> Iterator[tuple[K, V]]:
-        """The rows of `range`, last first."""
+        """Yields the rows of `range`, last first."""
         return self.rows_between(lower, upper, reverse=True)
 
     def all(self) -> Iterator[tuple[K, V]]:
@@ -66,7 +66,7 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
 
     @abstractmethod
     def row_at(self, key: K, start: int) -> V | None:
-        """The row of one window, or None."""
+        """Returns the row of one window, or None."""
 
     @abstractmethod
     def rows_of_key(
@@ -89,7 +89,7 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
     def fetch(
         self, key: K, time_from: int, time_to: int | None = None
     ) -> V | list[tuple[int, V]] | None:
-        """The row of the window that starts at one time, or (start, row) of those that start in a range."""
+        """Returns the row of the window that starts at one time, or (start, row) of those that start in a range."""
         if time_to is None:
             return self.row_at(key, time_from)
         return self.rows_of_key(key, time_from, time_to)
@@ -134,7 +134,7 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
 
     @abstractmethod
     def fetch_session(self, key: K, start: int, end: int) -> V | None:
-        """The value of exactly this session, or None."""
+        """Returns the value of exactly this session, or None."""
 
     @abstractmethod
     def sessions_of_key(
@@ -214,4 +214,4 @@ class ReadOnlyVersionedStore(ABC, Generic[K]):
 
     @abstractmethod
     def get(self, key: K, as_of_ms: int | None = None) -> VersionedRecord | None:
-        """The newest version of a key, or the one that was valid at a time. None where there is none, or it was a deletion."""
+        """Returns the newest version of a key, or the one that was valid at a time. None where there is none, or it was a deletion."""

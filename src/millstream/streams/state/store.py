@@ -129,7 +129,7 @@ class StateStore(ABC):
         )
 
     def known_times(self) -> dict[str, int]:
-        """The times that belong to the rows as they are now, by name."""
+        """Returns the times that belong to the rows as they are now, by name."""
         return dict(self.times)
 
     def resume(self, times: Mapping[str, int]) -> None:
@@ -172,7 +172,7 @@ class StateStore(ABC):
         cache.drop_deleted(entries, evicted)
 
     def flushed_row(self, row_key: bytes) -> bytes | None:
-        """A row as the store has it, whatever a cache holds."""
+        """Returns a row as the store has it, whatever a cache holds."""
         return self.rows.get(row_key)
 
     def put_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
@@ -184,7 +184,7 @@ class StateStore(ABC):
             self.cache.write(key, row_key, stored, timestamp, self.origin())
 
     def cache_key(self, row_key: bytes) -> bytes:
-        """The key by which the cache finds and orders a row, as Kafka Streams' does."""
+        """Returns the key by which the cache finds and orders a row, as Kafka Streams' does."""
         return row_key
 
     def write_row(
@@ -213,15 +213,15 @@ class StateStore(ABC):
         return overlaid(rows, self.cache.scan(low, high, reverse=reverse), reverse=reverse)
 
     def log_key(self, row_key: bytes) -> bytes:
-        """The key of a row's changelog record."""
+        """Returns the key of a row's changelog record."""
         return row_key
 
     def logged_value(self, stored: bytes) -> bytes:
-        """The changelog's form of a stored row."""
+        """Returns the changelog's form of a stored row."""
         return stored
 
     def logged_headers(self, stored: bytes | None, record_headers: Headers) -> Headers:
-        """The headers of the changelog record of a row, or of its deletion (None) by a record with these headers.
+        """Returns the headers of the changelog record of a row, or of its deletion (None) by a record with these headers.
 
         A store with headers logs those of the row; a deletion has those of the record that deletes (KIP-1271).
         """
@@ -230,7 +230,7 @@ class StateStore(ABC):
         return record_headers if self.spec.with_headers or self.spec.log_headers else ()
 
     def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
-        """The change that an entry makes as it leaves the cache. Only asked of stores that are cached and belong to a table."""
+        """Returns the change that an entry makes as it leaves the cache. Only asked of stores that are cached and belong to a table."""
         raise AssertionError(
             f"store {self.name} belongs to no table: {entry.row_key!r}, before {before!r}"
         )
@@ -271,7 +271,7 @@ class StateStore(ABC):
         self.rows.close(self.name)
 
     def key_bytes(self, key: object) -> bytes:
-        """The bytes of a key that is asked for. Raises SerializationError where its serde cannot write it."""
+        """Returns the bytes of a key that is asked for. Raises SerializationError where its serde cannot write it."""
         try:
             return self._encode_key(key)
         except Exception as error:
@@ -287,7 +287,7 @@ class StateStore(ABC):
             raise self._unwritable(key, value) from error
 
     def record_headers(self) -> Headers:
-        """The headers of the record being processed."""
+        """Returns the headers of the record being processed."""
         return () if self._task is None else self._task.record_headers
 
     def origin(self) -> ProcessorRecordContext:
@@ -295,7 +295,7 @@ class StateStore(ABC):
         return NOWHERE if self._task is None else self._task.origin
 
     def now(self) -> int:
-        """The timestamp of the record being processed."""
+        """Returns the timestamp of the record being processed."""
         return 0 if self._task is None else self._task.record_timestamp
 
     def unwritable(self, keys: Sequence[object], values: Sequence[object]) -> SerializationError:

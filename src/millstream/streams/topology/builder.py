@@ -153,5 +153,5 @@ class TopologyBuilder:
         return self
 
     def build(self) -> Topology:
-        """The topology made so far, frozen."""
+        """Returns the topology made so far, frozen."""
         return self._writer.build()

@@ -91,7 +91,7 @@ BY_KIND: Final[Mapping[type[ops.OperatorSpec], Effects]] = {
 
 
 def effects_of(node: Node) -> Effects:
-    """The effects of one node of a topology."""
+    """Returns the effects of one node of a topology."""
     if isinstance(node, SinkNode):
         return Effects(reads_origin=not isinstance(node.topic, str))
     if not isinstance(node, ProcessorNode):

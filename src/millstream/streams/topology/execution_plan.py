@@ -44,7 +44,7 @@ class NodePlan:
         return () if self.is_cached else self.children
 
     def as_start(self) -> NodePlan:
-        """The plan of a cached table as the first node for rows that leave its cache: they have been written, and go on."""
+        """Returns the plan of a cached table as the first node for rows that leave its cache: they have been written, and go on."""
         return NodePlan(self.node, Effects(stores=self.effects.stores), self.children)
 
 
@@ -78,7 +78,7 @@ def plan_execution(
     cached_stores: frozenset[str] = frozenset(),
     single: bool = False,
 ) -> ExecutionPlan:
-    """The plan of a task. `cached_stores` have a record cache; `single` makes every source go record at a time."""
+    """Returns the plan of a task. `cached_stores` have a record cache; `single` makes every source go record at a time."""
     nodes = {name: _node_plan(topology, name, cached_stores) for name in group.nodes}
     cached = [name for name, each in nodes.items() if each.is_cached]
     sources = [name for name, each in nodes.items() if isinstance(each.node, SourceNode)]
@@ -117,7 +117,7 @@ def _node_plan(topology: Topology, name: str, cached_stores: frozenset[str]) -> 
 
 
 def table_operator(spec: ops.OperatorSpec) -> ops.OperatorSpec | None:
-    """The operator whose table's changes go on from a cache, if it has one; None where they never do.
+    """Returns the operator whose table's changes go on from a cache, if it has one; None where they never do.
 
     Changes of a processor's store go nowhere; what is given out when windows close does not wait in a cache.
     """
@@ -127,7 +127,7 @@ def table_operator(spec: ops.OperatorSpec) -> ops.OperatorSpec | None:
 
 
 def table_store(spec: ops.OperatorSpec) -> str | None:
-    """The store of the operator's table; None where its changes never wait in a cache."""
+    """Returns the store of the operator's table; None where its changes never wait in a cache."""
     store: str | None = getattr(table_operator(spec), "store", None)
     return store
 

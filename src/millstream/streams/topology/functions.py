@@ -101,7 +101,7 @@ def check_reading(
 
 
 def names_of_stores(operator: str, stores: Iterable[str]) -> tuple[str, ...]:
-    """The names; TypeError for a single str, which is also iterable, and for what is no name."""
+    """Returns the names; TypeError for a single str, which is also iterable, and for what is no name."""
     if isinstance(stores, str):
         raise TypeError(f"{operator}: stores are names of stores, not one str: write [{stores!r}]")
     check_kind(f"{operator}: stores", stores, Iterable)
@@ -112,7 +112,7 @@ def names_of_stores(operator: str, stores: Iterable[str]) -> tuple[str, ...]:
 
 
 def stores_of(node: str, supplier: object) -> tuple[StoreSpec, ...]:
-    """The stores that a supplier brings in its attribute `stores`. Raises TypeError for anything else there."""
+    """Returns the stores that a supplier brings in its attribute `stores`. Raises TypeError for anything else there."""
     given = getattr(supplier, "stores", ())
     check_kind(f"{node}: the attribute stores of the supplier", given, Iterable)
     stores = tuple(given)
@@ -126,7 +126,7 @@ def stores_of(node: str, supplier: object) -> tuple[StoreSpec, ...]:
 
 
 def check_pattern(node: str, pattern: str | re.Pattern[str]) -> str:
-    """The text of a pattern; ValueError naming the node if it is no regular expression."""
+    """Returns the text of a pattern; ValueError naming the node if it is no regular expression."""
     given = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
     check_kind(f"{node}: the pattern", given, str)
     try:

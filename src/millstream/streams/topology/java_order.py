@@ -21,7 +21,7 @@ def _spread_hash(text: str) -> int:
 
 
 def hash_order(texts: Iterable[str], capacity: int = 16) -> list[str]:
-    """The texts as a java.util.HashSet of this initial capacity lists them after they were added in turn."""
+    """Returns the texts as a java.util.HashSet of this initial capacity lists them after they were added in turn."""
     items = list(dict.fromkeys(texts))
     while len(items) > capacity * 0.75:
         capacity *= 2
@@ -29,7 +29,7 @@ def hash_order(texts: Iterable[str], capacity: int = 16) -> list[str]:
 
 
 def hash_order_of_bytes(keys: Iterable[bytes]) -> list[bytes]:
-    """The keys as a java.util.HashSet of Kafka's Bytes lists them after they were added in turn."""
+    """Returns the keys as a java.util.HashSet of Kafka's Bytes lists them after they were added in turn."""
     items = list(dict.fromkeys(keys))
     capacity = 16
     while len(items) > capacity * 0.75:
@@ -45,7 +45,7 @@ def _spread_hash_of_bytes(key: bytes) -> int:
 
 
 def copy_order(texts: Iterable[str]) -> list[str]:
-    """The order of `new HashSet<>(collection)`, whose capacity follows the size."""
+    """Returns the order of `new HashSet<>(collection)`, whose capacity follows the size."""
     items = list(dict.fromkeys(texts))
     needed = max(int(len(items) / 0.75) + 1, 16)
     capacity = 16

@@ -71,11 +71,11 @@ class NameGenerator:
         return self.processor_name(f"{prefix}STATE-STORE-")
 
     def name_or_generate(self, name: str | None, prefix: str) -> str:
-        """The user's name, or a generated one; a number is taken either way."""
+        """Returns the user's name, or a generated one; a number is taken either way."""
         generated = self.processor_name(prefix)
         return generated if name is None else check_name(name)
 
     def suffixed_or_generate(self, name: str | None, suffix: str, prefix: str) -> str:
-        """The user's name with a suffix, or a generated one; a number is taken either way."""
+        """Returns the user's name with a suffix, or a generated one; a number is taken either way."""
         generated = self.processor_name(prefix)
         return generated if name is None else check_name(check_name(name) + suffix)

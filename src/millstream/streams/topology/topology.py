@@ -88,7 +88,7 @@ class Topology:
         return f"{self.to_svg()}<details><summary>describe()</summary><pre>{text}</pre></details>"
 
     def describe(self) -> str:
-        """The text that Kafka Streams prints for this topology."""
+        """Returns the text that Kafka Streams prints for this topology."""
         from millstream.streams.topology.describe import describe
 
         return describe(self)
@@ -100,15 +100,15 @@ class Topology:
         return to_svg(self)
 
     def decorated(self, topic: str, application_id: str) -> str:
-        """The topic's real name: internal topics carry the application's id."""
+        """Returns the topic's real name: internal topics carry the application's id."""
         return f"{application_id}-{topic}" if topic in self.internal_topics else topic
 
     def changelog_topic(self, store: str, application_id: str) -> str:
-        """The topic from which a store is restored."""
+        """Returns the topic from which a store is restored."""
         return self.changelog_topics.get(store) or f"{application_id}-{store}-changelog"
 
     def with_own_changelogs(self) -> Topology:
-        """The same, but no source topic serves as the changelog of a table.
+        """Returns the same, but no source topic serves as the changelog of a table.
 
         For runners that cannot tell how far a task has read a topic whose table was lost.
         """

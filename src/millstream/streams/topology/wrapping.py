@@ -66,7 +66,7 @@ def check_wrapper(wrapper: ProcessorWrapper | None) -> None:
 
 
 def wrapped(node: ProcessorNode, wrapper: ProcessorWrapper) -> ProcessorNode:
-    """The node with its supplier as the wrapper gives it."""
+    """Returns the node with its supplier as the wrapper gives it."""
     spec = node.operator
     if isinstance(spec, ops.Process):
         return replace(node, operator=replace(spec, supplier=_wrap(node, spec.supplier, wrapper)))

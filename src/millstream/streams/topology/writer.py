@@ -158,7 +158,7 @@ class TopologyWriter:
         self._internal_topics[topic] = partitions
 
     def reuse_as_changelog(self, store: str, topic: str) -> None:
-        """A source topic that serves as the changelog of a table's store."""
+        """Makes a source topic serve as the changelog of a table's store."""
         self._changelog_topics[store] = topic
 
     def copartition(self, sources: Iterable[str]) -> None:
@@ -171,7 +171,7 @@ class TopologyWriter:
         self._replaced_sources[old] = new
 
     def build(self) -> Topology:
-        """The topology made so far, frozen."""
+        """Returns the topology made so far, frozen."""
         groups: dict[str, list[str]] = {}
         for name in self._nodes:
             groups.setdefault(self._groups.root(name), []).append(name)

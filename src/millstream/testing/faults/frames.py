@@ -46,7 +46,7 @@ def endpoints(key: ApiKey, response: Message) -> list[AdvertisedAddress]:
 
 
 def node_ids(response: MetadataResponse) -> dict[tuple[str, int], int]:
-    """The ids of the nodes, by address."""
+    """Returns the ids of the nodes, by address."""
     return {(broker.host, broker.port): broker.node_id for broker in response.brokers}
 
 

@@ -184,7 +184,7 @@ class FaultPlan:
         return tuple(state.hit for state in self._rule_states)
 
     def decide(self, request: SeenRequest) -> Rule | None:
-        """The rule whose fault happens to `request`."""
+        """Returns the rule whose fault happens to `request`."""
         for rule, state in zip(self.rules, self._rule_states, strict=True):
             if rule.matches(request) and self._hits(rule, state):
                 return rule
@@ -201,7 +201,7 @@ class FaultPlan:
 
 
 def flip_bits(frame: bytes, corrupt: Corrupt, random: SimRandom) -> bytes:
-    """A response without its size prefix, with some bits flipped."""
+    """Returns a response without its size prefix, with some bits flipped."""
     span = len(frame) - _CORRELATION_ID_BYTES
     if corrupt.tail_bytes is not None:
         span = min(span, corrupt.tail_bytes)

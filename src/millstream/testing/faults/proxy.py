@@ -98,7 +98,7 @@ class FaultProxy:
         self._call(self._close_all)
 
     async def address_for(self, upstream: Address) -> Address:
-        """The address where clients reach `upstream` through the proxy. For the connections, on the proxy's own loop."""
+        """Returns the address where clients reach `upstream` through the proxy. For the connections, on the proxy's own loop."""
         async with self._opening:
             if upstream not in self._ports:
                 server = await asyncio.start_server(

@@ -120,7 +120,7 @@ class MockProcessorContext:
         self._system_time_ms = self._task.wall_clock_ms = time_ms
 
     def add_store(self, spec: StoreSpec) -> StateStore:
-        """A store in memory, without a changelog; `store` of its name gives it from now on."""
+        """Returns a store in memory, without a changelog; `store` of its name gives it from now on."""
         check_kind("add_store: spec", spec, StoreSpec)
         key, value = store_serdes(spec, self._config)
         rows = TransactionalRows(MemoryByteStore())
@@ -129,13 +129,13 @@ class MockProcessorContext:
         return store
 
     def add_state_store(self, name: str, store: object) -> None:
-        """A store that is there already, or whatever stands for one."""
+        """Adds a store that is there already, or whatever stands for one."""
         self._stores[name] = store
 
     # What the test asks.
 
     def forwarded(self, child: str | None = None) -> list[CapturedForward]:
-        """The records that were forwarded; with `child`, those that this child would have got."""
+        """Returns the records that were forwarded; with `child`, those that this child would have got."""
         if child is None:
             return list(self._forwarded)
         return [each for each in self._forwarded if each.child in {None, child}]
@@ -203,7 +203,7 @@ class MockProcessorContext:
         self._forwarded.append(CapturedForward(record, child))
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
-        """A store that the test has added. Raises InvalidStoreError for any other."""
+        """Returns a store that the test has added. Raises InvalidStoreError for any other."""
         if name not in self._stores:
             raise InvalidStoreError(
                 f"the test has no store {name}: add_store(StoreSpec({name!r}, …))"
@@ -225,17 +225,17 @@ class MockProcessorContext:
         return captured
 
     def record_metadata(self) -> RecordContext | None:
-        """The metadata that the test has set; None before."""
+        """Returns the metadata that the test has set; None before."""
         return self._metadata
 
     def current_stream_time_ms(self) -> int:
-        """The stream time. Raises StreamsError before the test has set it."""
+        """Returns the stream time. Raises StreamsError before the test has set it."""
         if self._stream_time_ms is None:
             raise StreamsError("the processor asks for stream time: set_current_stream_time_ms(…)")
         return self._stream_time_ms
 
     def current_system_time_ms(self) -> int:
-        """The wall clock. Raises StreamsError before the test has set it."""
+        """Returns the wall clock. Raises StreamsError before the test has set it."""
         if self._system_time_ms is None:
             raise StreamsError(
                 "the processor asks for the wall clock: set_current_system_time_ms(…)"
@@ -247,11 +247,11 @@ class MockProcessorContext:
         self._committed = True
 
     def app_configs(self) -> Mapping[str, object]:
-        """The configuration's settings by Kafka's names, and its own."""
+        """Returns the configuration's settings by Kafka's names, and its own."""
         return self._config.as_settings()
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
-        """The settings whose names begin with the prefix, without it."""
+        """Returns the settings whose names begin with the prefix, without it."""
         return with_prefix(self.app_configs(), prefix)
 
 

@@ -133,7 +133,7 @@ class TopologyTestDriver:
         start_ms: int | None = None,
         advance: timedelta = timedelta(0),
     ) -> TestInputTopic[K, V]:
-        """A topic to pipe into; serdes default to those of the application.
+        """Returns a topic to pipe into; serdes default to those of the application.
 
         Records that are piped without a time of their own get that of the topic: `start_ms`, or the driver's wall
         clock now, and `advance` more after each of them.
@@ -144,7 +144,7 @@ class TopologyTestDriver:
     def output_topic(
         self, topic: str, *, key: Serde[K] | None = None, value: Serde[V] | None = None
     ) -> TestOutputTopic[K, V]:
-        """A topic to read from; serdes default to those of the application."""
+        """Returns a topic to read from; serdes default to those of the application."""
         return TestOutputTopic(self, topic, self._serdes(key, value))
 
     def pipe_bytes(
@@ -178,7 +178,7 @@ class TopologyTestDriver:
         return written
 
     def read_bytes_once(self, topic: str) -> TestRecord[bytes, bytes]:
-        """The first record of a topic that was not read. Raises LookupError where there is none."""
+        """Returns the first record of a topic that was not read. Raises LookupError where there is none."""
         written = self._written.get(topic)
         if not written:
             raise LookupError(f"topic {topic} has no record that was not read")
@@ -219,7 +219,7 @@ class TopologyTestDriver:
         return StateQueryResult(results | others)
 
     def store(self, parameters: StoreQueryParameters[View]) -> View:
-        """A view of a store, as an application would be given it while it runs.
+        """Returns a view of a store, as an application would be given it while it runs.
 
         Raises InvalidStoreError for a store that is not there, or is of another type.
         """
@@ -232,49 +232,49 @@ class TopologyTestDriver:
         return view_of(self._store(parameters.store), parameters.type)
 
     def key_value_store(self, name: str) -> KeyValueView[Any, Any]:  # Any: the test's types
-        """A view of a key-value store, or of a table's, without its timestamps."""
+        """Returns a view of a key-value store, or of a table's, without its timestamps."""
         return view_of(self._store(name), queries.key_value_store())
 
     def timestamped_key_value_store(
         self, name: str
     ) -> KeyValueView[Any, tuple[Any, int]]:  # Any: the test's types
-        """A view of a table's store: values with their timestamps (ms)."""
+        """Returns a view of a table's store: values with their timestamps (ms)."""
         return view_of(self._store(name), queries.timestamped_key_value_store())
 
     def timestamped_key_value_store_with_headers(
         self, name: str
     ) -> KeyValueView[Any, ValueTimestampHeaders]:  # Any: the test's types
-        """A view of a store with headers: values with timestamps and headers."""
+        """Returns a view of a store with headers: values with timestamps and headers."""
         return view_of(self._store(name), queries.timestamped_key_value_store_with_headers())
 
     def versioned_key_value_store(self, name: str) -> VersionedView[Any]:  # Any: the test's types
-        """A view of a versioned store."""
+        """Returns a view of a versioned store."""
         return view_of(self._store(name), queries.versioned_key_value_store())
 
     def window_store(self, name: str) -> WindowView[Any, Any]:  # Any: the test's types
-        """A view of a window store, without its timestamps."""
+        """Returns a view of a window store, without its timestamps."""
         return view_of(self._store(name), queries.window_store())
 
     def timestamped_window_store(
         self, name: str
     ) -> WindowView[Any, tuple[Any, int]]:  # Any: the test's types
-        """A view of a window store: values with their timestamps (ms)."""
+        """Returns a view of a window store: values with their timestamps (ms)."""
         return view_of(self._store(name), queries.timestamped_window_store())
 
     def timestamped_window_store_with_headers(
         self, name: str
     ) -> WindowView[Any, ValueTimestampHeaders]:  # Any: the test's types
-        """A view of a window store with headers: values with timestamps and headers."""
+        """Returns a view of a window store with headers: values with timestamps and headers."""
         return view_of(self._store(name), queries.timestamped_window_store_with_headers())
 
     def session_store(self, name: str) -> SessionView[Any, Any]:  # Any: the test's types
-        """A view of a session store."""
+        """Returns a view of a session store."""
         return view_of(self._store(name), queries.session_store())
 
     def session_store_with_headers(
         self, name: str
     ) -> SessionView[Any, AggregationWithHeaders]:  # Any: the test's types
-        """A view of a session store with headers: aggregations with headers."""
+        """Returns a view of a session store with headers: aggregations with headers."""
         return view_of(self._store(name), queries.session_store_with_headers())
 
     def _store(self, name: str) -> StateStore:

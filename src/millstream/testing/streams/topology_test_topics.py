@@ -148,11 +148,11 @@ class TestOutputTopic(Generic[K, V]):
         return [self._decoded(each) for each in self._driver.read_bytes(self._topic)]
 
     def read_record(self) -> TestRecord[K, V]:
-        """The first record that was not read. Raises LookupError where there is none."""
+        """Returns the first record that was not read. Raises LookupError where there is none."""
         return self._decoded(self._driver.read_bytes_once(self._topic))
 
     def read_value(self) -> V | None:
-        """The value of the first record that was not read. Raises LookupError where there is none."""
+        """Returns the value of the first record that was not read. Raises LookupError where there is none."""
         return self.read_record().value
 
     def read_key_value(self) -> tuple[K | None, V | None]:
@@ -161,7 +161,7 @@ class TestOutputTopic(Generic[K, V]):
         return record.key, record.value
 
     def read_values(self) -> list[V | None]:
-        """The values of every record written since the last read."""
+        """Returns the values of every record written since the last read."""
         return [record.value for record in self.read()]
 
     def read_key_values(self) -> list[tuple[K | None, V | None]]:
@@ -208,7 +208,7 @@ class TestOutputTopic(Generic[K, V]):
 
 
 def not_negative_ms(duration: timedelta) -> int:
-    """The milliseconds that time moves. Raises ValueError for a negative duration."""
+    """Returns the milliseconds that time moves. Raises ValueError for a negative duration."""
     milliseconds = to_ms(duration)
     if milliseconds < 0:
         raise ValueError(f"time does not go back: advance by {duration} is negative")

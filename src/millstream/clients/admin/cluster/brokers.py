@@ -45,7 +45,7 @@ async def describe_cluster(
     include_fenced_brokers: bool = False,
     timeout_ms: int | None = None,
 ) -> ClusterDescription:
-    """The brokers, or with `bootstrap_controllers` the controllers. Fenced brokers since Kafka 4.0."""
+    """Returns the brokers, or with `bootstrap_controllers` the controllers. Fenced brokers since Kafka 4.0."""
     deadline_ms = admin._driver.deadline(timeout_ms)
 
     def build(_: Asked[None]) -> DescribeClusterRequest:

@@ -47,7 +47,7 @@ async def alter_partition_reassignments(
     allow_replication_factor_change: bool = True,
     timeout_ms: int | None = None,
 ) -> Results[TopicPartition, None]:
-    """The brokers that shall have each partition's replicas; None cancels what is under way (Kafka 2.4).
+    """Returns the brokers that shall have each partition's replicas; None cancels what is under way (Kafka 2.4).
 
     The data moves after this has returned: see `list_partition_reassignments`.
     Not to allow a change of the replication factor needs Kafka 4.1.
@@ -95,7 +95,7 @@ async def list_partition_reassignments(
     *,
     timeout_ms: int | None = None,
 ) -> dict[TopicPartition, PartitionReassignment]:
-    """The reassignments that are under way, of these partitions or of all (Kafka 2.4)."""
+    """Returns the reassignments that are under way, of these partitions or of all (Kafka 2.4)."""
     topics = None
     if partitions is not None:
         topics = [

@@ -118,7 +118,7 @@ class CallProgress(Generic[Key, Value]):
         return self.pending
 
     def take(self, keys: Collection[Key], answers: Mapping[Key, Value | KafkaError]) -> None:
-        """The answer to a request for `keys`."""
+        """Takes in the answer to a request for `keys`."""
         for key in keys:
             answer = answers[key] if key in answers else _left_out(key)
             if isinstance(answer, KafkaError) and self._is_worth_retrying(answer, self._attempts):

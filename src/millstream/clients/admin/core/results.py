@@ -15,14 +15,14 @@ class Results(dict[Key, Value | KafkaError], Generic[Key, Value]):
     """A dict by item. Nothing is raised for an item that failed until its result is asked for."""
 
     def result(self, key: Key) -> Value:
-        """The item's result; raises its error."""
+        """Returns the item's result; raises its error."""
         value = self[key]
         if isinstance(value, KafkaError):
             raise value
         return value
 
     def errors(self) -> dict[Key, KafkaError]:
-        """The errors of the items that failed."""
+        """Returns the errors of the items that failed."""
         return {key: value for key, value in self.items() if isinstance(value, KafkaError)}
 
     def raise_errors(self) -> Self:
@@ -37,12 +37,12 @@ class Results(dict[Key, Value | KafkaError], Generic[Key, Value]):
 
 
 def item_error(code: int, item: object, message: str | None = None) -> KafkaError:
-    """The error of one item, named in its message."""
+    """Returns the error of one item, named in its message."""
     return error_for(code, f"{item}: {message or error_for(code)}")
 
 
 def done(code: int, item: object, message: str | None = None) -> KafkaError | None:
-    """The result of an item that has none but its success."""
+    """Returns the result of an item that has none but its success."""
     return item_error(code, item, message) if code else None
 
 
@@ -57,7 +57,7 @@ NOT_ASKED = -(2**31)
 
 
 def operations(bits: int) -> frozenset[Operation] | None:
-    """The operations that the caller may do; None where that was not asked for."""
+    """Returns the operations that the caller may do; None where that was not asked for."""
     if bits == NOT_ASKED:
         return None
     return frozenset(each for each in Operation if each and bits >> each & 1)

@@ -87,7 +87,7 @@ async def create_acls(
 async def describe_acls(
     admin: AdminCalls, acl_filter: AclFilter | None = None, *, timeout_ms: int | None = None
 ) -> list[AclBinding]:
-    """The rules that the filter matches; None for all."""
+    """Returns the rules that the filter matches; None for all."""
     wanted = acl_filter or AclFilter()
 
     def read(response: DescribeAclsResponse, asked: Asked[None]) -> dict[None, list[AclBinding]]:

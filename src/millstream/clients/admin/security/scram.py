@@ -120,7 +120,7 @@ async def alter_user_scram_credentials(
 
 
 def salted(credential: UpsertScramCredential, salt: bytes) -> ScramCredentialUpsertion:
-    """The salted password, which the broker is told instead of the password (RFC 5802). Raises ConfigError for no password."""
+    """Returns the salted password, which the broker is told instead of the password (RFC 5802). Raises ConfigError for no password."""
     if not credential.password:
         raise ConfigError(
             f"{credential.user}: the password is empty; to take the password away, delete the credential"

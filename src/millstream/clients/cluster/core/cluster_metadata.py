@@ -52,7 +52,7 @@ class ClusterMetadata:
         return None if topic is None else topic.partitions.get(topic_partition.partition)
 
     def leader(self, topic_partition: TopicPartition) -> int | None:
-        """The leader's node id, or None while unknown or unreachable by what we know."""
+        """Returns the leader's node id, or None while unknown or unreachable by what we know."""
         partition = self.partition(topic_partition)
         if partition is None or partition.leader not in self.nodes:
             return None
@@ -61,7 +61,7 @@ class ClusterMetadata:
     def with_response(
         self, response: MetadataResponse, *, complete: bool, epochs_reliable: bool = True
     ) -> ClusterMetadata:
-        """The metadata after `response`; topics it does not mention stay, unless it is `complete`.
+        """Returns the metadata after `response`; topics it does not mention stay, unless it is `complete`.
 
         Leader epochs that are not reliable are as good as not told.
         """
@@ -93,7 +93,7 @@ class ClusterMetadata:
     def with_leader(
         self, topic_partition: TopicPartition, leader: int, leader_epoch: int
     ) -> ClusterMetadata:
-        """The metadata after a response named a newer leader (KIP-951); unchanged when ours is as new."""
+        """Returns the metadata after a response named a newer leader (KIP-951); unchanged when ours is as new."""
         known = self.partition(topic_partition)
         if known is None or leader_epoch <= known.leader_epoch or leader not in self.nodes:
             return self

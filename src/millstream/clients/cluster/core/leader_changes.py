@@ -46,7 +46,7 @@ class LeaderChanges:
         return cls(nodes, leaders)
 
     def told_to(self, cluster: ClusterMetadata) -> ClusterMetadata:
-        """The metadata with the leaders that are newer than its own; the same object when none is."""
+        """Returns the metadata with the leaders that are newer than its own; the same object when none is."""
         if not self.leaders:
             return cluster
         unknown = {n: node for n, node in self.nodes.items() if cluster.nodes.get(n) != node}

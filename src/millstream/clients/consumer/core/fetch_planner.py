@@ -133,7 +133,7 @@ class FetchPlanner:
         self.metadata_wanted = False
 
     def plan(self, cluster: ClusterMetadata, now_ms: int) -> list[PlannedFetch]:
-        """A request for each broker that has something for us and no fetch of ours in flight.
+        """Returns a request for each broker that has something for us and no fetch of ours in flight.
 
         `finish` each, after `handle_response` or `handle_failure`, as soon as its broker may be asked again.
         """

@@ -39,7 +39,7 @@ class FetchSessionHandler:
         self._known: dict[TopicPartition, FetchRequestPartition] = {}
 
     def plan(self, wanted: dict[TopicPartition, FetchRequestPartition]) -> SessionPlan:
-        """The request that makes the broker look at exactly `wanted`."""
+        """Returns the request that makes the broker look at exactly `wanted`."""
         if self._epoch == _NEW_SESSION_EPOCH:
             self._known = dict(wanted)
             return SessionPlan(self._session_id, _NEW_SESSION_EPOCH, wanted, {})

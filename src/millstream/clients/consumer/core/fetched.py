@@ -44,7 +44,7 @@ class FetchedChunk:
     def fetched(
         cls, records: memoryview, fetch_offset: int, aborted: list[tuple[int, int]]
     ) -> FetchedChunk:
-        """The whole batches in front: what a fetch at `fetch_offset` brought may end in a part of one.
+        """Returns the whole batches in front: what a fetch at `fetch_offset` brought may end in a part of one.
 
         Raises the error of the first batch, and CorruptMessage when there is none that leads beyond `fetch_offset`.
         """
@@ -63,7 +63,7 @@ class FetchedChunk:
 
 
 def next_offset_of(records: memoryview, fetch_offset: int) -> int:
-    """The offset behind the last whole batch; `fetch_offset` when there is none."""
+    """Returns the offset behind the last whole batch; `fetch_offset` when there is none."""
     last = fetch_offset
     for header, _ in iterate_batches(records):
         last = header.next_offset
@@ -147,7 +147,7 @@ def decode_batch(
 def readable_front(
     chunk: FetchedChunk, topic_partition: TopicPartition, *, check_crcs: bool
 ) -> tuple[FetchedChunk, CorruptBatch | None]:
-    """The batches before the first that cannot be read, and what is wrong with that one."""
+    """Returns the batches before the first that cannot be read, and what is wrong with that one."""
     size, leader_epoch = 0, int(NO_LEADER_EPOCH)
     for header, view in iterate_batches(chunk.records):
         try:

@@ -50,7 +50,7 @@ class FetchedRecords:
         return taken
 
     def next_chunk(self) -> tuple[PartitionState, int, FetchedChunk] | None:
-        """The next chunk whole, with the offset to start at in it. It stays until `finish_chunk`."""
+        """Returns the next chunk whole, with the offset to start at in it. It stays until `finish_chunk`."""
         for state in self._in_turn():
             if state.chunks:
                 assert state.position is not None, "what was fetched has a position"

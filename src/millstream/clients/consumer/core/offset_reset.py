@@ -25,7 +25,7 @@ class AutoOffsetResetStrategy:
     ago_ms: int | None = None
 
     def timestamp_at(self, wall_ms: int) -> int:
-        """The timestamp to ask ListOffsets for."""
+        """Returns the timestamp to ask ListOffsets for."""
         return self.timestamp if self.ago_ms is None else max(0, wall_ms - self.ago_ms)
 
 

@@ -25,7 +25,7 @@ class CooperativeStickyAssignor:
     is_cooperative = True
 
     def user_data(self, topics: frozenset[str], last: LastAssignment) -> bytes:  # noqa: ARG002 - Assignor's signature
-        """The generation, for leaders whose subscriptions have no field for it."""
+        """Returns the generation, for leaders whose subscriptions have no field for it."""
         return _GENERATION.pack(last.generation_id)
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:

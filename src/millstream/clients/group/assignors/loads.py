@@ -44,6 +44,6 @@ class Loads:
         return next((member for member in self if member in takers), None)
 
     def imbalance(self) -> int:
-        """The sum of differences over all pairs of members; 0 is perfectly even."""
+        """Returns the sum of differences over all pairs of members; 0 is perfectly even."""
         size = len(self._ordered)
         return sum(count * (2 * rank - size + 1) for rank, (count, _) in enumerate(self._ordered))

@@ -21,7 +21,7 @@ class Movements:
     """By topic and pair: what moved so, in order."""
 
     def to_move(self, partition: TopicPartition, giver: str, taker: str) -> TopicPartition:
-        """The partition that had better go from `giver` to `taker`: this one, or one that came the other way."""
+        """Returns the partition that had better go from `giver` to `taker`: this one, or one that came the other way."""
         origin = self._pairs[partition][0] if partition in self._pairs else giver
         came = self._moved.get((partition.topic, (taker, origin)))
         return next(iter(came)) if came else partition

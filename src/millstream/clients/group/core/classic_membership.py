@@ -171,7 +171,7 @@ class Membership:
         return bool(self.group_topics)
 
     def share_out(self, topics: TopicRacks) -> list[SyncGroupRequestAssignment]:
-        """The leader's decision. Raises InconsistentGroupProtocol for an assignor that we did not offer."""
+        """Returns the leader's decision. Raises InconsistentGroupProtocol for an assignor that we did not offer."""
         if not self.members:
             return []
         offered = {assignor.name: assignor for assignor in self.policy.assignors}

@@ -232,7 +232,7 @@ class ConsumerMembership:
     # ---- taking over what the coordinator assigned
 
     def plan_reconciliation(self, names: Mapping[Uuid, str]) -> Reconciliation | None:
-        """The assignment to hold next, as far as the topics' names are known; None when there is nothing to do (yet)."""
+        """Returns the assignment to hold next, as far as the topics' names are known; None when there is nothing to do (yet)."""
         if not self.is_reconciling:
             return None
         known = frozenset(item for item in self._target.partitions if item[0] in names)

@@ -109,7 +109,7 @@ class RecordAccumulator:
         return batch, index, not index or batch.size_bytes >= self._batch_bytes
 
     def start_batch(self, queue: PartitionQueue, now_ms: int) -> ProducerBatch:
-        """An empty batch for the records that come next, which close the one before it."""
+        """Returns an empty batch for the records that come next, which close the one before it."""
         batch = ProducerBatch(
             queue.topic_partition,
             (self._next_order,),

@@ -24,7 +24,7 @@ _UNBOUNDED: Final = 2**31 - 1
 
 
 def encode_batch(batch: ProducerBatch, options: BatchOptions) -> bytearray:
-    """The batch under its current producer numbers; the bytes are kept for the next attempt."""
+    """Returns the batch under its current producer numbers; the bytes are kept for the next attempt."""
     if batch.encoded is None:
         batch.encoded = _encode(batch, options)
     elif batch.base_sequence >= 0:
@@ -35,7 +35,7 @@ def encode_batch(batch: ProducerBatch, options: BatchOptions) -> bytearray:
 
 
 def columns_of(batch: ProducerBatch) -> BatchColumns:
-    """The records of a batch, decoded again if it came encoded."""
+    """Returns the records of a batch, decoded again if it came encoded."""
     if batch.columns is not None:
         return batch.columns
     assert batch.encoded is not None, "a batch has columns or bytes"

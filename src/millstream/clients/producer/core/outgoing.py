@@ -108,7 +108,7 @@ def as_bytes(what: str, content: object) -> bytes:
 
 
 def checked_headers(headers: Headers) -> Headers:
-    """A copy. Raises TypeError here, where the caller is, and not where batches are written."""
+    """Returns a copy. Raises TypeError here, where the caller is, and not where batches are written."""
     return [
         (_as_name(name), None if content is None else as_bytes("a header's value", content))
         for name, content in headers

@@ -47,7 +47,7 @@ class PartitionQueue:
         """The broker has taken a batch under the current producer id and epoch."""
 
     def next_candidate(self, in_flight_max: int) -> ProducerBatch | None:
-        """The batch that may go next, as far as order is concerned.
+        """Returns the batch that may go next, as far as order is concerned.
 
         New batches may follow each other closely, because one connection keeps them in order. A batch that is sent
         again goes alone: a broker without memory of the producer takes whatever sequence comes first.

@@ -106,7 +106,7 @@ class ProducerBatch:
         return RecordMetadata(*self.topic_partition, offset, timestamp_ms)
 
     def holder_of(self, index: int) -> tuple[ProducerBatch, int]:
-        """The batch that carries record `index` now, after splits, and its index there."""
+        """Returns the batch that carries record `index` now, after splits, and its index there."""
         batch = self
         while batch.halves is not None:
             first, second = batch.halves

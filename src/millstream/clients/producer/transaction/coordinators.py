@@ -62,7 +62,7 @@ class TransactionCoordinators:
         """What the cluster said last: partitions and groups join by themselves (transaction.version 2)."""
 
     async def fetch_identity(self, deadline_ms: int, *, renew: bool) -> ProducerIdentity:
-        """A new epoch. With `renew` the coordinator refuses when somebody else has come in between (KIP-360)."""
+        """Returns a new epoch. With `renew` the coordinator refuses when somebody else has come in between (KIP-360)."""
         transaction = self._transaction
         identity = transaction.identity if renew else NOBODY
         request = InitProducerIdRequest(
@@ -146,7 +146,7 @@ class TransactionCoordinators:
         await self._with_coordinator(ask, deadline_ms, (group.group_id, CoordinatorType.GROUP))
 
     async def end(self, deadline_ms: int, *, committed: bool) -> ProducerIdentity | None:
-        """The identity for the next transaction, where the coordinator gives one."""
+        """Returns the identity for the next transaction, where the coordinator gives one."""
         transaction = self._transaction
         request = EndTxnRequest(
             transactional_id=transaction.transactional_id,

@@ -64,7 +64,7 @@ class SchemaRegistry:
     async def register(
         self, subject: str, schema: Schema, *, normalize: bool = False
     ) -> RegisteredSchema:
-        """A new version of the subject, or the one that has this schema already. Raises IncompatibleSchema."""
+        """Returns a new version of the subject, or the one that has this schema already. Raises IncompatibleSchema."""
         path = f"/subjects/{quote(subject, safe='')}/versions{_normalized(normalize)}"
         return await self._once(
             ("register", subject, schema, normalize),
@@ -74,7 +74,7 @@ class SchemaRegistry:
     async def look_up(
         self, subject: str, schema: Schema, *, normalize: bool = False
     ) -> RegisteredSchema:
-        """The version of the subject that has this schema. Raises SubjectNotFound, SchemaNotFound."""
+        """Returns the version of the subject that has this schema. Raises SubjectNotFound, SchemaNotFound."""
         path = f"/subjects/{quote(subject, safe='')}{_normalized(normalize)}"
         return await self._once(
             ("look_up", subject, schema, normalize),
@@ -82,7 +82,7 @@ class SchemaRegistry:
         )
 
     async def schema(self, schema_id: int | str) -> Schema:
-        """The schema of an id, or of a GUID. Raises SchemaNotFound."""
+        """Returns the schema of an id, or of a GUID. Raises SchemaNotFound."""
         by = "guids" if isinstance(schema_id, str) else "ids"
         return await self._once(
             ("schema", schema_id),
@@ -90,7 +90,7 @@ class SchemaRegistry:
         )
 
     async def version(self, subject: str, version: Version = "latest") -> RegisteredSchema:
-        """A version of a subject. Raises SubjectNotFound, VersionNotFound."""
+        """Returns a version of a subject. Raises SubjectNotFound, VersionNotFound."""
         path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
 
         def ask() -> RegisteredSchema:
@@ -102,7 +102,7 @@ class SchemaRegistry:
         return await self._once(("version", subject, version), ask)
 
     async def referenced(self, schema: Schema) -> dict[str, Schema]:
-        """The schemas it refers to, and those that they refer to, by name; each stands behind what it needs."""
+        """Returns the schemas it refers to, and those that they refer to, by name; each stands behind what it needs."""
         found: dict[str, Schema] = {}
         for reference in schema.references:
             target = (await self.version(reference.subject, reference.version)).schema
@@ -112,11 +112,11 @@ class SchemaRegistry:
         return found
 
     async def subjects(self) -> list[str]:
-        """The names of all subjects that are not deleted."""
+        """Returns the names of all subjects that are not deleted."""
         return await self._ask("GET", "/subjects", lambda answer: [str(name) for name in answer])
 
     async def versions(self, subject: str) -> list[int]:
-        """The versions of the subject that are not deleted. Raises SchemaRegistryError where there is no such subject."""
+        """Returns the versions of the subject that are not deleted. Raises SchemaRegistryError where there is no such subject."""
         path = f"/subjects/{quote(subject, safe='')}/versions"
         return await self._ask("GET", path, lambda answer: [int(number) for number in answer])
 
@@ -147,7 +147,7 @@ class SchemaRegistry:
         )
 
     async def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """The versions deleted. A subject must be deleted once before it can be deleted permanently."""
+        """Returns the versions deleted. A subject must be deleted once before it can be deleted permanently."""
         path = f"/subjects/{quote(subject, safe='')}" + ("?permanent=true" if permanent else "")
         deleted = await self._ask("DELETE", path, lambda answer: [int(number) for number in answer])
         self._known.clear()

@@ -65,6 +65,6 @@ _BY_CODE: Final[Mapping[int, type[SchemaRegistryError]]] = MappingProxyType(
 
 
 def error_for_answer(what: str, status: int, code: int) -> SchemaRegistryError:
-    """The error of a registry's own code, else of the HTTP status."""
+    """Returns the error of a registry's own code, else of the HTTP status."""
     kind = _BY_CODE.get(code) or _BY_CODE.get(status, SchemaRegistryError)
     return kind(what, status=status, code=code)

@@ -40,10 +40,10 @@ class Format(Protocol[T]):
         """The indexes of the message in its Protobuf file; None for other formats."""
 
     def record_name(self) -> str | None:
-        """The full name in the schema, for subject name strategies."""
+        """Returns the full name in the schema, for subject name strategies."""
 
     async def schema(self, registry: SchemaRegistry, use: SchemaUse) -> Schema | None:
-        """The schema to register or to look up; None if the serde was given no schema."""
+        """Returns the schema to register or to look up; None if the serde was given no schema."""
 
     def writer(self, schema: Schema, referenced: Mapping[str, Schema]) -> Callable[[T], bytes]: ...
 

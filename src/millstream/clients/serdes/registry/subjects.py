@@ -16,7 +16,7 @@ def topic_name(topic: str, is_key: bool, record: str | None) -> str:  # noqa: AR
 
 
 def record_name(topic: str, is_key: bool, record: str | None) -> str:  # noqa: ARG001 - the signature is the strategies'
-    """The record's own name: several types in a topic, each the same in all topics."""
+    """Returns the record's own name: several types in a topic, each the same in all topics."""
     return _named(record)
 
 

@@ -33,7 +33,7 @@ def guid_prefix(guid: str, indexes: Sequence[int] | None = None) -> bytes:
 
 
 def schema_of(data: bytes) -> tuple[int | str, int]:
-    """The schema's id or GUID, and where it ends. Raises ValueError for bytes of another format."""
+    """Returns the schema's id or GUID, and where it ends. Raises ValueError for bytes of another format."""
     kind = data[0] if data else None
     if kind == _BY_ID and len(data) >= ID_BYTES:
         return _ID.unpack_from(data)[1], ID_BYTES
@@ -53,7 +53,7 @@ def _indexes(indexes: Sequence[int] | None) -> bytes:
 
 
 def read_indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
-    """The message indexes at a place, and where they end."""
+    """Returns the message indexes at a place, and where they end."""
     count, at = _read_varint(data, at)
     if count == 0:
         return _FIRST_MESSAGE, at

@@ -49,7 +49,7 @@ class OutcomeLog:
         self._outcomes: deque[AcknowledgementOutcome] = deque()
 
     def take(self) -> AcknowledgementOutcome | None:
-        """The next one, if there is one."""
+        """Returns the next one, if there is one."""
         return self._outcomes.popleft() if self._outcomes else None
 
     def settle(

@@ -106,7 +106,7 @@ class ShareFetchPlanner:
     def plan(
         self, assigned: Iterable[TopicIdPartition], cluster: ClusterMetadata, now_ms: int
     ) -> list[PlannedShareRequest]:
-        """A request for each broker that has none in flight and is to be told or asked something."""
+        """Returns a request for each broker that has none in flight and is to be told or asked something."""
         acknowledges = [
             node.plan_acknowledge(now_ms) for node in self._nodes.values() if node.is_free(now_ms)
         ]

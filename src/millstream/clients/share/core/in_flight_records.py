@@ -122,7 +122,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
             part.acknowledgements = {**dict.fromkeys(offsets, kind), **part.acknowledgements}
 
     def unacknowledged(self, but: Iterable[RecordPosition] = ()) -> RecordPosition | None:
-        """The first record that nothing was said of, as above."""
+        """Returns the first record that nothing was said of, as above."""
         kept = _by_partition(but)
         for part in self._partitions.values():
             topic_partition = part.partition.topic_partition

@@ -104,7 +104,7 @@ class ShareNode:
             self._parts.append(part)
 
     def plan_acknowledge(self, now_ms: int) -> PlannedAcknowledge | None:
-        """The next part. It stays ours until it has come back."""
+        """Returns the next part. It stays ours until it has come back."""
         while self._parts:
             part = self._parts[0]
             if part.deadline_ms <= now_ms:

@@ -24,7 +24,7 @@ class JoinSettings:
     """Name and metadata, the member's favourite first."""
 
     def metadata(self, protocol: str | None) -> bytes:
-        """The metadata for one protocol; empty when the member does not speak it."""
+        """Returns the metadata for one protocol; empty when the member does not speak it."""
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def names(self) -> set[str]:

@@ -46,7 +46,7 @@ def prepare_rebalance(context: GroupContext, group: ClassicGroup, reason: str) -
 
 
 def store(context: GroupContext, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
-    """The group as it stands, with `assignments` by member id. What cannot be stored is tried again with the next generation."""
+    """Writes the group as it stands, with `assignments` by member id. What cannot be stored is tried again with the next generation."""
     context.result.records.append(group_metadata_record(group, assignments))
     context.on_append_failure(lambda later: begin_again(later, group))
 

@@ -24,7 +24,7 @@ GROUP_METADATA_VALUE_VERSION: Final = 3
 def group_metadata_record(
     group: ClassicGroup, assignments: Mapping[str, bytes]
 ) -> CoordinatorRecord:
-    """The group as it stands, with `assignments` by member id. A member without one gets an empty assignment."""
+    """Returns the group as it stands, with `assignments` by member id. A member without one gets an empty assignment."""
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
@@ -51,7 +51,7 @@ def group_metadata_record(
 
 
 def group_from_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """A group as the log remembers it: Empty or Stable, no request waiting, no session running yet."""
+    """Returns a group as the log remembers it: Empty or Stable, no request waiting, no session running yet."""
     group = ClassicGroup(group_id, value.current_state_timestamp)
     for stored in value.members:
         subscription = bytes(stored.subscription)

@@ -10,7 +10,7 @@ from millstream.protocol.generated.join_group import JoinGroupResponse, JoinGrou
 def generation_response(
     group: ClassicGroup, member_id: str, *, with_members: bool
 ) -> JoinGroupResponse:
-    """The current generation as one member is told of it. Only its leader needs to know the members."""
+    """Returns the current generation as one member is told of it. Only its leader needs to know the members."""
     return JoinGroupResponse(
         member_id=member_id,
         generation_id=group.generation,
@@ -31,5 +31,5 @@ def generation_response(
 
 
 def join_error(member_id: str, error: KafkaError) -> JoinGroupResponse:
-    """An answer to JoinGroup that says no. `member_id`: the one to use from now on, or empty."""
+    """Returns an answer to JoinGroup that says no. `member_id`: the one to use from now on, or empty."""
     return JoinGroupResponse(error_code=error.code, member_id=member_id, protocol_name=None)

@@ -35,7 +35,7 @@ def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
 def owned_by(
     subscription: ConsumerProtocolSubscription, topics: TopicsImage
 ) -> list[TopicPartitions]:
-    """The partitions that a subscription says its member owns, those of topics that are gone left out."""
+    """Returns the partitions that a subscription says its member owns, those of topics that are gone left out."""
     return [
         TopicPartitions(topics.by_name[each.topic].topic_id, each.partitions)
         for each in subscription.owned_partitions

@@ -185,7 +185,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, {})
 
     def assignor_wanted_by(self, members: Iterable[ConsumerGroupMember]) -> str | None:
-        """The assignor that most of those ask for who ask for any; the first one asked for when as many ask for another."""
+        """Returns the assignor that most of those ask for who ask for any; the first one asked for when as many ask for another."""
         wanted = Counter(m.server_assignor for m in members if m.server_assignor is not None)
         return wanted.most_common(1)[0][0] if wanted else None
 

@@ -75,7 +75,7 @@ class ConsumerGroupMember:
         return self.state is ConsumerGroupMemberState.STABLE and self.member_epoch == epoch
 
     def owned(self) -> Partitions:
-        """The partitions it is assigned, and those it has still to give up."""
+        """Returns the partitions it is assigned, and those it has still to give up."""
         return {
             topic_id: frozenset(self.assigned.get(topic_id, {}))
             | frozenset(self.pending_revocation.get(topic_id, {}))
@@ -83,7 +83,7 @@ class ConsumerGroupMember:
         }
 
     def owned_epoch(self, topic_id: Uuid, partition: int) -> int | None:
-        """The epoch in which it was given a partition that it owns, or has still to give up."""
+        """Returns the epoch in which it was given a partition that it owns, or has still to give up."""
         for owned in (self.assigned, self.pending_revocation):
             epoch = owned.get(topic_id, {}).get(partition)
             if epoch is not None:

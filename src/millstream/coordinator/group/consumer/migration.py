@@ -42,7 +42,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def group_to_join(context: GroupContext, group_id: str) -> ConsumerGroup:
-    """The group that a member of the consumer protocol joins, as it will be. Raises GroupIdNotFound."""
+    """Returns the group that a member of the consumer protocol joins, as it will be. Raises GroupIdNotFound."""
     match context.groups.find(group_id):
         case None:
             return ConsumerGroup(group_id)

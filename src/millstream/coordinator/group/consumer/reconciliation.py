@@ -46,7 +46,7 @@ def reconcile(
     ownership: Ownership,
     reported: Sequence[TopicPartitions] | None,
 ) -> ConsumerGroupMember:
-    """The member's next state; itself when there is nothing to do yet.
+    """Returns the member's next state; itself when there is nothing to do yet.
 
     `reported`: what the member says it owns; None when it does not say. Raises FencedMemberEpoch.
     """

@@ -73,7 +73,7 @@ def change_regex(
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
 ) -> RegexChange:
-    """The member's change of expression, and a refresh when it is time. Raises InvalidRegularExpression."""
+    """Returns the member's change of expression, and a refresh when it is time. Raises InvalidRegularExpression."""
     old, new = member.topic_regex, updated.topic_regex
     change, is_new = RegexChange.NONE, False
     if old != new:

@@ -64,7 +64,7 @@ def update_member(
     wanted: ConsumerGroupMember,
     owned: Sequence[TopicPartitions] | None,
 ) -> ConsumerGroupMember:
-    """The member as it will be. Raises what the request is refused with.
+    """Returns the member as it will be. Raises what the request is refused with.
 
     `member`: as it is. `wanted`: with what it asks for. `owned`: what it says it owns; None when it does not say.
     """
@@ -93,7 +93,7 @@ def change_subscription(
 def update_epoch(
     context: GroupContext, group: ConsumerGroup, wanted: ConsumerGroupMember, *, must_change: bool
 ) -> int:
-    """The group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
+    """Returns the group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
     if not must_change and group.soft.checked_version == context.topics_version:
         return group.epoch
     members = group.members_with(wanted)
@@ -118,7 +118,7 @@ def reconcile_member(
     *,
     changed: bool,
 ) -> ConsumerGroupMember:
-    """The member as it is after its next step to `target`: an epoch, and its part of the assignment of that epoch."""
+    """Returns the member as it is after its next step to `target`: an epoch, and its part of the assignment of that epoch."""
     epoch, partitions = target
     if not changed and member.is_reconciled_to(epoch):
         return member

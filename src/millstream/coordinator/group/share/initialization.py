@@ -115,7 +115,7 @@ def write_state_partitions(
 
 
 def all_with_state(context: GroupContext, group: ShareGroup) -> Partitions:
-    """The partitions that the share coordinator may have state of, half-done deletions included."""
+    """Returns the partitions that the share coordinator may have state of, half-done deletions included."""
     state = group.state_partitions
     known = union(state.initialized, state.initializing)
     topics = context.image.topics.by_id

@@ -17,7 +17,7 @@ from millstream.model import Uuid
 def reconcile(
     member: ShareGroupMember, epoch: int, target: Partitions, subscribed: AbstractSet[Uuid]
 ) -> ShareGroupMember:
-    """The member as it is told to be: the target of `epoch`, without topics that it does not read any more."""
+    """Returns the member as it is told to be: the target of `epoch`, without topics that it does not read any more."""
     reconciled = replace(member, assigned=of_topics(target, subscribed))
     if epoch == member.member_epoch:
         return reconciled

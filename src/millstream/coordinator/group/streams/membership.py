@@ -45,7 +45,7 @@ class Heartbeat:
 
 
 def joined_group(heartbeat: Heartbeat) -> StreamsGroup:
-    """The group to work on. One that is not among `groups` yet comes to be with its records.
+    """Returns the group to work on. One that is not among `groups` yet comes to be with its records.
 
     An empty classic group gives way: its offsets stay, as an application that changes its protocol expects.
     """
@@ -94,7 +94,7 @@ def _check_epoch(heartbeat: Heartbeat, member: StreamsGroupMember) -> None:
 
 
 def updated_metadata(known: MemberMetadata, heartbeat: Heartbeat) -> MemberMetadata:
-    """The metadata with the fields that the heartbeat sets; the others stay as they were."""
+    """Returns the metadata with the fields that the heartbeat sets; the others stay as they were."""
     request, caller = heartbeat.request, heartbeat.context.caller
     updated = replace(known, client_id=caller.client_id, client_host=caller.client_host)
     if request.rack_id is not None:

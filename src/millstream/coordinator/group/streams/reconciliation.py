@@ -30,7 +30,7 @@ class TargetTasks:
 def reconcile(
     member: StreamsGroupMember, target: TargetTasks, owners: TaskOwners, owned: Tasks | None
 ) -> CurrentAssignment:
-    """The member's next step; the same assignment when there is none to take.
+    """Returns the member's next step; the same assignment when there is none to take.
 
     `owned` is what the member says it holds, None when it says nothing new. Raises FencedMemberEpoch.
     """

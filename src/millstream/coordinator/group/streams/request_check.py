@@ -46,7 +46,7 @@ def check_heartbeat(request: StreamsGroupHeartbeatRequest) -> None:
 
 
 def owned_tasks(request: StreamsGroupHeartbeatRequest) -> Tasks | None:
-    """The tasks the member says it holds; None when it says nothing new."""
+    """Returns the tasks the member says it holds; None when it says nothing new."""
     if request.active_tasks is None:
         return None
     return Tasks(

@@ -33,7 +33,7 @@ def num_standby_replicas(context: GroupContext, group: StreamsGroup) -> int:
 
 
 def configs_of(context: GroupContext, group: StreamsGroup) -> dict[str, str]:
-    """The settings an assignment rests on: a change of them is a reason for a new one."""
+    """Returns the settings an assignment rests on: a change of them is a reason for a new one."""
     return {NUM_STANDBY_REPLICAS: str(num_standby_replicas(context, group))}
 
 
@@ -48,7 +48,7 @@ class Plan:
 
 
 def assign(context: GroupContext, group: StreamsGroup, plan: Plan) -> Mapping[str, Tasks]:
-    """The tasks of every member; there are none while the topology cannot run."""
+    """Returns the tasks of every member; there are none while the topology cannot run."""
     if plan.topology.is_ready:
         specs = {
             member_id: TaskMember(member.metadata.process_id, group.target_of(member_id))
@@ -69,7 +69,7 @@ def assign(context: GroupContext, group: StreamsGroup, plan: Plan) -> Mapping[st
 
 
 def end_initial_delay(context: GroupContext, timer: GroupTimer) -> None:
-    """The first assignment of those who came during the delay. Members hear of it with their next heartbeat.
+    """Makes the first assignment of those who came during the delay. Members hear of it with their next heartbeat.
 
     Without a configured topology (only one heartbeat came) that heartbeat assigns.
     """

@@ -50,14 +50,14 @@ class StreamsTopology:
 
 
 def source_topics(subtopology: Subtopology) -> Iterator[str]:
-    """The topics its tasks read: those of others, then its own repartition topics."""
+    """Yields the topics its tasks read: those of others, then its own repartition topics."""
     yield from subtopology.source_topics
     for info in subtopology.repartition_source_topics:
         yield info.name
 
 
 def topology_value(topology: heartbeat.Topology) -> StreamsGroupTopologyValue:
-    """The record of what a member brought."""
+    """Returns the record of what a member brought."""
     return StreamsGroupTopologyValue(
         epoch=topology.epoch,
         subtopologies=[_subtopology(sub) for sub in topology.subtopologies],

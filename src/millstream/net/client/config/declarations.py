@@ -23,7 +23,7 @@ def setting(
     aliases: tuple[str, ...] = (),
     secret: bool = False,
 ) -> Any:  # Any: dataclasses.field is typed so
-    """A field of a config dataclass: default value, check, and one sentence of documentation.
+    """Returns a field of a config dataclass: default value, check, and one sentence of documentation.
 
     `aliases` are other names that users know it by. A secret is shown by no repr.
     """
@@ -96,7 +96,7 @@ def one_of(*choices: str) -> Check:
 
 
 def names(*known: str) -> Check:
-    """A non-empty list of names out of `known`; one text may hold several with commas between them."""
+    """Returns a non-empty list of names out of `known`; one text may hold several with commas between them."""
 
     def check(key: str, value: object) -> tuple[str, ...]:
         items = text_list(key, value)
@@ -111,7 +111,7 @@ def names(*known: str) -> Check:
 
 
 def text_list(key: str, value: object) -> tuple[str, ...]:
-    """A list of texts, or one text with commas between them."""
+    """Returns a list of texts, or one text with commas between them."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
         raise ConfigError(f"{key} must be a list of names, got {value!r}")

@@ -33,7 +33,7 @@ class ApiVersionTable:
         return chosen is not None and chosen >= version
 
     def choose(self, key: ApiKey, at_most: int = 2**15) -> int:
-        """The version to speak. Raises UnsupportedVersion naming both ranges when there is none."""
+        """Returns the version to speak. Raises UnsupportedVersion naming both ranges when there is none."""
         version = self._highest(key, at_most)
         if version is None:
             ours = VERSIONS[key]
@@ -54,7 +54,7 @@ class ApiVersionTable:
 
 
 def next_api_versions_attempt(response: ApiVersionsResponse) -> int:
-    """The version to ask again with after UNSUPPORTED_VERSION: what the answer names, else 0."""
+    """Returns the version to ask again with after UNSUPPORTED_VERSION: what the answer names, else 0."""
     for api in response.api_keys:
         if api.api_key == ApiKey.API_VERSIONS:
             return min(api.max_version, VERSIONS[ApiKey.API_VERSIONS].highest)

@@ -17,7 +17,7 @@ class Backoff:
     max_ms: int
 
     def delay_ms(self, failures: int, random: Random) -> int:
-        """The wait after the `failures`-th failure in a row (1 = the first)."""
+        """Returns the wait after the `failures`-th failure in a row (1 = the first)."""
         assert failures > 0, "a backoff follows a failure"
         exponent = min(failures - 1, 32)
         plain = min(self.initial_ms * 2**exponent, max(self.initial_ms, self.max_ms))

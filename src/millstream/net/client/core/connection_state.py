@@ -61,7 +61,7 @@ class ConnectionState:
         return correlation_id, buffers
 
     def receive(self, frame: memoryview) -> tuple[int, Message]:
-        """The correlation id and message of one response frame (without its size prefix).
+        """Returns the correlation id and message of one response frame (without its size prefix).
 
         Raises MalformedMessage for an answer to nothing, or out of order: the connection is then worthless.
         """

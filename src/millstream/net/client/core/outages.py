@@ -45,7 +45,7 @@ class Outages:
         return f"no answer from {address} since {_seconds(SILENT_MS)}; still waiting"
 
     def connected(self, address: Hashable, now_ms: int) -> str | None:
-        """The line to log, if there had been a warning."""
+        """Returns the line to log, if there had been a warning."""
         outage = self._outages.pop(address, None)
         if outage is None or outage.said_ms is None:
             return None

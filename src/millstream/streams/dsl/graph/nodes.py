@@ -37,7 +37,7 @@ class GraphNode:
         """Add what this node stands for."""
 
     def parent_names(self) -> tuple[str, ...]:
-        """Each name once, also where two sources of a merge have become one."""
+        """Returns each name once, also where two sources of a merge have become one."""
         return tuple(dict.fromkeys(parent.name for parent in self.parents))
 
 

@@ -30,7 +30,7 @@ class Optimization(StrEnum):
 
 
 def optimizations(setting: str) -> frozenset[Optimization]:
-    """The setting as a set: `none`, `all`, or names with commas between; ConfigError for others."""
+    """Returns the setting as a set: `none`, `all`, or names with commas between; ConfigError for others."""
     check_kind("StreamsBuilder: optimization", setting, str)
     names = [name.strip() for name in setting.split(",")]
     if names == ["none"]:

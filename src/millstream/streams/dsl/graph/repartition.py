@@ -10,7 +10,7 @@ from millstream.streams.topology.names import REPARTITION_SUFFIX, NameGenerator,
 
 
 def repartition_node(names: NameGenerator, prefix: str, sink: SinkNode) -> RepartitionGraphNode:
-    """The nodes behind one repartition topic. Three numbers are burned even when the user named it.
+    """Returns the nodes behind one repartition topic. Three numbers are burned even when the user named it.
 
     `sink` brings serdes and partitioner; its name, topic and parents are filled in here.
     """

@@ -93,7 +93,7 @@ class StreamGraph:
                 ticket += 1
 
     def nodes(self) -> list[GraphNode]:
-        """All nodes but the root, each once."""
+        """Returns all nodes but the root, each once."""
         found: dict[GraphNode, None] = {}
         waiting = list(self.root.children)
         while waiting:
@@ -159,7 +159,7 @@ class StreamGraph:
 
 
 def nearest(node: GraphNode, holds: Callable[[GraphNode], bool]) -> GraphNode | None:
-    """The node itself or one above it for which this holds.
+    """Returns the node itself or one above it for which this holds.
 
     Looks at each parent and everything above it before the next parent. That is how Kafka Streams
     searches, and where branches meet it decides which repartitions are merged.

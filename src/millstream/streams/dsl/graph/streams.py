@@ -56,14 +56,14 @@ class GraphStream:
         *,
         rekeyed: bool = False,
     ) -> GraphStream:
-        """The stream that a node below this one gives, from the same sources."""
+        """Returns the stream that a node below this one gives, from the same sources."""
         required = self.repartition_required or rekeyed
         return replace(self, node=node, key=key, value=value, repartition_required=required)
 
     def repartitioned(
         self, prefix: str, *, key: AnySerde | None, value: AnySerde | None, is_named: bool
     ) -> GraphStream:
-        """The same records behind a repartition topic of their own."""
+        """Returns the same records behind a repartition topic of their own."""
         node = repartition_node(self.graph.names, prefix, SinkNode("", (), "", key, value))
         if not is_named:
             self.graph.unnamed[node.topic] = None
@@ -73,7 +73,7 @@ class GraphStream:
     def repartitioned_for_join(
         self, prefix: str, *, key: AnySerde | None, value: AnySerde | None, is_named: bool
     ) -> GraphStream:
-        """The same records behind a repartition topic.
+        """Returns the same records behind a repartition topic.
 
         A join without a name of its own uses the topic of the last join of the same stream, whatever that one's name.
         It then names a source that is not written, as Kafka Streams does: nothing more is copartitioned with the topic.

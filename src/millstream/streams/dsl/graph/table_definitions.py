@@ -33,7 +33,7 @@ class TableDefinition(Protocol):
     """One table."""
 
     def view(self) -> TableView:
-        """The view by which other operators read its rows; makes the table keep a store where it must."""
+        """Returns the view by which other operators read its rows; makes the table keep a store where it must."""
 
     def enable_old_values(self, *, force: bool) -> bool:
         """Ask for old values. Without `force` a table that would need a store for it declines."""
@@ -329,7 +329,7 @@ class JoinDefinition:
         return self._send_old_values
 
     def side(self, *, left: bool) -> OperatorSpec:
-        """The operator of one side, which reads the other side's rows."""
+        """Returns the operator of one side, which reads the other side's rows."""
         kinds = (self._left_outer, self._right_outer)
         keeps_this, keeps_other = kinds if left else kinds[::-1]
         view = (self._right if left else self._left).view()

@@ -34,7 +34,7 @@ class Cogroup:
     windows: AnyWindows | None = None
 
     def add(self, grouping: StreamGrouping, aggregator: ops.UserFunction) -> Cogroup:
-        """The same with one more stream."""
+        """Returns the same with one more stream."""
         if self.members:
             first, _ = self.members[0]
             first.stream.graph.check_same("cogroup", "stream", grouping.stream.graph)
@@ -42,7 +42,7 @@ class Cogroup:
         return replace(self, members=(*self.members, (grouping, aggregator)))
 
     def windowed_by(self, windows: AnyWindows) -> Cogroup:
-        """The same streams, aggregated per window."""
+        """Returns the same streams, aggregated per window."""
         check_windows(windows)
         return replace(self, windows=windows)
 
@@ -54,7 +54,7 @@ class Cogroup:
         name: str | None,
         materialized: AnyMaterialized | None,
     ) -> GraphTable:
-        """One table of all streams."""
+        """Returns one table of all streams."""
         windows = self.windows
         if isinstance(initializer, Aggregate):
             value, merger = value or initializer.value, initializer.merger

@@ -40,7 +40,7 @@ class StreamGrouping:
     def add_aggregation(
         self, name: str, definition: AggregateDefinition, key: AnySerde | None
     ) -> GraphTable:
-        """The table of an aggregating node, behind a repartition topic where the key was changed."""
+        """Returns the table of an aggregating node, behind a repartition topic where the key was changed."""
         stream = self.stream
         graph, parent, sources = stream.graph, stream.node, stream.sources
         store = definition.store
@@ -156,7 +156,7 @@ class TableGrouping:
     shared: RepartitionGraphNode | None = None
 
     def repartition(self, name: str | None, store: str) -> RepartitionGraphNode:
-        """The repartition topic of one aggregation; one with a name of its own is shared."""
+        """Returns the repartition topic of one aggregation; one with a name of its own is shared."""
         names = self.table.graph.names
         sink = names.suffixed_or_generate(name, "-sink", "KSTREAM-SINK-")
         source = names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")

@@ -34,7 +34,7 @@ def key_value_store(
     key: Serde[Any] | None,  # Any: serdes of any type
     value: Serde[Any] | None,  # Any: serdes of any type
 ) -> StoreRequest:
-    """A timestamped key-value store, or a versioned one; a number is taken if the user gave no name."""
+    """Returns a timestamped key-value store, or a versioned one; a number is taken if the user gave no name."""
     if not isinstance(materialized, Materialized | None):
         raise TypeError(
             f"materialized must be a Materialized, not {materialized!r}: write Materialized({materialized!r})"
@@ -79,7 +79,7 @@ def count_store(
     *,
     takes_number: bool = True,
 ) -> StoreRequest:
-    """The store of a count. Where it has options but no name Kafka Streams takes one number more, if not of sliding windows."""
+    """Returns the store of a count. Where it has options but no name Kafka Streams takes one number more, if not of sliding windows."""
     unnamed = isinstance(materialized, Materialized) and materialized.store_name is None
     if takes_number and unnamed:
         graph.names.store_name("KSTREAM-AGGREGATE-")
@@ -87,7 +87,7 @@ def count_store(
 
 
 def retained(spec: StoreSpec, materialized: AnyMaterialized | None, needed_ms: int) -> StoreSpec:
-    """The store with how long it keeps its rows; a supplier's retention leaves the changelog's alone."""
+    """Returns the store with how long it keeps its rows; a supplier's retention leaves the changelog's alone."""
     retention_ms = _checked_retention(spec.name, materialized, needed_ms)
     supplier = None if materialized is None else materialized.supplier
     if supplier is None or supplier.retention is None:
@@ -98,7 +98,7 @@ def retained(spec: StoreSpec, materialized: AnyMaterialized | None, needed_ms: i
 
 
 def window_size_ms(materialized: AnyMaterialized | None, windows_ms: int) -> int:
-    """The length of the windows of a store for its readers: that of its supplier, or that of the windows."""
+    """Returns the length of the windows of a store for its readers: that of its supplier, or that of the windows."""
     supplier = None if materialized is None else materialized.supplier
     if supplier is None or supplier.window_size is None:
         return windows_ms

@@ -24,7 +24,7 @@ from millstream.streams.topology.functions import check_arity, check_supplier, n
 def stream_to_table(
     stream: GraphStream, name: str | None, materialized: AnyMaterialized | None
 ) -> GraphTable:
-    """The table of a stream, behind a repartition topic where the key was changed."""
+    """Returns the table of a stream, behind a repartition topic where the key was changed."""
     graph = stream.graph
     table_name = graph.names.name_or_generate(name, "KSTREAM-TOTABLE-")
     request = key_value_store(graph, materialized, "KSTREAM-TOTABLE-", stream.key, stream.value)
@@ -42,7 +42,7 @@ def stream_to_table(
 def table_to_stream(
     table: GraphTable, mapper: ops.UserFunction | None, name: str | None
 ) -> GraphStream:
-    """The changes of a table, with new keys where there is a mapper."""
+    """Returns the changes of a table, with new keys where there is a mapper."""
     if mapper is not None:
         check_arity("to_stream", "mapper", mapper, "key", "value")
     node_name = table.graph.names.name_or_generate(name, "KTABLE-TOSTREAM-")

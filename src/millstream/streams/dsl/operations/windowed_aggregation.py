@@ -41,7 +41,7 @@ class WindowedGrouping:
     emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
 
     def emitting(self, strategy: EmitStrategy) -> WindowedGrouping:
-        """The same windows, emitted as the strategy says."""
+        """Returns the same windows, emitted as the strategy says."""
         check_kind("emit_strategy: strategy", strategy, EmitStrategy)
         if strategy is EmitStrategy.ON_WINDOW_CLOSE and isinstance(self.windows, UnlimitedWindows):
             raise ValueError(
@@ -150,7 +150,7 @@ def window_store(
     *,
     is_final: bool,
 ) -> StoreSpec:
-    """The store of an aggregation per window, from that of a plain one."""
+    """Returns the store of an aggregation per window, from that of a plain one."""
     spec = retained(spec, materialized, windows.retention_ms)
     if isinstance(windows, SessionWindows):
         return replace(
@@ -173,7 +173,7 @@ def window_store(
 def window_operator(
     store: str, windows: AnyWindows, functions: Functions, *, is_final: bool, send_old_values: bool
 ) -> ops.OperatorSpec:
-    """The operator that aggregates per window."""
+    """Returns the operator that aggregates per window."""
     initializer, aggregator, merger = functions
     if isinstance(windows, SessionWindows):
         assert merger is not None, "sessions are merged"
@@ -188,7 +188,7 @@ def window_operator(
 
 
 def windowed_key(windows: AnyWindows, key: AnySerde | None) -> AnySerde | None:
-    """The serde of keys with their window."""
+    """Returns the serde of keys with their window."""
     if key is None:
         return None
     if isinstance(windows, SessionWindows):
@@ -197,7 +197,7 @@ def windowed_key(windows: AnyWindows, key: AnySerde | None) -> AnySerde | None:
 
 
 def grace_ms(windows: AnyWindows) -> int | None:
-    """The time for which a window stays open after its end; sessions also wait for their gap."""
+    """Returns the time for which a window stays open after its end; sessions also wait for their gap."""
     return windows.retention_ms if isinstance(windows, SessionWindows) else windows.grace_ms
 
 

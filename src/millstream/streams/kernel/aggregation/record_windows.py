@@ -65,7 +65,7 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
 
     @abstractmethod
     def rows(self, batch: Batch, keys: RowKeys, /) -> Batch:
-        """The updates as rows of the batch's records."""
+        """Returns the updates as rows of the batch's records."""
 
     @abstractmethod
     def write(self, running: RunningT, batch: Batch, rows: Batch | None, /) -> None:

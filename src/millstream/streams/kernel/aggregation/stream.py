@@ -67,7 +67,7 @@ class KeyFold(RowByRow):
 
 
 def bytes_of_keys(batch: Batch, store: StateStore) -> Data:
-    """The keys as the store writes them. Raises SerializationError that names the store."""
+    """Returns the keys as the store writes them. Raises SerializationError that names the store."""
     try:
         return written(batch.key_column, store.key_serde)
     except Exception as error:
@@ -75,7 +75,7 @@ def bytes_of_keys(batch: Batch, store: StateStore) -> Data:
 
 
 def bytes_of_values(rows: Batch, store: StateStore) -> Data:
-    """The values as the store writes them. Raises SerializationError that names the store."""
+    """Returns the values as the store writes them. Raises SerializationError that names the store."""
     try:
         return written(rows.value_column, store.value_serde)
     except Exception as error:
@@ -224,7 +224,7 @@ class StreamReduceOperator(KeyFold):
 
 
 def without_null_keys(context: TaskContext, batch: Batch) -> Batch:
-    """The rows that have a key; the others are counted as dropped."""
+    """Returns the rows that have a key; the others are counted as dropped."""
     if not has_nulls(batch.key_column):
         return batch
     kept = batch.where([key is not None for key in batch.keys])
@@ -233,7 +233,7 @@ def without_null_keys(context: TaskContext, batch: Batch) -> Batch:
 
 
 def without_nulls(context: TaskContext, batch: Batch) -> Batch:
-    """The rows that have a key and a value; the others are counted as dropped."""
+    """Returns the rows that have a key and a value; the others are counted as dropped."""
     if not has_nulls(batch.key_column) and not has_nulls(batch.value_column):
         return batch
     kept = batch.where(

@@ -100,7 +100,7 @@ class TableAggregation(RowByRow):
 
     @abstractmethod
     def changed(self, key: object, change: Change, aggregate: object, /) -> object:
-        """The aggregate after the change: without its old value, and then with its new one."""
+        """Returns the aggregate after the change: without its old value, and then with its new one."""
 
 
 class TableAggregateOperator(TableAggregation):

@@ -34,7 +34,7 @@ class Updates:
         *,
         send_old: bool,
     ) -> Batch:
-        """The updates as rows of the batch's records."""
+        """Returns the updates as rows of the batch's records."""
         return Batch(
             keys,
             Column(value_serde, values=self.aggregates),
@@ -55,7 +55,7 @@ def windowed_keys(
     data: Data,
     given: tuple[RowKeys, Batch],
 ) -> Column:
-    """A column of windowed keys, which are made when they are first looked at.
+    """Returns a column of windowed keys, which are made when they are first looked at.
 
     `given`: the keys' bytes and the rows they are from: the windows have the very keys, not what their bytes are read as.
     """

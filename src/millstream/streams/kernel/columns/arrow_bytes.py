@@ -42,7 +42,7 @@ class ArrowBytes(Sequence[bytes | None]):
         return self._rows
 
     def text(self) -> Any:  # Any: pyarrow has no types
-        """The same rows as an array of text, None where some are no UTF-8."""
+        """Returns the same rows as an array of text, None where some are no UTF-8."""
         import pyarrow as pa
 
         try:

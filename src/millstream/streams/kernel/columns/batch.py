@@ -46,11 +46,11 @@ class Batch:
         return values_of(self.value_column)
 
     def with_values(self, values: AnyColumn) -> Batch:
-        """The same rows with other values, no longer changes of a table."""
+        """Returns the same rows with other values, no longer changes of a table."""
         return Batch(self.key_column, values, self.timestamps, self.headers, self.ordinals)
 
     def with_changes(self, values: list[object], old_values: list[object] | None = None) -> Batch:
-        """The same changes of a table with other values."""
+        """Returns the same changes of a table with other values."""
         changed = self.with_values(values)
         changed.old_values, changed.newest = old_values, self.newest
         return changed
@@ -68,11 +68,11 @@ class Batch:
         return changed
 
     def with_keys(self, keys: AnyColumn) -> Batch:
-        """The same rows with other keys."""
+        """Returns the same rows with other keys."""
         return Batch(keys, self.value_column, self.timestamps, self.headers, self.ordinals)
 
     def where(self, mask: Sequence[object]) -> Batch:
-        """The rows whose mask is true."""
+        """Returns the rows whose mask is true."""
         old, newest = self.old_values, self.newest
         return Batch(
             _where(self.key_column, mask),
@@ -116,12 +116,12 @@ class Batch:
         return (self.part(row, row + 1) for row in range(len(self)))
 
     def as_lists(self) -> Batch:
-        """The same rows, all of them read: cheaper where they are going to be taken one by one."""
+        """Returns the same rows, all of them read: cheaper where they are going to be taken one by one."""
         self.key_column, self.value_column = self.keys, self.values
         return self
 
     def take(self, rows: Sequence[int]) -> Batch:
-        """The rows at these positions, in their order."""
+        """Returns the rows at these positions, in their order."""
         old, newest = self.old_values, self.newest
         return Batch(
             _take(self.key_column, rows),
@@ -211,7 +211,7 @@ class SinkBatch:
         return len(self.keys)
 
     def take(self, rows: Sequence[int]) -> SinkBatch:
-        """The records at these positions, in their order."""
+        """Returns the records at these positions, in their order."""
         partitions, partition_keys = self.partitions, self.partition_keys
         return SinkBatch(
             self.topic,
@@ -225,7 +225,7 @@ class SinkBatch:
 
 
 def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
-    """The records of several batches of one topic, one batch after the other."""
+    """Returns the records of several batches of one topic, one batch after the other."""
     if len(batches) == 1:
         return batches[0]
     return SinkBatch(

@@ -62,7 +62,7 @@ class Column:
         return self._values
 
     def array(self) -> Any:  # Any: pyarrow has no types
-        """The rows as an array, of the type that the serde's layout says, or that pyarrow infers."""
+        """Returns the rows as an array, of the type that the serde's layout says, or that pyarrow infers."""
         import pyarrow as pa
 
         if self.serde.layout == UTF_8 and self._values is None and self._data is not None:
@@ -85,14 +85,14 @@ class Column:
         return self._data.has_nulls if isinstance(self._data, ArrowBytes) else any_null(self._data)
 
     def written(self) -> Data:
-        """The rows as the column's own serde writes them."""
+        """Returns the rows as the column's own serde writes them."""
         if self._data is None or not self._is_as_written():
             self._data = self.serde.encode_all(self.values)
             self._as_written = True
         return _as_list(self._data)
 
     def where(self, mask: Iterable[object]) -> Column:
-        """The rows whose mask is true."""
+        """Returns the rows whose mask is true."""
         if self._values is None:
             assert self._data is not None, "a column has data or values"
             kept = list(compress(_as_list(self._data), mask))
@@ -100,7 +100,7 @@ class Column:
         return Column(self.serde, values=list(compress(self._values, mask)))
 
     def take(self, rows: Sequence[int]) -> Column:
-        """The rows at these positions."""
+        """Returns the rows at these positions."""
         values = self.values if rows else []
         return Column(self.serde, values=[values[row] for row in rows])
 
@@ -149,7 +149,7 @@ class ArrowColumn:
         return bool(self.array.null_count)
 
     def written(self, serde: Serde[Any]) -> Data:  # Any: columns of any type
-        """The rows as bytes; text becomes bytes without becoming str first."""
+        """Returns the rows as bytes; text becomes bytes without becoming str first."""
         import pyarrow as pa
 
         if serde.layout == UTF_8 and pa.types.is_string(self.array.type):
@@ -158,7 +158,7 @@ class ArrowColumn:
         return serde.encode_all(self.values)
 
     def where(self, mask: Iterable[object]) -> list[object]:
-        """The rows whose mask is true."""
+        """Returns the rows whose mask is true."""
         return list(compress(self.values, mask))
 
     def take(self, rows: Sequence[int]) -> list[object]:
@@ -186,12 +186,12 @@ def source_column(
 
 
 def values_of(column: AnyColumn) -> list[object]:
-    """The rows as objects; reads them if they are not read yet."""
+    """Returns the rows as objects; reads them if they are not read yet."""
     return column if isinstance(column, list) else column.values
 
 
 def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of any type
-    """The column as bytes of a serde. The list may be shared: do not change it."""
+    """Returns the column as bytes of a serde. The list may be shared: do not change it."""
     if isinstance(column, list):
         return serde.encode_all(column)
     if isinstance(column, ArrowColumn):

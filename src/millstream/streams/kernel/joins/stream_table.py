@@ -52,7 +52,7 @@ class StreamTableJoinOperator(Operator):
         return rows
 
     def joinable(self, batch: Batch) -> tuple[Batch, list[object]]:
-        """The rows that can be joined and the table key of each."""
+        """Returns the rows that can be joined and the table key of each."""
         keys = batch.keys
         if self._key_mapper is not None:
             keys = of_rows(self._key_mapper, batch.keys, batch.values)

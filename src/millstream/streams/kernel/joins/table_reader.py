@@ -47,7 +47,7 @@ class TableReader:
     open_transformer: Opener
 
     def lookup(self, view: ops.TableView, as_of: AsOf | None = None) -> Lookup:
-        """The newest rows, or those of another time where the table is versioned."""
+        """Returns the newest rows, or those of another time where the table is versioned."""
         match view:
             case ops.StoreView():
                 return _store_lookup(self._table(view.store), as_of)

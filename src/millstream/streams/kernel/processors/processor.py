@@ -94,15 +94,15 @@ class ProcessorContextImpl:
         record: Record[Any, Any],  # Any: user types
         ordinal: int,
     ) -> Batch:
-        """The record as a row."""
+        """Returns the record as a row."""
         return Batch([record.key], [record.value], [record.timestamp], [record.headers], [ordinal])
 
     def record_of(self, rows: Batch) -> Record[Any, Any]:  # Any: user types
-        """The one row as the processor sees it."""
+        """Returns the one row as the processor sees it."""
         return Record(rows.keys[0], rows.values[0], rows.timestamps[0], rows.headers[0])
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
-        """A store the processor is connected with, or a global store."""
+        """Returns a store the processor is connected with, or a global store."""
         if name not in self._stores:
             raise InvalidStoreError(
                 f"{self.node} is not connected with store {name}: name it when the processor is added"
@@ -145,7 +145,7 @@ class ProcessorContextImpl:
         return task.record_context(current.ordinals[0], current.timestamps[0], current.headers[0])
 
     def current_stream_time_ms(self) -> int:
-        """The largest timestamp that the task has processed, -1 at first."""
+        """Returns the largest timestamp that the task has processed, -1 at first."""
         if self._task.is_global:
             raise StreamsError(f"{self.node} fills a global store, which has no stream time")
         return self._task.stream_time
@@ -158,7 +158,7 @@ class ProcessorContextImpl:
         self._task.commit_requested = True
 
     def app_configs(self) -> Mapping[str, object]:
-        """The application's settings by Kafka's names, and its own."""
+        """Returns the application's settings by Kafka's names, and its own."""
         return self._task.config.as_settings()
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
@@ -166,7 +166,7 @@ class ProcessorContextImpl:
         return with_prefix(self.app_configs(), prefix)
 
     def begin(self, rows: Batch | None, timestamp: int) -> None:
-        """The record that is processed from now on, or None for a punctuation."""
+        """Sets the record that is processed from now on, or None for a punctuation."""
         self._current = rows
         self._is_called = True
         self._task.record_timestamp = timestamp

@@ -157,6 +157,6 @@ def _put_versions(store: VersionedKeyValueStore, batch: Batch) -> Batch:
 
 
 def as_versions(batch: Batch, valid_to: list[int]) -> Batch:
-    """The batch after its rows were put in a versioned store, which gave these answers."""
+    """Returns the batch after its rows were put in a versioned store, which gave these answers."""
     batch.newest = [each == VALID_TO_UNDEFINED for each in valid_to]
     return batch.where([each != NOT_PUT for each in valid_to]) if NOT_PUT in valid_to else batch

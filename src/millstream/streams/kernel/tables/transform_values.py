@@ -35,7 +35,7 @@ class TransformerContext(ProcessorContextImpl):
 def open_transformer(
     context: TaskContext, supplier: ops.UserFunction, stores: Mapping[str, object]
 ) -> tuple[Transform, TransformerContext]:
-    """A new transformer, ready to be called; it is closed with the task."""
+    """Returns a new transformer, ready to be called; it is closed with the task."""
     transformer = supplier()
     own = TransformerContext(context, context.node, stores, fixed_key=True)
     init = getattr(transformer, "init", None)

@@ -47,7 +47,7 @@ class Buffered:
         return 8 + len(key) + values + 8 + 8 + len(context.topic or "") + 4 + headers
 
     def encode(self) -> bytes:
-        """The changelog value."""
+        """Returns the changelog value."""
         old = _value(self.old)
         if self.old is not None and self.old == self.prior:
             old = _INT.pack(_SAME_AS_PRIOR)
@@ -119,16 +119,16 @@ class SuppressionBuffer(StateStore):
         self._touch(data, entry)
 
     def waiting(self, key: object) -> Buffered | None:
-        """The change of a key that waits, or is just going out: its readers still see what was before."""
+        """Returns the change of a key that waits, or is just going out: its readers still see what was before."""
         data = self._encode_key(key)
         return self._entries.get(data) or self._leaving.get(data)
 
     def prior(self, waiting: Buffered) -> object:
-        """The value that downstream has last seen; when that was is not known any more."""
+        """Returns the value that downstream has last seen; when that was is not known any more."""
         return None if waiting.prior is None else self._decode_value(waiting.prior)
 
     def oldest_time(self) -> int | None:
-        """The time of the change that has waited longest."""
+        """Returns the time of the change that has waited longest."""
         return self._order[0][0] if self._order else None
 
     def evict(self) -> EvictedChange:

@@ -21,7 +21,7 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
 
     @abstractmethod
     def decode_row(self, stored: bytes) -> Stored:
-        """A row as the application sees it."""
+        """Returns a row as the application sees it."""
 
     def rows_between(
         self, lower: object, upper: object, *, reverse: bool
@@ -39,12 +39,12 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
         return self._decoded_rows(self.rows_in(data, end_of_prefix(data)))
 
     def get_flushed(self, key: object) -> Stored:
-        """The row of a key as it was when the record cache was last flushed, or None."""
+        """Returns the row of a key as it was when the record cache was last flushed, or None."""
         stored = self.flushed_row(self.key_bytes(key))
         return None if stored is None else self.decode_row(stored)
 
     def stored_row(self, data: bytes) -> bytes | None:
-        """The bytes of a row, or None. A cache keeps what was read."""
+        """Returns the bytes of a row, or None. A cache keeps what was read."""
         cache = self.cache
         if cache is None:
             return self.flushed_row(data)
@@ -112,7 +112,7 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         return known
 
     def running_rows(self) -> RunningRows:
-        """The rows as they are; to be given back to `write_rows`, and only where `takes_columns`."""
+        """Returns the rows as they are; to be given back to `write_rows`, and only where `takes_columns`."""
         return RunningRows(self._row)
 
     def write_rows(self, rows: RunningRows, written: WrittenRows) -> None:

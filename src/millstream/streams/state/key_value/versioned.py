@@ -78,7 +78,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         return None if self.put(key, None, timestamp) == NOT_PUT else known
 
     def history(self, key: object) -> Iterator[VersionedRecord]:
-        """The versions that may be asked for, the newest first, without deletions."""
+        """Yields the versions that may be asked for, the newest first, without deletions."""
         valid_to: int | None = None
         for version in self._versions(self.key_bytes(key)):
             if valid_to is not None and valid_to <= self._oldest_ms:

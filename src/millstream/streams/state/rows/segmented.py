@@ -63,15 +63,15 @@ class SegmentedStore(StateStore):
 
     @abstractmethod
     def row_time(self, row_key: bytes) -> int:
-        """The time of a row, by which it expires."""
+        """Returns the time of a row, by which it expires."""
 
     def log_key(self, row_key: bytes) -> bytes:
-        """The key of a row's changelog record: all behind the segment, with the bytes of the key first."""
+        """Returns the key of a row's changelog record: all behind the segment, with the bytes of the key first."""
         return row_key[8:]
 
     @abstractmethod
     def row_data(self, row_key: bytes) -> bytes:
-        """The bytes of a row's key, as the application knows it."""
+        """Returns the bytes of a row's key, as the application knows it."""
 
     def forget(self, row_key: bytes) -> None:
         """A row is being deleted with its segment, or comes too late to be stored."""
@@ -80,7 +80,7 @@ class SegmentedStore(StateStore):
         return pack_time(time // self._segment_ms)
 
     def segment_after(self, time: int) -> bytes | None:
-        """The prefix of keys in the segment after that of this time; None if there is none."""
+        """Returns the prefix of keys in the segment after that of this time; None if there is none."""
         number = time // self._segment_ms + 1
         return None if number > MAX_TIMESTAMP else pack_time(number)
 
@@ -99,7 +99,7 @@ class SegmentedStore(StateStore):
         self.log_row(row_key, stored, timestamp, headers)
 
     def stored_row(self, row_key: bytes) -> bytes | None:
-        """The bytes of a row that can be seen, in the cache or in the store."""
+        """Returns the bytes of a row that can be seen, in the cache or in the store."""
         entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
         return self.flushed_row(row_key) if entry is None else entry.stored
 

@@ -36,11 +36,11 @@ class TimestampedRows(StateStore):
         return stored[8:]
 
     def row_bytes(self, value: bytes, timestamp: int, _headers: Headers) -> bytes:
-        """The stored form of a value."""
+        """Returns the stored form of a value."""
         return pack_time(timestamp) + value
 
     def decoded_row(self, row_key: bytes, stored: bytes) -> Row:
-        """A row that was found to be stored so."""
+        """Returns a row that was found to be stored so."""
         row = self._decoded.get(row_key)
         if row is None:
             row = self.decode_row(stored)

@@ -67,7 +67,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         return self._keeps
 
     def order_of(self, start: int, end: int) -> tuple[int, int]:
-        """The sort key among sessions of one key: their ends; in memory the latest start comes first."""
+        """Returns the sort key among sessions of one key: their ends; in memory the latest start comes first."""
         return end, start if self.spec.persistent else -start
 
     def sessions_of_bytes(
@@ -97,7 +97,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
             self.changelog.extend(written.keys, written.values, written.timestamps)
 
     def aggregate_of(self, row: Stored) -> Stored:
-        """The aggregate that operators work with, of a row as processors see it."""
+        """Returns the aggregate that operators work with, of a row as processors see it."""
         return row
 
     def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
@@ -182,7 +182,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
             self.rows.put(self._row_key_of(key[:-16], key[-16:], end), row)
 
     def restored_row(self, value: bytes, _headers: Headers) -> bytes:
-        """The stored form of a changelog record."""
+        """Returns the stored form of a changelog record."""
         return value
 
     def row_time(self, row_key: bytes) -> int:
@@ -192,7 +192,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         return self._split(row_key)[0]
 
     def decode_row(self, stored: bytes) -> Stored:
-        """A row as the application sees it."""
+        """Returns a row as the application sees it."""
         return self._decode_value(stored)
 
     def log_key(self, row_key: bytes) -> bytes:

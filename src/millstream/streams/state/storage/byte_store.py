@@ -76,6 +76,6 @@ class MemoryByteStore:
 
 
 def end_of_prefix(prefix: bytes) -> bytes | None:
-    """The first key after all keys with this prefix; None if there is none."""
+    """Returns the first key after all keys with this prefix; None if there is none."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None

@@ -84,7 +84,7 @@ def in_memory_stores() -> StoreFactory:
 def rocksdb_stores(
     directory: Path, *, persist_all: bool = False, configure: ConfigureRocksDB | None = None
 ) -> StoreFactory:
-    """The persistent stores of a task in one database, `directory/<task id>`; see RocksTaskStores.
+    """Returns the persistent stores of a task in one database, `directory/<task id>`; see RocksTaskStores.
 
     `configure` changes the options of each database before it is opened, as Kafka Streams' RocksDBConfigSetter.
     """

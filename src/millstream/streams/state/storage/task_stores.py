@@ -16,7 +16,7 @@ class TaskStores(Protocol):
     def open(self, spec: StoreSpec) -> ByteStore: ...
 
     def directory(self) -> str | None:
-        """The task's directory, which is there from now on; None where everything is in memory."""
+        """Returns the task's directory, which is there from now on; None where everything is in memory."""
 
     def together(self) -> AbstractContextManager[None]:
         """Makes what is written to any of the stores inside permanent at the end, all of it or nothing."""

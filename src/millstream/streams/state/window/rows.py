@@ -30,7 +30,7 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
 
     @abstractmethod
     def decode_row(self, stored: bytes) -> Stored:
-        """A row as the application sees it."""
+        """Returns a row as the application sees it."""
 
     def rows_of_key(
         self, key: object, time_from: int, time_to: int, *, reverse: bool = False
@@ -73,7 +73,7 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         return self.split(row_key)[0]
 
     def window(self, data: bytes, start: int) -> Windowed[Stored]:
-        """The key of a row as the application sees it."""
+        """Returns the key of a row as the application sees it."""
         end = min(start + self._window_size_ms, MAX_TIMESTAMP)
         return Windowed(self._key.decode(data), start, end)
 
@@ -89,7 +89,7 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         return super().log_key(row_key)
 
     def split(self, row_key: bytes) -> tuple[bytes, int]:
-        """The key's bytes and the start."""
+        """Returns the key's bytes and the start."""
         if self._time_first:
             return row_key[16:-4], unpack_time(row_key, 8)[0]
         return row_key[8:-12], unpack_time(row_key, len(row_key) - 12)[0]

@@ -24,7 +24,7 @@ class WindowsOfKey(Protocol):
         """Yields (start, row) of windows that start in a range, the latest first; those that were given may be set meanwhile."""
 
     def earliest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
-        """The same, the earliest first."""
+        """Returns the same, the earliest first."""
 
     def set(self, start: int, row: Row) -> None:
         """Set the row of a window; one whose value is None is to be deleted."""

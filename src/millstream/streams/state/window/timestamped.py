@@ -53,7 +53,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         return self._retention_ms >= open_ms and stream_time >= self._newest
 
     def running_rows(self, start: int) -> RunningRows:
-        """The rows of a window as they are, by key; to be given back to `write_windows`."""
+        """Returns the rows of a window as they are, by key; to be given back to `write_windows`."""
         return RunningRows(lambda data: self._row(data, start))
 
     def write_windows(self, rows: Iterable[tuple[bytes, int, Row]], written: WrittenRows) -> None:

@@ -20,7 +20,7 @@ LEGEND_WIDTH: Final = _STEP * len(_MEANINGS)
 
 
 def legend(left: float, top: float) -> list[str]:
-    """The row; `top` is the height at which its samples stand."""
+    """Returns the row; `top` is the height at which its samples stand."""
     middle = top + 10
     columns = [left + _STEP * number for number in range(len(_MEANINGS))]
     samples = [

@@ -67,7 +67,7 @@ def text(x: float, y: float, words: str, kind: str, *, middle: bool = False) -> 
 
 
 def drum(name: str, place: Place) -> str:
-    """A store."""
+    """Returns a store."""
     x, y, width, height = place.x, place.y, place.width, place.height
     bow = 5.0
     half = width / 2

@@ -42,7 +42,7 @@ def timeline(
     stores: Sequence[str] = (),
     width: int = 96,
 ) -> str:
-    """A picture of the inputs, one after the other, and of what the topology does with each.
+    """Returns a picture of the inputs, one after the other, and of what the topology does with each.
 
     Without windows it has a lane for each topic, and one for each of the key-value `stores` with its rows. With
     windows, or a join of streams, it has an axis of event time, on which windows are spans.

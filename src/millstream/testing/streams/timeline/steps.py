@@ -46,5 +46,5 @@ class Step:
 
 
 def shown(value: object) -> str:
-    """A key or value as a picture has it."""
+    """Returns a key or value as a picture has it."""
     return TOMBSTONE if value is None else str(value)

@@ -98,7 +98,7 @@ class Transaction:
         self.state = ProducerTransactionState.UNINITIALIZED
 
     def initialized(self, identity: ProducerIdentity) -> None:
-        """A fresh identity: every earlier one of this transactional id is fenced, and none of its transactions open."""
+        """Takes a fresh identity: every earlier one of this transactional id is fenced, and none of its transactions open."""
         self.identity = identity
         self.renewal_wanted = False
         self.unanswered = 0
