@@ -82,6 +82,12 @@ def test_every_public_class_has_a_repr(facade: str) -> None:
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 QUESTION_WORDS = {"How", "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why"}
 
+FRAGMENT_WORDS = {
+    "About", "After", "Also", "Around", "As", "At", "Before", "During", "From", "In", "Of", "Once", "Only", "Those", "To", "Until", "Up",
+    "With", "Without", "Anybody", "Everybody", "Nobody", "Somebody", "Whoever", "Milliseconds",
+}  # fmt: skip
+"""A docstring of a function that begins so does not say what the function does or returns. ("Of the codec that is used.")"""
+
 
 def test_a_docstring_begins_with_a_sentence() -> None:
     found = [
@@ -102,9 +108,14 @@ def public_nodes(node: Documented, line: int = 1) -> Iterator[tuple[int, Documen
 
 
 def begins_with_a_fragment(node: Documented) -> bool:
-    """Whether the docstring begins with a question word; "Whether ..." is right for a function that returns a bool."""
+    """Whether the docstring begins with a question word or, that of a function, with a fragment.
+
+    "Whether ..." is right for a function that returns a bool.
+    """
     words = (ast.get_docstring(node) or " ").split(maxsplit=1)[:1]
     word = "".join(words).rstrip(",:")
-    if word == "Whether" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return word in QUESTION_WORDS
+    if word == "Whether":
         return node.returns is None or ast.unparse(node.returns) != "bool"
-    return word in QUESTION_WORDS
+    return word in QUESTION_WORDS | FRAGMENT_WORDS

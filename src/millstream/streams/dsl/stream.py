@@ -468,7 +468,7 @@ class KStream(Generic[K, V]):
         name: str | None = None,
         grace: timedelta | None = None,
     ) -> KStream[K, Any]:  # Any: see the overloads
-        """As join; where the other side has nothing the joiner gets None for it.
+        """Joins as `join` does; where the other side has nothing the joiner gets None for it.
 
         With a KStream that is when the record's window is over.
         """
@@ -509,7 +509,7 @@ class KStream(Generic[K, V]):
         joined: AnyJoined | None = None,
         with_key: bool = False,
     ) -> KStream[K, Any]:  # Any: see the overloads
-        """As left_join, for records of both streams."""
+        """Joins as `left_join` does, for records of both streams."""
         given = JoinArguments("outer_join", joiner, (True, True), with_key, windows, joined)
         return self._join(other, given)
 

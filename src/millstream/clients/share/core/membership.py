@@ -80,7 +80,7 @@ class ShareMembership:
             self._due_ms = 0
 
     def handle_poll(self) -> None:
-        """Somebody wants records: be a member."""
+        """Notes that records are wanted, which takes a member."""
         if self.topics and self.state in (ShareMemberState.OUT, ShareMemberState.STALE):
             self._begin_joining()
 
