@@ -1,4 +1,4 @@
-"""Shortens text that somebody else chose, for a message: enough is left to know it by."""
+"""Shortens text that comes from outside, for a message: enough is left to know it by."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The runtime of one coordinator shard: the order in which things happen, for any kind of coordinator.
 
 Operations and timers run one at a time, in order of time. What an operation writes is appended, then replayed into the
-shard, then committed; only then does anyone hear of it. A reply also waits for everything that was written before it,
+shard, then committed; only then is it answered. A reply also waits for everything that was written before it,
 so no client reads what could still be lost.
 
 It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells

@@ -79,7 +79,7 @@ def decode_quorum_state(data: bytes) -> ElectionState:
 
 
 def static_voter_ids(data: bytes) -> frozenset[BrokerId]:
-    """Returns the voters that a `quorum-state` file of version 0 names; nobody from version 1 on, where the log names them.
+    """Returns the voters that a `quorum-state` file of version 0 names; none from version 1 on, where the log names them.
 
     Raises KafkaStorageError as `decode_quorum_state` does.
     """

@@ -1,7 +1,7 @@
 """The roles of a replica in its quorum: one frozen class each, holding exactly what that role knows.
 
     Unattached   knows the epoch, perhaps a leader or its own vote, and waits
-    Prospective  asks whether it would be elected, without disturbing anybody (pre-vote, KIP-996)
+    Prospective  asks whether it would be elected, without disturbing the others (pre-vote, KIP-996)
     Candidate    has voted for itself in a new epoch and asks for votes
     Leader       appends, and counts how far the voters have fetched
     Follower     fetches from the leader of the epoch

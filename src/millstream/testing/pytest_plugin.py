@@ -4,7 +4,7 @@ A suite asks for them in the `conftest.py` of its top directory:
 
     pytest_plugins = ["millstream.testing.pytest_plugin"]
 
-No entry point does that for everybody: pytest rewrites the assertions of every module of a distribution that has one,
+No entry point does that for all projects: pytest rewrites the assertions of every module of a distribution that has one,
 and this one has more than 800. So who does not use the fixtures does not pay for them, and who does pays for this module.
 It imports nothing heavy: what a fixture needs is imported when a test asks for it.
 """

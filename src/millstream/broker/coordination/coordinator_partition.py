@@ -1,7 +1,7 @@
 """One partition of a coordinator's topic while this node leads it: its shard, its log, and the requests that wait.
 
 The edge of `coordinator.runtime`: loads the log into the shard, appends what the runtime says, tells it when that is safe,
-wakes it at its deadlines, and delivers its replies. One task drives the shard and nobody else touches it. Knows no API.
+wakes it at its deadlines, and delivers its replies. One task drives the shard and no other touches it. Knows no API.
 
 The task leaves the shard to a thread for what takes long: handling a request with very many elements, making records of it, and
 replaying them. Other requests for the shard wait as they always do while one is handled; the event loop does not.

@@ -1,6 +1,6 @@
 """Creates the internal topics of streams applications (KIP-1071) for members whose heartbeat found them missing.
 
-Nobody waits for a creation: the member is told that topics are missing until a later heartbeat finds them. A topic that could
+No request waits for a creation: the member is told that topics are missing until a later heartbeat finds them. A topic that could
 not be made is not tried again for a while, and its member is told why.
 """
 

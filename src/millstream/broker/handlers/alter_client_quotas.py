@@ -2,7 +2,7 @@
 
 Versions 0-1, alike. One result for each entity; each is changed as a whole or not at all, and an entity given twice is
 INVALID_REQUEST, of which the first counts. With `validate_only` nothing changes. Host names in place of addresses are not looked up.
-Not supported: enforcement. Limits are kept and told, and slow nobody down yet.
+Not supported: enforcement. Limits are kept and told, and slow no client down yet.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Versions 0-1. Topics, brokers, groups, client metrics and broker loggers. Each resource is changed as a whole or not at all; a
 resource or a key given twice is INVALID_REQUEST. Brokers: the empty name stands for all of them; keys that are fixed at the start
-are refused, keys that nobody knows are stored. Loggers: levels of this process change at once and are not stored. With
+are refused, unknown keys are stored. Loggers: levels of this process change at once and are not stored. With
 `validate_only` nothing changes.
 Not supported: policies; listeners cannot be changed while a broker runs.
 """

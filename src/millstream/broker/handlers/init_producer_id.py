@@ -2,7 +2,7 @@
 
 Versions 0-5. A producer without a transactional id always gets a new id with epoch 0, whatever id and epoch it says it had
 (from version 3 on it may say so). With one, its transaction coordinator gives it the id that belongs to it and an epoch
-that fences whoever used it before; an open transaction is aborted first and the producer asks again
+that fences the producer that used it before; an open transaction is aborted first and the producer asks again
 (CONCURRENT_TRANSACTIONS). PRODUCER_FENCED is told from version 4 on, before INVALID_PRODUCER_EPOCH.
 Not supported: two-phase commit (version 6, unstable in Kafka 4.3).
 """

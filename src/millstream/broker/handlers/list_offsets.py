@@ -6,7 +6,7 @@ answered with UNSUPPORTED_VERSION, and so are lower numbers. A timestamp gives t
 gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old metadata. A partition named twice
 is answered once, with INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
 Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. A replica id is not looked at:
-everybody is answered as a consumer.
+every asker is answered as a consumer.
 """
 
 from __future__ import annotations

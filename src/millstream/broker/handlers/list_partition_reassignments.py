@@ -1,6 +1,6 @@
 """ListPartitionReassignments: the partitions whose replicas are on their way to other brokers (KIP-455).
 
-Version 0. Null topics: all. Partitions that do not move, and those that nobody knows, are left out.
+Version 0. Null topics: all. Partitions that do not move, and unknown ones, are left out.
 """
 
 from __future__ import annotations

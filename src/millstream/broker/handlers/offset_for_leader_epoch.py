@@ -3,7 +3,7 @@
 Versions 2-4. Consumers ask whenever a partition's leader epoch has changed, which every restart of its leader does, and some
 (kafka-python) read nothing until they are answered. An epoch that is newer than the leader's answers -1 for both.
 Errors per partition: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION.
-Not supported: asking as a replica; everybody is answered as a consumer.
+Not supported: asking as a replica; every asker is answered as a consumer.
 """
 
 from __future__ import annotations

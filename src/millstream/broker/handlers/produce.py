@@ -5,7 +5,7 @@ take long is appended before this function returns, so that requests of one conn
 acknowledgements wait. Large or strongly packed batches are checked in a thread, and what the connection sends behind them waits.
 acks=0 gets no answer, and when a partition refuses it the connection is closed, as by Kafka: nothing else could tell the
 producer. acks=1 is answered at once, acks=-1 when every in-sync replica has the records. A partition with a single in-sync
-replica has nobody else to remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for
+replica has no other to remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for
 acks=1 as well and whatever the replicas; `never`: not at all). Records with which flush.messages is reached are synced before
 any answer, as in Kafka. One batch per partition; of several for the same one the last is taken. A retry of an idempotent
 producer gets the offsets of the first time. zstd from version 7 on.
@@ -251,7 +251,7 @@ async def _answer_later(
 
 
 def _append_at_once(produce: _ProduceAppend) -> bool:
-    """False as soon as a check takes longer than one request may hold everybody; that part and those behind it remain."""
+    """False as soon as a check takes longer than one request may hold the others; that part and those behind it remain."""
     allowance = Allowance()
     while (part := produce.part) is not None:
         try:

@@ -14,7 +14,7 @@ class ClusterHealth:
     """Counts of problems that an operator should look at; all 0 in a healthy cluster."""
 
     controller: int
-    """Id of the active controller, -1 when nobody leads the quorum."""
+    """Id of the active controller, -1 when there is no leader of the quorum."""
     leaderless_partitions: int
     under_replicated_partitions: int
     under_min_isr_partitions: int

@@ -62,7 +62,7 @@ class ControllerRunner:
         self._timeout_ms = timeout_ms
         self._pool = pool
         self._planning = asyncio.Lock()
-        """Between the plan of a request and its records in the log nobody else plans."""
+        """Held between the plan of a request and its records in the log, so that no other request is planned in between."""
         self._driver: MetadataDriver | None = None
         self._controller: Controller | None = None
         self._leads_epoch: LeaderEpoch | None = None

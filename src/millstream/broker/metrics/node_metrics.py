@@ -22,4 +22,4 @@ class NodeMetrics:
         self.loop_lag = TimeDistribution()
         """How late the event loop came to what was due."""
         self.connection_count: Callable[[], int] = lambda: 0
-        """Set by whoever owns the connections."""
+        """Set by the owner of the connections."""

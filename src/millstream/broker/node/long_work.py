@@ -1,6 +1,6 @@
 """Gives turns to all long work on the event loop: parts of long requests, shards with much to do, walks over many partitions.
 
-Whoever has worked for a millisecond asks for its next turn. Each round of the loop has one such turn, for who asked first, so a round
+Work that has run for a millisecond asks for its next turn. Each round of the loop has one such turn, for what asked first, so a round
 is no longer with a hundred of them than with one. A round is all callbacks that were ready when it began, which is what everybody
 else waits for.
 
@@ -32,7 +32,7 @@ class LongWork:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._beginning: deque[asyncio.Future[None]] = deque()
         self._is_given = False
-        """Somebody has the turn of the next round."""
+        """Whether the turn of the next round is given."""
         self._began_s: float | None = None
         """When the first of this round began."""
         self._is_called = False
@@ -81,7 +81,7 @@ class LongWork:
         await woken
 
     def _begin_round(self) -> None:
-        """Whoever was given the turn of this round runs in it; the next one is woken for the next round, and all who would begin."""
+        """Begins a round, with the work that was given its turn. The next in line is woken for the next round, and all that would begin."""
         self._is_called = False
         self._began_s = None
         if self._waiting or self._beginning:
@@ -92,7 +92,7 @@ class LongWork:
 
 
 def _wake_first(queue: deque[asyncio.Future[None]]) -> bool:
-    """False when nobody is left."""
+    """Wakes the first that still waits. Returns False when none does."""
     while queue:
         woken = queue.popleft()
         if not woken.done():  # else its task was cancelled

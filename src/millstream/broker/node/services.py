@@ -70,7 +70,7 @@ class LogFlusher(Protocol):
         ...
 
     def start_flush(self, log: PartitionLog) -> None:
-        """Brings `log` to the disk without anybody waiting."""
+        """Brings `log` to the disk, while no request waits for it."""
         ...
 
 

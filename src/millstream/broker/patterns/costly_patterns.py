@@ -1,6 +1,6 @@
 """Matches expressions of clients that are costly to compile, in a process of its own, one after the other.
 
-The process is started for the first of them, ended once nobody has asked for a while, and started anew after it died, or was killed
+The process is started for the first of them, ended once it was not asked for a while, and started anew after it died, or was killed
 because one expression took too long. Who asks for much waits behind who asks for little (`payer_turns`).
 """
 

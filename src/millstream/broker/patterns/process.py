@@ -76,7 +76,7 @@ class PatternProcess:
 
 
 def _started(pipe: socket.socket) -> subprocess.Popen[bytes]:
-    """`Popen` and not asyncio's subprocesses: it does not copy the page tables of a large node, and needs nobody to watch children."""
+    """`Popen` and not asyncio's subprocesses: it does not copy the page tables of a large node, and needs no watcher of children."""
     if not sys.executable:
         raise OSError("Python does not know its own program")
     return subprocess.Popen(  # noqa: S603 - our own program

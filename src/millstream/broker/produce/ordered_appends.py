@@ -48,7 +48,7 @@ class OrderedAppends:
             if previous is not None:
                 await previous
             result.set_result(await work())
-        except Exception as error:  # noqa: BLE001 - whoever awaits the result is told; the node and what waits behind go on
+        except Exception as error:  # noqa: BLE001 - the caller that awaits the result is told; the node and what waits behind go on
             result.set_exception(error)
         finally:
             done.set_result(None)

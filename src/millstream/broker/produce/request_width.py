@@ -46,7 +46,7 @@ def _names_more(frame: memoryview, at: int, version: int) -> bool:
             size, at = _length(frame, at + _INT32.size, is_flexible)
             at += max(0, size)
             if is_flexible and frame[at]:
-                return True  # tagged fields: nobody sends them, and a thread reads them as well
+                return True  # tagged fields: no client sends them, and a thread reads them as well
             at += is_flexible
         if is_flexible and frame[at]:
             return True

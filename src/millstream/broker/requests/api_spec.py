@@ -36,7 +36,7 @@ class ApiSpec:
     key: ApiKey
     versions: range
     permissions: tuple[Permission, ...]
-    """As Kafka asks for them, in its order; empty for an API that everybody may use."""
+    """As Kafka asks for them, in its order; empty for an API that every client may use."""
 
     @property
     def lowest(self) -> int:

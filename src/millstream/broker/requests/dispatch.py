@@ -41,7 +41,7 @@ ResultT = TypeVar("ResultT")
 _LOGGER = logging.getLogger(__name__)
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 _SHORT_FRAME_BYTES: Final = 2_048
-"""Has no more elements than are handled in one go, so nobody has to look."""
+"""A request with so few elements is handled in one go, so they need not be counted."""
 _SHORT_PRODUCE_BYTES: Final = 32_768
 """The same, of APIs whose requests are long for another reason."""
 _CONVERTED_AT_ONCE_BYTES: Final = 16_384
@@ -266,7 +266,7 @@ def _told_error(route: _Route, header: RequestHeader, error: Exception) -> Kafka
 def _encode_error(
     route: _Route, header: RequestHeader, message: Message, error: KafkaError
 ) -> Response:
-    """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
+    """Raises ProtocolError when not even the error can be told, or no client waits for it."""
     key, version = route.key, header.request_api_version
     try:
         response = route.failed(message, version, error)

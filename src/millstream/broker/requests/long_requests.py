@@ -1,7 +1,7 @@
 """Answers requests with very many elements in parts, so that no request holds the event loop for long.
 
 A handler answers a request of a few hundred elements in some milliseconds. One with a hundred thousand is cut here into requests
-of that size, which are handled one after another with everybody else's requests between them; the answers are put together
+of that size, which are handled one after another with the requests of others between them; the answers are put together
 again, in the order of the request. So no handler knows of it. `LISTS` says which lists of an API may be cut: their elements do not depend on each other, as a
 partition's answer does not depend on the next partition's. What two elements of one request mean together (a topic that stands
 twice) is seen only where both are in one part. `WHOLE` names the APIs whose lists belong together, and why they may.

@@ -1,6 +1,6 @@
 """The purgatory: requests wait in it for partitions to make progress, fetches for bytes, produces for their high watermark.
 
-One place for both, keyed by partition. An operation is registered before anybody can miss a wake-up, completed by `wake`
+One place for both, keyed by partition. An operation is registered before it can miss a wake-up, completed by `wake`
 when its condition holds, given up at its deadline, and there is a bound on how many there are. A listener is told of every
 progress, whether it waits or not. Knows nothing of requests.
 """

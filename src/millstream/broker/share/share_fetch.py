@@ -1,7 +1,7 @@
 """One share fetch: reads what members may acquire, acquires it, and waits while there is nothing.
 
 Owns the order in which partitions are read, the limits of one answer, and the wait. Sessions and acknowledgements are elsewhere.
-Between reading a partition and acquiring what was read nothing waits, so nobody else takes it. Thousands of partitions are counted and
+Between reading a partition and acquiring what was read nothing waits, so no other request takes it. Thousands of partitions are counted and
 read in turns with other work; each is watched before it is counted, so no progress is missed.
 """
 
@@ -81,7 +81,7 @@ class ShareFetch:
         """Bytes that could be read of partitions of which this member may acquire records, as far as they were counted."""
         self._total = 0
         self._has_moved = False
-        """Something was read that is nobody's, so more may be read behind it."""
+        """Whether something was read that no member can acquire, so that more may be read behind it."""
 
     async def run(self, purgatory: Purgatory, clock: Clock) -> dict[LoadedSharePartition, Answer]:
         """Answers when something was acquired or failed, or `max_wait_ms` has passed."""

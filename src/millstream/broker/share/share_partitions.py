@@ -1,7 +1,7 @@
 """The share partitions of this node: those of partitions it leads that some share group reads here.
 
 Loads a share partition when a member asks for it first, stores what changes through the persister, lets locks run out in time,
-and forgets it when leadership moves, the share coordinator fences it, or nobody of the group is here any more. What happens to
+and forgets it when leadership moves, the share coordinator fences it, or no member of the group is here any more. What happens to
 records is `coordinator.share_partition`; one loop owns all of them.
 """
 

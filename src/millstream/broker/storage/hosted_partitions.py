@@ -3,8 +3,8 @@
 The image is the only source: nothing is created because a directory exists, and a directory that the image does not know is
 moved aside, never deleted.
 
-Few partitions follow a new image at once. Of thousands each follows when it is its turn, or before that when somebody asks for it: so whoever
-asks sees every partition as the newest image has it, and nobody waits for all of them.
+Few partitions follow a new image at once. Of thousands each follows when it is its turn, or before that when a request asks for it: so a
+request sees every partition as the newest image has it, and none waits for all of them.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class GroupCommitFlusher:
             await self._next_flush(log).wait()
 
     def start_flush(self, log: PartitionLog) -> None:
-        """Brings the log to the disk without anybody waiting."""
+        """Brings the log to the disk, while no request waits for it."""
         self._next_flush(log)
 
     def _next_flush(self, log: PartitionLog) -> asyncio.Event:

@@ -1,6 +1,6 @@
 """Limits background copying to a number of bytes a second, over all tasks that copy.
 
-The limit is asked for again and again: it may change while somebody waits.
+The limit is asked for again and again: it may change during a wait.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Pace:
         self._pay_off()
         self._owed_bytes += count
         await asyncio.sleep(0)
-        while (wait_s := self._wait_s()) > 0:  # noqa: ASYNC110 - time pays the bytes off, and tells nobody
+        while (wait_s := self._wait_s()) > 0:  # noqa: ASYNC110 - time pays the bytes off, and no event tells of it
             await asyncio.sleep(min(wait_s, _LOOK_AGAIN_S))
 
     def _wait_s(self) -> float:

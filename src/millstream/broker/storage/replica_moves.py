@@ -2,7 +2,7 @@
 
     current log ─ copied batch by batch ─▶ future log, in a directory `*-future` ─ caught up, synced ─▶ takes its place
 
-The future log is this module's until it takes over; the last step happens without giving way to anybody, so that no record is
+The future log is this module's until it takes over; the last step happens without giving way to other work, so that no record is
 written to a log that is about to leave. A move that a restart interrupts begins anew. All moves together keep to
 `replica.alter.log.dirs.io.max.bytes.per.second`, but for the last step of each.
 """

@@ -131,7 +131,7 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
         timestamp_ms: int | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> Delivery:
-        """Queue one record. An error that nobody asked a Delivery for is raised by `flush`.
+        """Queue one record. An error that no call asked a Delivery for is raised by `flush`.
 
         Interceptors, serializers and the partitioner run in this thread; `on_delivery` on the loop's.
         """
@@ -157,7 +157,7 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
-        """A transaction as a block: committed at its end, aborted by an exception. Initializes when nobody has."""
+        """A transaction as a block: committed at its end, aborted by an exception. Initializes when `init_transactions` was not called."""
         block = self._client.transaction()
         self._loop.run(block.__aenter__())
         try:

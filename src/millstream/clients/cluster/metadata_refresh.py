@@ -1,4 +1,4 @@
-"""The task that keeps metadata fresh, and everybody who waits for it. When to ask, and what for, is `core.metadata_state`'s."""
+"""The task that keeps metadata fresh, and the callers that wait for it. When to ask, and what for, is `core.metadata_state`'s."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 
 class MetadataRefresh:
     """A refusal is an error that asking again does not change: bad credentials, no common version. It is told to who
-    waits, and asked about again only when somebody wants metadata after that.
+    waits, and asked about again only when a caller wants metadata after that.
     """
 
     def __init__(

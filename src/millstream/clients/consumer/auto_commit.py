@@ -16,7 +16,7 @@ from millstream.errors import FencedInstanceId, KafkaError, RebalanceInProgress,
 _LOGGER = logging.getLogger(__name__)
 
 _TOO_LATE = (CommitFailed, FencedInstanceId, RebalanceInProgress)
-"""Whoever has the partitions now reads these records again."""
+"""The member that has the partitions now reads these records again."""
 
 
 class AutoCommit:

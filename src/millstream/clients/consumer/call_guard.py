@@ -1,4 +1,4 @@
-"""One call at a time: whoever uses a consumer meanwhile is told so, and may interrupt the call that is waiting.
+"""One call at a time: another caller of a consumer is told so, and may interrupt the call that is waiting.
 
 A listener or callback that the call itself runs may use the consumer: what runs in the call's context belongs to it,
 also when it crosses to another thread and back, because contexts travel along.
@@ -89,7 +89,7 @@ class CallGuard:
         self._cancel()
 
     async def end_other_calls(self, error: MillstreamError) -> None:
-        """Interrupt the call of somebody else until there is none."""
+        """Interrupts the call of another caller until there is none."""
         while self._call is not None and self._call not in _CALLS.get():
             self._interruption = error
             self._cancel()

@@ -50,7 +50,7 @@ class Commits:
         group: Callable[[], ConsumerGroupMetadata],
         succeeded: Callable[[Offsets], None],
     ) -> None:
-        """`group` tells who commits, as of now; it raises CommitFailed when that is nobody."""
+        """`group` tells who commits, as of now; it raises CommitFailed when there is none."""
         self._cluster = cluster
         self._scope = scope
         self._group = group

@@ -118,7 +118,7 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 class ConsumerGroupMetadata(NamedTuple):
-    """The one that commits: a member of a generation, or nobody in particular (-1, "")."""
+    """The one that commits: a member of a generation, or a client without one (-1, "")."""
 
     group_id: str
     generation_id: int = -1

@@ -323,7 +323,7 @@ class ClassicMember:
     async def _send_leave(self, reason: str) -> None:
         """A coordinator that cannot be told finds out when the session ends.
 
-        Not over the group's own connection: a JoinGroup may stand there unanswered until everybody has joined.
+        Not over the group's own connection: a JoinGroup may stand there unanswered until all members have joined.
         """
         try:
             node_id = await self._cluster.coordinator(self._group_id)

@@ -25,7 +25,7 @@ class BufferMemory:
         return bool(self._waiters)
 
     def admits(self, size_bytes: int, *, waited: bool = False) -> bool:
-        """The bytes may be taken now: there is room, and nobody who came before still waits for it."""
+        """The bytes may be taken now: there is room, and no earlier caller still waits for it."""
         return (
             self._accumulator.has_room(size_bytes)
             and (waited or not self._waiters)
@@ -57,7 +57,7 @@ class BufferMemory:
                 waiter.set_result(None)
 
     def close(self) -> None:
-        """The producer has ended: nobody need wait any longer, and nobody gets in."""
+        """Ends all waits: the producer has ended, and no more bytes are taken."""
         self._is_closed = True
         for waiter in self._waiters:
             if not waiter.done():

@@ -10,7 +10,7 @@ from millstream.clients.producer.core.producer_batch import ProducerBatch
 
 
 class Settlements:
-    """The callers that wait for each batch. One future a waiting call, none for records that nobody awaits."""
+    """The callers that wait for each batch. One future a waiting call, none for records that no call awaits."""
 
     def __init__(self) -> None:
         self._waiters: dict[ProducerBatch, list[asyncio.Future[None]]] = {}
@@ -63,7 +63,7 @@ class PlacedRecord:
 
 
 class Delivery(PlacedRecord):
-    """Await it for the RecordMetadata, or the error the record failed with. May be awaited by many, or by nobody."""
+    """Await it for the RecordMetadata, or the error the record failed with. Many tasks may await it, or none."""
 
     __slots__ = ()
 

@@ -144,7 +144,7 @@ class Producer(Generic[Key, Value]):
         timestamp_ms: int | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> Delivery:
-        """Queue one record. Await the result for its RecordMetadata; an error nobody awaited is raised by `flush`.
+        """Queue one record. Await the result for its RecordMetadata; an error that no call awaited is raised by `flush`.
 
         Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
         `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records, unless this
@@ -183,7 +183,7 @@ class Producer(Generic[Key, Value]):
     async def flush(self, timeout_ms: int | None = None) -> None:
         """Wait until everything sent so far is acknowledged or has failed.
 
-        Raises the first error that nobody was told of, with a note how many more there are, or that of the
+        Raises the first error that no caller was told of, with a note how many more there are, or that of the
         transaction; RequestTimedOut at the time limit.
         """
         self._scope.check()
@@ -233,7 +233,7 @@ class Producer(Generic[Key, Value]):
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Self]:
-        """A transaction as a block: committed at its end, aborted by an exception. Initializes when nobody has."""
+        """A transaction as a block: committed at its end, aborted by an exception. Initializes when `init_transactions` was not called."""
         transactions = self._transactional
         if transactions.is_new:
             await transactions.initialize()
@@ -282,7 +282,7 @@ class Producer(Generic[Key, Value]):
         self._sender.observe_metadata()
 
     def _background_failed(self) -> None:
-        """Nothing will be sent any more: tell everybody who waits."""
+        """Tells all callers that wait that nothing will be sent any more."""
         self._sender.abandon(ClientClosed("the producer ended: one of its background tasks failed"))
         self._cluster.wake_waiters()
         self._sender.end()

@@ -1,6 +1,6 @@
 """The background half of a producer: sends what `core.produce_planner` says, and tells what became of it.
 
-Owns the sender's task, connections being opened and everybody who waits for batches to settle.
+Owns the sender's task, connections being opened and the callers that wait for batches to settle.
 """
 
 from __future__ import annotations

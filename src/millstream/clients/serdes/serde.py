@@ -31,7 +31,7 @@ class Serde(Generic[T]):
     kept decoded between reads. Leave it False for lists, dicts and objects of your own.
     `inner` is the serde of the key inside a windowed key, and `window_size_ms` the size of its windows.
     `layout` names what the bytes are, where reading and writing them again changes nothing (broken UTF-8 apart): serdes
-    of one layout are the same to those who handle whole columns. None: nobody knows.
+    of one layout are the same to those who handle whole columns. None: not known.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Membership of a share group as it is lived: heartbeats in the background, from the first poll() on.
 
 What is said is decided in `core.membership`. Nothing of the application's runs here: a share group has no
-rebalance listener, because nobody owns a partition.
+rebalance listener, because no member owns a partition.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ShareMember:
         self._observer = observer
         self._max_poll_interval_ms = config.max_poll_interval_ms
         self._poll_deadline_ms: int | None = None
-        """None while somebody polls."""
+        """None while the application polls."""
         self._error: KafkaError | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

@@ -53,7 +53,7 @@ class ShareConsumer(Generic[Key, Value]):
     deserializer is given, as to a Consumer.
 
     Records that were returned are accepted by the next poll() (implicit mode), or one by one with acknowledge()
-    (explicit mode). What is not acknowledged when the broker's lock runs out, or at close(), is given to somebody again.
+    (explicit mode). What is not acknowledged when the broker's lock runs out, or at close(), is given to a member again.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class ShareConsumer(Generic[Key, Value]):
                 self._member.end_poll()
 
     async def _poll(self, count: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
-        """Nothing is awaited between taking something and passing it on: whoever is cancelled loses nothing."""
+        """Nothing is awaited between taking something and passing it on: a call that is cancelled loses nothing."""
         await asyncio.sleep(0)  # requests and heartbeats run, however fast the caller polls
         has_asked = False
         while True:
@@ -249,7 +249,7 @@ class ShareConsumer(Generic[Key, Value]):
         """Tells the brokers now, and waits for their answers: None, or why a partition's were not taken.
 
         In implicit mode everything returned is accepted first. Acknowledgements that failed are not repeated: the
-        records are given to somebody again. Raises RequestTimedOut when an answer is missing after `timeout_ms`.
+        records are given to a member again. Raises RequestTimedOut when an answer is missing after `timeout_ms`.
         """
         self._check()
         deadline_ms = self._api_deadline_ms(timeout_ms)

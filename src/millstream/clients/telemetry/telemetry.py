@@ -89,7 +89,7 @@ class Telemetry:
             async with asyncio.timeout(_LAST_PUSH_SECONDS):
                 await self._push(connection, request)
         except (KafkaError, TimeoutError):
-            return  # nobody misses it
+            return  # it is not missed
 
     async def _run(self) -> None:
         while (due_ms := self._session.due_ms(self._cluster.now_ms())) is not None:

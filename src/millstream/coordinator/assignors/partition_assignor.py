@@ -32,7 +32,7 @@ class AssignableGroup:
 
     @property
     def is_homogeneous(self) -> bool:
-        """Everyone subscribes to the same topics."""
+        """Whether all members subscribe to the same topics."""
         return len({member.topic_ids for member in self.members.values()}) <= 1
 
 

@@ -1,6 +1,6 @@
 """The uniform assignor: members own as equally many partitions as their subscriptions allow, and keep what they can.
 
-Balance comes before stickiness. When everyone subscribes to the same topics, quotas say at once who keeps how much. When
+Balance comes before stickiness. When all members subscribe to the same topics, quotas say at once who keeps how much. When
 subscriptions differ, partitions go to the member that owns least, and then move from members to others that own at least two fewer,
 until none does.
 """
@@ -32,7 +32,7 @@ class UniformAssignor:
         return {member_id: _by_topic(owned) for member_id, owned in assign(group).items()}
 
 
-# Everyone subscribes to the same topics
+# All members subscribe to the same topics
 
 
 def _assign_by_quota(group: AssignableGroup) -> Mapping[str, list[_Partition]]:
@@ -53,7 +53,7 @@ def _assign_by_quota(group: AssignableGroup) -> Mapping[str, list[_Partition]]:
 
 
 def _fill(owned: dict[str, list[_Partition]], unassigned: list[_Partition], quota: int) -> None:
-    """First everyone up to the quota, then one more each."""
+    """First all members up to the quota, then one more each."""
     left = iter(unassigned)
     for mine in owned.values():
         mine.extend(_take(left, quota - len(mine)))

@@ -176,7 +176,7 @@ class Connections:
         try:
             connection = await self._dialer.dial(address, timeout_ms)
         except KafkaError as error:
-            if error.retriable:  # others are raised to whoever uses the client
+            if error.retriable:  # others are raised to the caller
                 self._warn(self._outages.failed(address, str(error), self._now_ms()))
             retry_ms = self._now_ms() + self._policy.reconnect.delay_ms(attempt, self._random)
             self._failures[address] = _Failures(attempt, retry_ms, error)

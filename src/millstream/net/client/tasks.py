@@ -31,7 +31,7 @@ class ForkedClient(MillstreamError):
 
 class TaskScope:
     def __init__(self, owner: str, failure_observer: Callable[[], None] = lambda: None) -> None:
-        """`failure_observer` wakes whoever waits for something that a failed task will not do any more."""
+        """`failure_observer` wakes callers that wait for something that a failed task will not do any more."""
         self._owner = owner
         self._failure_observer = failure_observer
         self._tasks: set[asyncio.Task[object]] = set()
@@ -73,7 +73,7 @@ class TaskScope:
         return task
 
     async def close(self) -> None:
-        """Cancel every task and wait until each is gone. Raises a failure that nobody was told of. Safe to call again."""
+        """Cancel every task and wait until each is gone. Raises a failure that no caller was told of. Safe to call again."""
         if self._loop is not None:
             self._check_place()
         self._closed = True

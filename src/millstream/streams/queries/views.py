@@ -153,5 +153,5 @@ def read_only(store: StateStore) -> object:
             return SessionView[Stored, Stored](store, whole_rows=True)
         case VersionedKeyValueStore():
             return VersionedView[Stored](store)
-        case _:  # a store of the user's own making: nobody else knows which of its methods write
+        case _:  # a store of the user's own making: only the user knows which of its methods write
             return store.exposed

@@ -1,7 +1,7 @@
 """The record cache of one store: rows as they were last written or read, in front of those in the store.
 
 What is written waits here until it is flushed: at a commit, or when the cache makes room. An update that is followed by
-another of the same row before that is never seen by the store, its changelog, or anybody downstream. Rows stay after a
+another of the same row before that is never seen by the store, its changelog, or any node downstream. Rows stay after a
 flush, until room is needed, and are found even when the store has let them go because they are too old: all that is
 Kafka Streams' (NamedCache and ThreadCache), and so is what an entry counts for.
 

@@ -23,7 +23,7 @@ class QuotaDefault(Enum):
 
 
 class QuotaAny(Enum):
-    """In a filter: of this type, whoever it is."""
+    """In a filter: any entity of this type."""
 
     ANY = "<any>"
 

@@ -1,6 +1,6 @@
 """Configurations of topics, brokers, broker loggers, groups and client metrics.
 
-A broker's own are asked of that broker, all others of anybody.
+A broker's own are asked of that broker, all others of any.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ConfigEntry(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody has set it: it is the default of the software."""
+        """Whether it was not set anywhere: it is the default of the software."""
         return self.source is ConfigSource.DEFAULT_CONFIG
 
 

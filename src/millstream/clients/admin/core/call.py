@@ -33,7 +33,7 @@ ONE_BY_ONE: Final = 2**15
 """As `batched_since`: no version carries several items."""
 
 _LOST: Final = (NetworkException, RequestTimedOut)
-"""What a connection raises when nobody knows whether the broker did it. All admin requests may be repeated."""
+"""The errors of a connection after which the broker may have done it or not. All admin requests may be repeated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ _Errors: TypeAlias = tuple[type[KafkaError], ...]
 
 @dataclass(frozen=True, slots=True)
 class AnyBroker:
-    """Whoever answers; what only the controller can do is passed on by brokers."""
+    """Any broker that answers; what only the controller can do is passed on by brokers."""
 
     retries: ClassVar[_Errors] = (NotController,)
 

@@ -1,4 +1,4 @@
-"""Decides when to ask for metadata, for which topics, and what to do when nobody answers (KIP-899, KIP-1102)."""
+"""Decides when to ask for metadata, for which topics, and what to do when no broker answers (KIP-899, KIP-1102)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MetadataPolicy:
     rebootstrap_trigger_ms: int
     allow_auto_create_topics: bool = True
     topic_idle_ms_max: int | None = 300_000
-    """A topic nobody used for this long is no longer asked for (Kafka's metadata.max.idle.ms); None: it always is."""
+    """A topic that was not used for this long is no longer asked for (Kafka's metadata.max.idle.ms); None: it always is."""
 
 
 class MetadataState:
@@ -118,7 +118,7 @@ class MetadataState:
             self._next_attempt_ms = now_ms + self._policy.backoff.delay_ms(1, self._random)
 
     def handle_refusal(self, now_ms: int) -> None:
-        """We were told no: asking again by ourselves would not change it, only when somebody wants metadata anew."""
+        """We were told no: asking again by ourselves would not change it, only when a caller wants metadata anew."""
         self._last_refusal_ms = now_ms
         self._count_failure(now_ms)
 

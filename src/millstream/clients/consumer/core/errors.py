@@ -12,7 +12,7 @@ class WakeupError(MillstreamError):
 
 
 class CommitFailed(KafkaError):
-    """The group went on without this member: whoever has its partitions now reads these records again."""
+    """The group went on without this member: the member that has its partitions now reads these records again."""
 
 
 class NoOffsetForPartition(OffsetOutOfRange):

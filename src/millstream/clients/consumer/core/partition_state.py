@@ -42,7 +42,7 @@ class PartitionState:
     committed_wanted: bool = False
     """Ask the group for a position before anything else."""
     asked_generation: int = -1
-    """The generation for which somebody is being asked for a position, or to confirm it."""
+    """The generation for which a broker is being asked for a position, or to confirm it."""
     read_replica: ReadReplica | None = None
     awaits_metadata: bool = False
     """The broker asked last was the wrong one, or not ready: wait for newer metadata."""

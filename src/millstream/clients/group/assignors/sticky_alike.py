@@ -1,4 +1,4 @@
-"""Sticky assignment where all members want the same topics: everybody gets the same number, or one more.
+"""Sticky assignment where all members want the same topics: every member gets the same number, or one more.
 
 1. Members keep what they hold, up to their share; so many of them as can have one more keep one more.
 2. Where racks matter, what is free goes to members near it that have room.
@@ -84,7 +84,7 @@ class _ConstrainedAssignmentBuilder:
         return sum(self._near.get(rack, 0) for rack in self._at(partition))
 
     def deal_near(self, free: list[TopicPartition]) -> list[TopicPartition]:
-        """Step 2. Returns what nobody near has room for."""
+        """Step 2. Returns what no member that is near has room for."""
         rest: list[TopicPartition] = []
         turn = 0
         for partition in free:

@@ -53,7 +53,7 @@ def _keep(
     owned: ClaimedPartitions,
     racks: Mapping[str, str],
 ) -> tuple[dict[TopicPartition, str], bool]:
-    """Owners to begin with, and whether somebody had to give something up."""
+    """Owners to begin with, and whether a member had to give something up."""
     owners: dict[TopicPartition, str] = {}
     had_to_give_up = False
     for member, held in owned.current.items():
@@ -100,7 +100,7 @@ class _GeneralAssignmentBuilder:
     def _hand_out(
         self, free: Iterable[TopicPartition], racks: Mapping[str, str]
     ) -> list[TopicPartition]:
-        """Returns what nobody near takes."""
+        """Returns what no member that is near takes."""
         left: list[TopicPartition] = []
         near: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
         for partition in free:
@@ -123,7 +123,7 @@ class _GeneralAssignmentBuilder:
         return len(self.takers[partition.topic]) > 1
 
     def _settled(self) -> list[str]:
-        """Members that can neither get nor give: they have all they want, and nobody else wants it."""
+        """Members that can neither get nor give: they have all they want, and no other member wants it."""
         wanted = dict.fromkeys(self.loads, 0)
         for topic, takers in self.takers.items():
             for member in takers:
@@ -146,7 +146,7 @@ class _GeneralAssignmentBuilder:
         return moved_any
 
     def _better_owner(self, partition: TopicPartition) -> str | None:
-        """Somebody with at least two less: the one who had it before, or else the one with least."""
+        """A member with at least two fewer: the one that had it before, or else the one with fewest."""
         load = self.loads[self.owners[partition]]
         former = self.previous.get(partition)
         takers = self.takers[partition.topic]

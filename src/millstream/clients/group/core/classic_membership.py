@@ -252,7 +252,7 @@ class Membership:
         return LeaveGroupRequest(group_id=self.policy.group_id, members=[identity])
 
     def forget_membership(self) -> None:
-        """Nobody's member any more; joining starts from the beginning."""
+        """Member of no group any more; joining starts from the beginning."""
         self.state = MemberState.UNJOINED
         self.member_id = ""
         self.generation_id = -1

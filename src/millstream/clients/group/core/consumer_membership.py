@@ -59,7 +59,7 @@ class ConsumerMemberState(Enum):
     FENCED = "fenced"
     """Counted out by the coordinator: what we hold is lost, then we join again."""
     STALE = "stale"
-    """Left because nobody polled; joins again with the next poll()."""
+    """Left because the application did not poll; joins again with the next poll()."""
     FATAL = "fatal"
 
 
@@ -202,7 +202,7 @@ class ConsumerMembership:
     ) -> KafkaError | None:
         """Returns an error that the application must know; the member is FATAL if it cannot go on."""
         if request.member_epoch != self.member_epoch or self.state in _SILENT:
-            return None  # the answer to somebody that we were
+            return None  # the answer to an earlier identity of ours
         if response.error_code:
             return self._handle_error(error_for(response.error_code, response.error_message))
         self.member_id = response.member_id or self.member_id

@@ -188,7 +188,7 @@ class BatchCompletion:
     def _settle(self, batch: ProducerBatch, outcome: BatchOutcome) -> list[ProducerBatch]:
         batch.outcome = outcome
         batch.encoded = None
-        if batch.columns is not None:  # whoever holds a delivery may still ask for timestamps
+        if batch.columns is not None:  # the holder of a delivery may still ask for timestamps
             batch.columns = BatchColumns(timestamps=batch.columns.timestamps)
         self._accumulator.settle(batch)
         return [batch]

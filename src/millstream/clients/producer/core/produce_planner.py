@@ -77,7 +77,7 @@ class ProducePlanner:
         self._completion = BatchCompletion(policy, accumulator, random, transaction)
         self._turn = 0
         self.metadata_wanted = False
-        """Set when a leader is unknown or has moved; whoever refreshes metadata clears it."""
+        """Set when a leader is unknown or has moved; the refresh of metadata clears it."""
 
     @property
     def producer_id_wanted(self) -> bool:

@@ -69,7 +69,7 @@ class ProducerBatch:
     last_error: MillstreamError | None = None
     halves: tuple[ProducerBatch, ProducerBatch] | None = None
     error_seen: bool = False
-    """Somebody awaited a record of this batch and was told of its error."""
+    """A caller awaited a record of this batch and was told of its error."""
     is_open: bool = True
     """It may take more records: it was not sent, and nothing has encoded it."""
     callbacks: list[tuple[int, DeliveryCallback]] | None = None

@@ -62,7 +62,7 @@ class TransactionCoordinators:
         """What the cluster said last: partitions and groups join by themselves (transaction.version 2)."""
 
     async def fetch_identity(self, deadline_ms: int, *, renew: bool) -> ProducerIdentity:
-        """Returns a new epoch. With `renew` the coordinator refuses when somebody else has come in between (KIP-360)."""
+        """Returns a new epoch. With `renew` the coordinator refuses when another producer has come in between (KIP-360)."""
         transaction = self._transaction
         identity = transaction.identity if renew else NOBODY
         request = InitProducerIdRequest(

@@ -126,7 +126,7 @@ class Transactions:
             error.add_note(f"the transaction could not be aborted either: {failure}")
 
     async def leave(self, timeout_ms: int | None) -> None:
-        """The producer is closing: nobody shall have to wait for the transaction's time limit."""
+        """Ends an open transaction as the producer closes, so that no reader has to wait for its time limit."""
         if not self._transaction.may_abort:
             return
         try:

@@ -1,4 +1,4 @@
-"""A registry's serde as a plain one, for whoever writes and reads without a client: topologies of Streams, scripts.
+"""A registry's serde as a plain one, for code that writes and reads without a client: topologies of Streams, scripts.
 
 Owns the waiting: a look-up blocks the caller until the registry has answered, as Java's serializers do. Must not be
 used on an event loop's own time where that matters; clients take the registry serde itself.

@@ -1,8 +1,8 @@
 """Chooses the share requests that go to each broker, and interprets the answers (KIP-932).
 
-One request per broker is in flight. Records are asked for only while the application waits for some, because whoever
+One request per broker is in flight. Records are asked for only while the application waits for some, because a member that
 fetches ahead holds locks that run out. Acknowledgements ride with the next fetch, or go before it when they are
-committed. What the fate of a request is unknown of has failed: the broker gives the records to somebody when their
+committed. An acknowledgement of which the outcome is unknown has failed: the broker gives the records to another member when their
 locks run out, or when it sees the connection go.
 """
 

@@ -41,7 +41,7 @@ class ShareMemberState(Enum):
     JOINING = "joining"
     MEMBER = "member"
     STALE = "stale"
-    """Has left because nobody polled; joins again with the next poll."""
+    """Has left because the application did not poll; joins again with the next poll."""
     FATAL = "fatal"
     """The coordinator will not have us: only an unsubscribe and a new subscription try again."""
 

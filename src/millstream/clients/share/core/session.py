@@ -44,5 +44,5 @@ class ShareSessionHandler:
         self.epoch = 1 if self.epoch == _EPOCH_MAX else self.epoch + 1
 
     def handle_lost(self) -> None:
-        """The broker refused the session or its epoch, or nobody knows what it heard: begin another."""
+        """Begins another session: the broker refused this one or its epoch, or may not have seen the last request."""
         self.epoch = NEW_SESSION_EPOCH

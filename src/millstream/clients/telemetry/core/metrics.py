@@ -70,7 +70,7 @@ def _latency(
 
 
 def _by_node(measured: Measured) -> dict[str, Timing]:
-    """Addresses that only bootstrapping knows are nobody's node."""
+    """Addresses that only bootstrapping knows belong to no node."""
     nodes: dict[str, Timing] = {}
     for (address, _), timing in measured.traffic.answers.items():
         node_id = measured.node_ids.get(address)

@@ -79,7 +79,7 @@ class ClassicGroup:
         self.state_timestamp_ms = timestamp_ms
 
     def begin_generation(self, timestamp_ms: int) -> None:
-        """Everyone who is to be in the next generation is a member now."""
+        """Begins a generation: all that are to be in it are members now."""
         self.generation += 1
         self.pending_sync.clear()
         self.initial_delay = None

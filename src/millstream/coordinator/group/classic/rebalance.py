@@ -1,6 +1,6 @@
 """The rebalance of a classic group: gather its members, begin a generation, wait for the leader's assignment.
 
-Owns when a rebalance begins and ends, and who is told. Everybody that waits is answered: when the generation begins, when
+Owns when a rebalance begins and ends, and who is told. Every request that waits is answered: when the generation begins, when
 its assignment is known, or with an error when it will never be.
 """
 
@@ -60,7 +60,7 @@ def begin_again(context: GroupContext, group: ClassicGroup) -> None:
 
 
 def maybe_complete_join(context: GroupContext, group: ClassicGroup) -> None:
-    """Goes on when everyone is here. A new group waits its delay out all the same: others may be about to come."""
+    """Goes on when all members have joined. A new group waits its delay out all the same: others may be about to come."""
     is_waiting = group.state is GroupState.PREPARING_REBALANCE and group.initial_delay is None
     if is_waiting and group.everyone_joined:
         complete_join(context, group)

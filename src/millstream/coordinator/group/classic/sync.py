@@ -1,4 +1,4 @@
-"""SyncGroup: the leader brings the assignment of its generation, everyone is given theirs.
+"""SyncGroup: the leader brings the assignment of its generation, every member is given its own.
 
 Owns the one write of a rebalance. The assignment is in force once the record that holds it has been replayed; no member hears
 of it before it is committed.

@@ -187,7 +187,7 @@ class StreamsGroup:
         return self.soft.endpoint_information_epoch
 
     def request_shutdown(self, member_id: str) -> None:
-        """The first one who asks for it is the one everybody is told of."""
+        """Notes who asks for a shutdown: the first one is the one that all members are told of."""
         if self.shutdown_requested_by is None:
             self.shutdown_requested_by = member_id
 
@@ -199,7 +199,7 @@ class StreamsGroup:
         self.owners.add(member)
 
     def remove_member(self, member_id: str) -> None:
-        """A shutdown is over when everyone has gone."""
+        """Removes a member. A shutdown is over when all members have gone."""
         self._let_go(member_id)
         self.members.pop(member_id, None)
         if not self.members:

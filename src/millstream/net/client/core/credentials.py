@@ -53,7 +53,7 @@ class ClientCredentials:
 
 @dataclass(frozen=True, slots=True)
 class UnsecuredToken:
-    """Claims that nobody signs. For tests."""
+    """Claims without a signature. For tests."""
 
     claims: Mapping[str, str]
     lifetime_ms: int

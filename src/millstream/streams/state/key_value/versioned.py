@@ -100,7 +100,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
 
     @property
     def _oldest_ms(self) -> int:
-        """Nobody may ask for, or put, what was before."""
+        """The time before which nothing may be asked for, or put."""
         return self.times.get(_OBSERVED, NOT_PUT) - self._history_ms
 
     def _insert(self, data: bytes, version: Version) -> int:

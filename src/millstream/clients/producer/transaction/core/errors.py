@@ -59,7 +59,7 @@ class TransactionAborted(MillstreamError):
 def is_fatal_for_batch(error: MillstreamError) -> bool:
     """A Produce request was refused so.
 
-    InvalidProducerEpoch is not fatal here: whether somebody else has taken over is told by the coordinator (KIP-588).
+    InvalidProducerEpoch is not fatal here: whether another producer has taken over is told by the coordinator (KIP-588).
     """
     return isinstance(error, _FATAL_FOR_A_BATCH)
 
