@@ -73,7 +73,7 @@ def read_config(config: type[ConfigT], values: Mapping[str, object], /, **given:
 
 @cache
 def sources(config: type[DataclassInstance]) -> Sequence[tuple[str, FieldSource]]:
-    """Where each field comes from: what `from_keys` says, the config class of its default, or the key that its name would be."""
+    """Returns where each field comes from: what `from_keys` says, the config class of its default, or the key that its name would be."""
     return tuple((each.name, _source(each)) for each in dataclasses.fields(config))
 
 

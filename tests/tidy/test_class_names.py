@@ -11,9 +11,6 @@ _ASYNC_AND_BLOCKING = (
     "public: the asyncio class and its blocking counterpart have one name on purpose"
 )
 _NEVER_MET = "each is the word of its field, and no module and no folder meets both"
-_TWO_RUNNERS = (
-    "Spark's runner of a topology and the one of streams/runtime, which never import each other"
-)
 
 STAND_TWICE = {
     "Admin": _ASYNC_AND_BLOCKING,
@@ -21,7 +18,6 @@ STAND_TWICE = {
     "Connections": "those of a client to its brokers, and those of a Spark worker to Kafka; Spark's code never meets the former",
     "Consumer": _ASYNC_AND_BLOCKING,
     "Controller": "the controller itself, and the route of Admin's requests to it: `route=Controller()`",
-    "DataLoss": _TWO_RUNNERS,
     "Delivery": _ASYNC_AND_BLOCKING,
     "Leader": "a role of Raft, and the route of Admin's requests to a partition's leader",
     "Producer": _ASYNC_AND_BLOCKING,
@@ -37,9 +33,6 @@ STAND_TWICE = {
     "Services": "a handler that needs more than a few services declares them so (broker/README.md); handlers never import each other",
     "ShareConsumer": _ASYNC_AND_BLOCKING,
     "Step": _NEVER_MET,
-    "StoreLocked": _TWO_RUNNERS,
-    "TaskReport": _TWO_RUNNERS,
-    "TaskSpec": _TWO_RUNNERS,
     "Transaction": _NEVER_MET,
     "Transactions": "those of a producer, and those of a transaction coordinator's shard, which never meet",
 }

@@ -57,7 +57,7 @@ class Message(Protocol):
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """In the order in which the constructor takes them."""
+        """Returns the names in the order in which the constructor takes them."""
 
     def encode(self, out: bytearray, version: int) -> None:
         """Appends the body. Raises EncodeError, and UnsupportedVersion for a version the message does not have."""

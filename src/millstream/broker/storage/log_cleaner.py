@@ -64,29 +64,6 @@ class CleanerSettings:
     )
     """Read at once, and written at once."""
 
-    @classmethod
-    def of(cls, value_of: Callable[[str], ConfigValue]) -> Self:
-        """Returns the settings as they are now; `value_of` returns the current value of a broker setting."""
-        dedupe_bytes = value_of("log.cleaner.dedupe.buffer.size")
-        load_factor = value_of("log.cleaner.io.buffer.load.factor")
-        bytes_per_second = value_of("log.cleaner.io.max.bytes.per.second")
-        backoff_ms = value_of("log.cleaner.backoff.ms")
-        assert isinstance(dedupe_bytes, int), "a long in the table"
-        assert isinstance(load_factor, float), "a double in the table"
-        assert isinstance(bytes_per_second, float), "a double in the table"
-        assert isinstance(backoff_ms, int), "a long in the table"
-        threads, io_bytes = value_of("log.cleaner.threads"), value_of("log.cleaner.io.buffer.size")
-        assert isinstance(threads, int), "an int in the table"
-        assert isinstance(io_bytes, int), "an int in the table"
-        share = max(threads, 1)
-        return cls(
-            int(min(dedupe_bytes * load_factor, sys.maxsize)) // share,
-            bytes_per_second,
-            backoff_ms,
-            threads,
-            io_bytes // share // 2,  # half for reading, half for writing
-        )
-
 
 @final
 class LogCleaner:

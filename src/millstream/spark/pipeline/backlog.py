@@ -84,7 +84,7 @@ class Backlog:
         return due
 
     def next_due_ms(self) -> int | None:
-        """When a task punctuates or renews its offsets although no record has come; None where nothing has run yet."""
+        """Returns when a task punctuates or renews its offsets although no record has come; None where nothing has run yet."""
         times = [
             time
             for task in self._tasks.values()

@@ -57,7 +57,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Driver:
+class ApplicationDriver:
     """The things that all sub-topologies of an application share in the driver. `observe` is called by several threads."""
 
     application_id: str
@@ -72,7 +72,7 @@ class Driver:
 class MicroBatches:
     """To be used by one thread. `close` ends its connections."""
 
-    def __init__(self, plan: SubTopologyPlan, driver: Driver) -> None:
+    def __init__(self, plan: SubTopologyPlan, driver: ApplicationDriver) -> None:
         self._plan = plan
         self._driver = driver
         self._clock = driver.clock

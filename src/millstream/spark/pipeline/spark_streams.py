@@ -22,7 +22,7 @@ from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.jobs import TaskJobs
 from millstream.spark.pipeline.micro_batches import (
-    Driver,
+    ApplicationDriver,
     MicroBatches,
     Progress,
 )
@@ -242,13 +242,13 @@ class SparkStreams:
         if self._failures:
             raise self._failures[0]
 
-    def _driver(self, observe: Callable[[Progress], object] | None) -> Driver:
+    def _driver(self, observe: Callable[[Progress], object] | None) -> ApplicationDriver:
         def observed(progress: Progress) -> None:
             self._progress[progress.sub_topology] = progress
             for observer in self._observers if observe is None else [*self._observers, observe]:
                 observer(progress)
 
-        return Driver(
+        return ApplicationDriver(
             application_id=self._config.application_id,
             kafka=self._kafka,
             jobs=self._jobs,
