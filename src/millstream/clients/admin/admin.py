@@ -12,7 +12,7 @@ from typing import Self, Unpack
 from millstream.clients.admin.cluster import brokers, features, log_dirs, quorum, replicas
 from millstream.clients.admin.configs import client_quotas, configs
 from millstream.clients.admin.controllers import ask_controllers
-from millstream.clients.admin.driver import Driver
+from millstream.clients.admin.driver import AdminApiDriver
 from millstream.clients.admin.groups import descriptions as group_descriptions
 from millstream.clients.admin.groups import groups
 from millstream.clients.admin.groups import members as group_members
@@ -57,7 +57,7 @@ class Admin:
             ask_metadata=ask_controllers if asks_controllers else None,
             retry_when_refused=config.retry_when_refused,
         )
-        self._driver = Driver(
+        self._driver = AdminApiDriver(
             self._cluster,
             self._scope,
             default_timeout_ms=config.default_api_timeout_ms,

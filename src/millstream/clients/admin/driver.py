@@ -23,7 +23,7 @@ from millstream.net.client.connection import Connection
 from millstream.net.client.tasks import TaskScope
 
 
-class Driver:
+class AdminApiDriver:
     def __init__(
         self,
         cluster: Cluster,
@@ -182,5 +182,5 @@ async def _all(attempts: Iterable[Awaitable[None]]) -> None:
 class AdminCalls(AsyncClient, Protocol):
     """The admin client, as the calls of its packages see it: they are its methods."""
 
-    _driver: Driver
+    _driver: AdminApiDriver
     """Carries the call out."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from types import SimpleNamespace
 
-from millstream.clients.admin.driver import Driver
+from millstream.clients.admin.driver import AdminApiDriver
 from millstream.clients.cluster.core.cluster_metadata import BrokerNode, ClusterMetadata
 from millstream.errors import KafkaError
 from millstream.net.client.core.addresses import Address
@@ -58,8 +58,8 @@ class FakeCluster:
     def requests(self, key: ApiKey) -> list[tuple[int, Message]]:
         return [(each.node_id, each.request) for each in self.sent if each.key is key]
 
-    def driver(self, *, asks_controllers: bool = False) -> Driver:
-        return Driver(
+    def driver(self, *, asks_controllers: bool = False) -> AdminApiDriver:
+        return AdminApiDriver(
             self,  # type: ignore[arg-type]  # as much of a Cluster as a driver uses
             TaskScope("admin"),
             default_timeout_ms=60_000,

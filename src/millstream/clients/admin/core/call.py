@@ -1,6 +1,6 @@
 """An admin call as a value: items, where each belongs, how to ask for them, how to read the answer. No I/O.
 
-Every API is a `Call` value; `driver.Driver` performs it. What is decided here: which items share a request, which
+Every API is a `Call` value; `driver.AdminApiDriver` performs it. What is decided here: which items share a request, which
 errors are worth another try, and what each item's result is when all is over.
 """
 

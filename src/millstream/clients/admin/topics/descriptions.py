@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from millstream.clients.admin.core.call import Asked, Call
 from millstream.clients.admin.core.results import Results, check, item_error, operations
 from millstream.clients.admin.core.routes import AnyBroker
-from millstream.clients.admin.driver import AdminCalls, Driver
+from millstream.clients.admin.driver import AdminApiDriver, AdminCalls
 from millstream.clients.admin.topics.topics import TopicKey
 from millstream.errors import (
     KafkaError,
@@ -163,7 +163,7 @@ def _next_page(
 
 
 async def _from_metadata(
-    driver: Driver, keys: list[TopicKey], deadline_ms: int, *, include_operations: bool
+    driver: AdminApiDriver, keys: list[TopicKey], deadline_ms: int, *, include_operations: bool
 ) -> Results[TopicKey, TopicDescription]:
     def build(asked: Asked[TopicKey]) -> MetadataRequest:
         names = [key for key in asked.keys if isinstance(key, str)]
