@@ -84,7 +84,7 @@ ERRORS: Final[dict[int, type[KafkaError]]] = {{
 
 
 def error_for(code: int, detail: str | None = None) -> KafkaError:
-    """The exception for an error code of a response. Codes this release does not know become UnknownServerError."""
+    """Returns the exception for an error code of a response. Codes this release does not know become UnknownServerError."""
     kind = ERRORS.get(code)
     if kind is None:
         return UnknownServerError(detail or f"error code {{code}}, which is newer than this client")
