@@ -299,7 +299,7 @@ def _check_records(
 def _refusal(
     check: record_check.RecordCheck, found: int, earliest: int, latest: int, *, unlocked: bool
 ) -> RefusedRecords | RefusedTimestamps:
-    """What to raise when the walk has met its first fault, `found`. Raises InvalidRecord when a later record is broken."""
+    """Returns what to raise when the walk has met its first fault, `found`. Raises InvalidRecord when a later record is broken."""
     no_key = "a compacted topic needs a key in every record"
     errors: list[RecordError] = []
     any_timestamp = False

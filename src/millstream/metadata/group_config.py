@@ -68,7 +68,7 @@ def _key(
 
 
 def _of_kind(kind: str, noun: str) -> tuple[ConfigKey, ...]:
-    """What the three kinds of groups have in common."""
+    """Returns the keys that the three kinds of groups have in common."""
     return (
         _key(f"{kind}.session.timeout.ms", 45_000, at_least(1), f"Members of this {noun} that are silent for this long are removed."),
         _key(f"{kind}.heartbeat.interval.ms", 5_000, at_least(1), f"Time between two heartbeats of a member of this {noun}."),

@@ -314,7 +314,7 @@ class QuorumState:
         )
 
     def _election_wait_ms(self) -> int:
-        """How long to wait for others to show themselves: random, so that two rarely stand at once."""
+        """Returns the time to wait for others to show themselves: random, so that two rarely stand at once."""
         if not self._identity.other_voters:
             return 0  # there is no other voter to wait for
         timeout = self._timeouts.election_timeout_ms

@@ -161,7 +161,7 @@ def finish_batch(out: bytearray, summary: RecordsSummary, options: BatchOptions)
 
 
 def _base_timestamp(first_timestamp: int, options: BatchOptions) -> int:
-    """What timestamp deltas refer to: the first record's, unless a delete horizon takes its place (KIP-534)."""
+    """Returns the timestamp that deltas refer to: the first record's, unless a delete horizon takes its place (KIP-534)."""
     horizon = options.delete_horizon_ms
     return first_timestamp if horizon is None else horizon
 

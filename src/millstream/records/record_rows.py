@@ -106,7 +106,7 @@ def _batch(
 
 
 def _record_bounds(content: bytes, count: int) -> list[int]:
-    """Where each record begins, and where the last one ends. The walk of the rows has checked every length."""
+    """Returns where each record begins, and where the last one ends. The walk of the rows has checked every length."""
     bounds, at = [0], 0
     for _ in range(count):
         length, at = _read_varint(content, at)

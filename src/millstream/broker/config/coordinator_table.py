@@ -53,7 +53,7 @@ _OFFSETS = (
 
 
 def _of_group_kind(kind: str, noun: str, size_max: int, size: Between) -> tuple[ConfigKey, ...]:
-    """What consumer, share and streams groups have in common (KIP-848, KIP-932, KIP-1071)."""
+    """Returns the keys that consumer, share and streams groups have in common (KIP-848, KIP-932, KIP-1071)."""
     group = f"group.{kind}"
     return (
         integer(f"{group}.session.timeout.ms", 45_000, at_least(1), f"Members of a {noun} that are silent for this long are removed."),

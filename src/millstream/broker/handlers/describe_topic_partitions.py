@@ -96,7 +96,7 @@ def _check_cursor(cursor: Cursor, request: DescribeTopicPartitionsRequest) -> No
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage, start: str) -> list[str]:
-    """What is asked for from the cursor on. A cursor past a topic that is gone goes on with the next."""
+    """Returns the topics asked for from the cursor on. A cursor past a topic that is gone goes on with the next."""
     asked = {topic.name for topic in request.topics} or set(image.topics.by_name)
     return sorted(name for name in asked if name >= start)
 

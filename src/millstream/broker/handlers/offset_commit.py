@@ -105,7 +105,7 @@ def _resolve(
 
 
 def _known_part(asked: OffsetCommitRequestTopic, topic: TopicImage) -> OffsetCommitRequestTopic:
-    """What exists of the topic, with both its names. The offset is stored with the topic id whatever the version."""
+    """Returns the partitions of the topic that exist, with both its names. The offset is stored with the topic id whatever the version."""
     return OffsetCommitRequestTopic(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -187,7 +187,7 @@ def _parts(
     services: Services,
     responses: list[TopicProduceResponse],
 ) -> Iterator[_Part]:
-    """What is asked, with its place in `responses`."""
+    """Yields the partitions asked for, each with its place in `responses`."""
     for topic in topics:
         name = _topic_name(topic, context.version, services.metadata)
         told: list[PartitionProduceResponse] = []
@@ -430,7 +430,7 @@ def _append(
 def _checked_records(
     topic: str, data: PartitionProduceData, request: ProduceRequest, context: RequestContext
 ) -> tuple[BatchHeader, memoryview]:
-    """What can be refused before the log sees it; the log checks the batch itself."""
+    """Refuses what can be refused before the log sees it; the log checks the batch itself."""
     records = data.records
     if records is None or len(records) < BATCH_HEADER_BYTES:
         raise InvalidRecord("there is no whole record batch")

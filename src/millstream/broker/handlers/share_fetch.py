@@ -138,7 +138,7 @@ async def _begin(
     context: RequestContext,
     services: Services,
 ) -> ShareSessionPartitions:
-    """What to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
+    """Returns the partitions to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
     sessions = services.share_groups.sessions
     if request.share_session_epoch == FINAL_EPOCH:
         sessions.find(key)

@@ -69,7 +69,7 @@ def serve(input_: BinaryIO, output: BinaryIO) -> None:
 
 
 def _limit_memory() -> None:
-    """Where the system knows such limits."""
+    """Limits the memory, where the system knows such limits."""
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, highest = resource.getrlimit(resource.RLIMIT_AS)

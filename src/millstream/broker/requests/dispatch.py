@@ -252,7 +252,7 @@ def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_cod
 
 
 def _told_error(route: _Route, header: RequestHeader, error: Exception) -> KafkaError:
-    """What the client is told, logged where it is unexpected, and counted."""
+    """Returns the error that the client is told, logged where it is unexpected, and counted."""
     if not isinstance(error, KafkaError):
         _LOGGER.error(
             "%s v%d from client %r failed unexpectedly",

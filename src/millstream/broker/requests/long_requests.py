@@ -212,7 +212,7 @@ def _is_short(elements: Sequence[Element], inner: Path, limit: int) -> bool:
 
 
 def _weight(elements: Sequence[Element], inner: Path, limit: int) -> int:
-    """How many elements there are at the innermost level; no more than needed to see that it is above `limit`."""
+    """Returns the number of elements at the innermost level; no more than needed to see that it is above `limit`."""
     if not inner:
         return len(elements)
     total = 0
@@ -261,7 +261,7 @@ def _with(message: Element, name: str, value: object) -> Element:
 
 
 def _append(together: list[Element], answers: list[Element], inner: Path) -> None:
-    """Where an element was cut, the last answer and the first of the next part are about the same: they become one."""
+    """Appends the answers of a part. Where an element was cut, the last answer and the first of the next part are about the same: they become one."""
     if inner and together and answers and _are_of_one(together[-1], answers[0], inner[0]):
         _append(getattr(together[-1], inner[0]), getattr(answers[0], inner[0]), inner[1:])
         answers = answers[1:]

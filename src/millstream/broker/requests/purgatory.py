@@ -104,7 +104,7 @@ class Purgatory:
         self._earlier_deadline = asyncio.Event()
 
     def __len__(self) -> int:
-        """How many operations wait."""
+        """Returns the number of operations that wait."""
         return self._waiting
 
     def watch(

@@ -195,7 +195,7 @@ def _operation(version: int) -> SupportedOperation:
 def _transactional_batches(
     request: ProduceRequest, version: int, image: MetadataImage
 ) -> Iterator[tuple[TopicPartition, BatchHeader]]:
-    """What is no batch at all is refused elsewhere."""
+    """Yields the transactional batches. What is no batch at all is refused elsewhere."""
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records

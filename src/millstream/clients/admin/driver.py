@@ -168,7 +168,7 @@ class AdminApiDriver:
         return max(0, deadline_ms - self._cluster.now_ms())
 
     def _broker_timeout_ms(self, deadline_ms: int) -> int:
-        """What the broker may take: it should answer before the connection is given up."""
+        """Returns the time that the broker may take: it should answer before the connection is given up."""
         return max(1, min(self._remaining_ms(deadline_ms), self._cluster.config.request_timeout_ms))
 
 

@@ -168,7 +168,7 @@ class ConsumerConfig(ClientConfig):
             raise ConfigError("heartbeat_interval_ms must be less than session_timeout_ms")
 
     def _check_group_protocol(self) -> None:
-        """What the other protocol decides by itself is refused, so that it does not seem to have an effect."""
+        """Refuses settings that the other protocol decides by itself, so that none seems to have an effect."""
         defaults = {field.name: field.default for field in fields(self)}
         for name in _NOT_OF_THE_PROTOCOL[self.group_protocol]:
             if getattr(self, name) != defaults[name]:

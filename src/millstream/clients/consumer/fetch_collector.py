@@ -112,7 +112,7 @@ class FetchCollector(Generic[Key, Value]):
         return batches
 
     async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
-        """What a deserializer must first learn. Goes on behind a poll() that is too short for it."""
+        """Looks up what a deserializer must first learn. Goes on behind a poll() that is too short for it."""
         assert self._reader is not None, "deserializers ask for look-ups"
         if self._look_up_task is None:
             self._look_up_task = self._scope.start(_learn(needed), str(needed), awaited=True)

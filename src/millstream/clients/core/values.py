@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
         @property
         def delivery_count(self) -> int | None:
-            """How often a share consumer was given the record, this time included; None for other consumers."""
+            """The number of times that a share consumer was given the record, this time included; None for other consumers."""
 
         def __init__(
             self,

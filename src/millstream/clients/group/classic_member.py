@@ -184,12 +184,12 @@ class ClassicMember:
             self._membership.want_rejoin("partitions of the group's topics came or went")
 
     def _snapshot(self, topics: dict[str, list[frozenset[str]]]) -> dict[str, object]:
-        """What makes a leader share out anew: other partitions, and other racks if it is on one itself, as in Java."""
+        """Returns what makes a leader share out anew: other partitions, and other racks if it is on one itself, as in Java."""
         on_rack = self._membership.policy.rack is not None
         return {topic: racks if on_rack else len(racks) for topic, racks in topics.items()}
 
     def _to_share_out(self) -> dict[str, list[frozenset[str]]]:
-        """What the cluster has of the topics that the group wants: their partitions, and on which racks those are."""
+        """Returns the partitions of the topics that the group wants, each as the racks of its replicas."""
         snapshot = self._cluster.snapshot
         topics = self._membership.group_topics
         return {

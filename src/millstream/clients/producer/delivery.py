@@ -38,7 +38,7 @@ class PlacedRecord:
         self._settlements = settlements
 
     def __repr__(self) -> str:
-        """Where it goes and what became of it. An error that is only shown counts as not yet seen."""
+        """Returns the target of the record and its outcome. An error that is only shown counts as not yet seen."""
         batch, index = self._batch.holder_of(self._index)
         outcome = batch.outcome
         if outcome is None:

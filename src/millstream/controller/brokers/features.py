@@ -48,7 +48,7 @@ def plan_update_features(
 def _problem(
     update: FeatureUpdateKey, present: int, image: MetadataImage, settings: ControllerSettings
 ) -> str | None:
-    """Why the update cannot be made."""
+    """Returns the reason why the update cannot be made."""
     level = update.max_version_level
     try:
         upgrade_type = UpgradeType(update.upgrade_type)
@@ -74,7 +74,7 @@ def _problem(
 def _unsupported(
     feature: str, level: int, image: MetadataImage, settings: ControllerSettings
 ) -> str | None:
-    """Which node could not work at this level."""
+    """Returns a sentence that names the node that could not work at this level; None when all can."""
     node = f"Local controller {settings.node_id}"
     supported = settings.supported_features.get(feature)
     if supported is None:

@@ -68,7 +68,7 @@ def _all_settings(
     image: MetadataImage,
     settings: ControllerSettings,
 ) -> dict[str, str]:
-    """What the broker works with while `resource` has these overrides."""
+    """Returns the settings that the broker works with while `resource` has these overrides."""
     layers = BrokerSettings.of(image, settings.node_id, settings.static)
     if resource.name:
         return {**layers.static, **layers.dynamic_default, **overrides}

@@ -79,7 +79,7 @@ def _result(parts: Mapping[str, str | None]) -> AlterClientQuotasResponseEntryDa
 def _changes(
     entity: QuotaEntity, operations: Sequence[OpData], before: Mapping[str, float]
 ) -> list[metadata_records.ClientQuotaRecord]:
-    """What differs from `before`. Raises InvalidRequest when any operation cannot be done."""
+    """Returns the records of what differs from `before`. Raises InvalidRequest when any operation cannot be done."""
     _check_entity(entity)
     allowed = _IP_KEYS if entity[0].type == IP else _CLIENT_KEYS
     changes = []

@@ -150,7 +150,7 @@ def _balance(
 
 
 def _keep(group: AssignableGroup) -> dict[_Partition, str]:
-    """What members own, still subscribe to, and what still exists."""
+    """Returns the owner of each partition that exists and that its owner still subscribes to."""
     return {
         partition: member_id
         for member_id, member in group.members.items()

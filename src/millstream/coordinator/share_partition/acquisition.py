@@ -170,7 +170,7 @@ class _Acquisition:
     # --- records that were seen before
 
     def take_known(self, offsets: InclusiveRange) -> None:
-        """What is available of it. A range that was first acquired together is taken whole, limit or not."""
+        """Takes what is available of it. A range that was first acquired together is taken whole, limit or not."""
         spans = self._in_flight.between(*offsets)
         for together, group in groupby(spans, lambda span: span.together):
             available = [span for span in group if span.is_available]

@@ -186,7 +186,7 @@ class LogDirectory:
     # --- logs
 
     def __len__(self) -> int:
-        """How many partitions have their log here, or will have."""
+        """Returns the number of partitions that have their log here, or will have."""
         return len(self._logs) + len(self._future_logs)
 
     def __iter__(self) -> Iterator[PartitionLog]:

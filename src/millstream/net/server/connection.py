@@ -400,7 +400,7 @@ class ServerConnection:
     # End
 
     def _refuse(self, error: ProtocolError) -> None:
-        """What was answered before the broken request still leaves, as far as the socket takes it at once."""
+        """Refuses a broken request. What was answered before it still leaves, as far as the socket takes it at once."""
         if self._writer.unsent_bytes and not self._writing:
             self._send()
         self.close(str(error), logging.WARNING)

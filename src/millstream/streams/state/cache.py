@@ -211,5 +211,5 @@ def _not_connected(entry: CacheEntry | None) -> None:
 
 
 def _size(key: bytes, stored: bytes | None, origin: ProcessorRecordContext) -> int:
-    """What an entry counts for."""
+    """Returns the size that an entry counts for."""
     return _FIXED_BYTES + len(key) + (0 if stored is None else len(stored)) + origin.size_bytes

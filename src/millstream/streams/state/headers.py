@@ -125,7 +125,7 @@ def decode_headers(data: bytes) -> Headers:
 
 
 def _span(stored: bytes) -> tuple[int, int]:
-    """Where the headers begin and end."""
+    """Returns the positions where the headers begin and end."""
     try:
         length, at = read_varint(stored)
     except IndexError as error:

@@ -114,7 +114,7 @@ class StoreSpec:
         self._check_retention()
 
     def _check_retention(self) -> None:
-        """What window, session and versioned stores cannot be without."""
+        """Checks the retention, which window, session and versioned stores cannot be without."""
         keeps, size = self.retention_ms, self.window_size_ms
         if self.kind in _KINDS_WITH_RETENTION and (keeps is None or keeps < 0):
             raise ValueError(

@@ -259,7 +259,7 @@ class Membership:
         self.members = []
 
     def _handle_error(self, error: KafkaError) -> None:
-        """What an error code says about our standing, whichever request it answers."""
+        """Takes in what an error code says about our standing, whichever request it answers."""
         if isinstance(error, RebalanceInProgress):
             self.want_rejoin("the group is rebalancing")
             if self.state is not MemberState.STABLE:

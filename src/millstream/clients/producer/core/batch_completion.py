@@ -172,7 +172,7 @@ class BatchCompletion:
         *,
         waiting: bool = False,
     ) -> list[ProducerBatch]:
-        """What had numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
+        """Gives up a batch. One with numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
         if waiting:
             queue.waiting.remove(batch)
         if self._transaction is not None:

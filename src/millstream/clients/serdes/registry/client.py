@@ -161,7 +161,7 @@ class SchemaRegistry:
         )
 
     async def _once(self, key: Hashable, ask: Callable[[], T]) -> T:
-        """What is known, else what `ask` says, for all who wait for it."""
+        """Returns what is known, else the answer of `ask`, for all who wait for it."""
 
         def learn() -> T:
             if key not in self._known:

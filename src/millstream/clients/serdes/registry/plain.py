@@ -42,7 +42,7 @@ def _read(serde: RegistrySerde[T], topic: str, data: bytes) -> T:
 
 
 def _found(attempt: Callable[[], T]) -> T:
-    """What the attempt gives, after all look-ups that it asks for."""
+    """Returns the result of the attempt, after all look-ups that it asks for."""
     while True:
         try:
             return attempt()

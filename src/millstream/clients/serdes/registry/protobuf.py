@@ -68,7 +68,7 @@ def _read(message_type: type[M], data: bytes) -> M:
 
 
 def _place(descriptor: Descriptor) -> tuple[int, ...]:
-    """Which message of the file, then which of the messages inside it, and so on."""
+    """Returns the index of the message in the file, then that of the message inside it, and so on."""
     outer = descriptor.containing_type
     if outer is None:
         return (list(descriptor.file.message_types_by_name).index(descriptor.name),)

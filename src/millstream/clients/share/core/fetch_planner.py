@@ -141,7 +141,7 @@ class ShareFetchPlanner:
         return [each for each in fetches if each is not None]
 
     def _choose_readers(self, able: list[ShareNode]) -> list[ShareNode]:
-        """Who is asked for records. With a limit of records one broker at a time: each would keep to it by itself."""
+        """Returns the brokers that are asked for records. With a limit of records one broker at a time: each would keep to it by itself."""
         if not self._policy.is_record_limit:
             return able
         if self._reader is not None or not able:

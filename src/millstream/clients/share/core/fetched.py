@@ -163,7 +163,7 @@ class ShareFetched:
         ranges: list[AcquiredRange],
         taken: Taken[Key, Value],
     ) -> None:
-        """What lies before the batch is a gap all the same."""
+        """Fails a batch. What lies before it is a gap all the same."""
         rejected: Acknowledgements = {}
         for offset in _offsets(ranges):
             if offset < header.base_offset:
@@ -177,7 +177,7 @@ class ShareFetched:
         self._failure = Failure(what, rejected)
 
     def _cut(self, last_offset: int) -> list[AcquiredRange]:
-        """What was acquired up to `last_offset`; the rest stays."""
+        """Takes what was acquired up to `last_offset`; the rest stays."""
         ranges: list[AcquiredRange] = []
         while self._acquired and self._acquired[0].first <= last_offset:
             acquired = self._acquired.popleft()

@@ -175,7 +175,7 @@ def check_epoch(
 def _as_asked(
     member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> ConsumerGroupMember:
-    """What the request leaves out stays as it was."""
+    """Returns the member as the request asks. What the request leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     return replace(

@@ -97,7 +97,7 @@ def _next(
 def _split(
     assigned: PartitionEpochs, target: Partitions
 ) -> tuple[dict[Uuid, dict[int, int]], dict[Uuid, dict[int, int]]]:
-    """What of `assigned` stays, and what goes."""
+    """Returns the part of `assigned` that stays, and the part that goes."""
     kept: dict[Uuid, dict[int, int]] = {}
     revoked: dict[Uuid, dict[int, int]] = {}
     for topic_id, epochs in assigned.items():
@@ -111,7 +111,7 @@ def _split(
 def _free(
     member: ConsumerGroupMember, kept: PartitionEpochs, target: Partitions, ownership: Ownership
 ) -> tuple[dict[Uuid, list[int]], bool]:
-    """What of the target can be given now, and whether some of it cannot.
+    """Returns the part of the target that can be given now, and whether some of it cannot.
 
     What the member itself has just given up is free, although the log does not say so yet.
     """

@@ -263,7 +263,7 @@ def _tell_endpoints(
     response: StreamsGroupHeartbeatResponse,
     configured: ConfiguredTopology,
 ) -> None:
-    """Who serves which partitions, to members whose knowledge of it is not the newest."""
+    """Tells members which partitions each endpoint serves, unless they know the newest."""
     if response.active_tasks is not None and member.metadata.user_endpoint is not None:
         epoch = group.endpoint_information_epoch + 1
         soft = replace(group.soft, endpoint_information_epoch=epoch)

@@ -132,7 +132,7 @@ class StreamAggregateOperator(KeyFold):
         aggregate: Aggregate[Any, Any],  # Any: of any type
         batch: Batch,
     ) -> Sequence[object]:
-        """What of each record's value is aggregated; records without a value are gone already."""
+        """Returns the part of each record's value that is aggregated; records without a value are gone already."""
         select = aggregate.select
         if select is None:
             return batch.values

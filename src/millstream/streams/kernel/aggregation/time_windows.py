@@ -136,7 +136,7 @@ class WindowAggregateOperator(RowByRow):
     def _placed(
         self, timestamps: list[int], open_window: Callable[[int], AnyRows]
     ) -> tuple[list[int], list[_Window], int, int]:
-        """Which record updates which window, as two columns; stream time afterwards; updates that came too late."""
+        """Returns the records and the windows that they update, as two columns; stream time afterwards; updates that came too late."""
         windows, stream_time = self._windows, self._store.times.get(self._time, -1)
         grace = windows.grace_ms
         rows: list[int] = []

@@ -147,7 +147,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
 
 
 def _newest(version: Version, replaced: list[Version], older: list[Version]) -> list[Version]:
-    """What stands at the time of the newest version when it is put, where `replaced` stood.
+    """Returns what stands at the time of the newest version when it is put, where `replaced` stood.
 
     A deletion of the newest value at its own time leaves no trace in Kafka Streams, which keeps valid values and what
     has ended in different stores, unless something has ended at that time: an older value, or, behind a value in the

@@ -226,7 +226,7 @@ class SegmentedStore(StateStore):
     def _ranges_of(
         self, data: bytes, low: int, high: int, *, reverse: bool
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Where rows of these times may lie that have this key, segment by segment."""
+        """Yields the ranges in which rows of this key and these times may lie, segment by segment."""
         if high < low:
             return
         segments = range(low // self._segment_ms, high // self._segment_ms + 1)
