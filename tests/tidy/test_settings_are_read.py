@@ -17,6 +17,7 @@ import pytest
 
 from millstream.broker.config.table import BROKER_CONFIGS
 from millstream.config_fields import sources
+from millstream.coordinator.share_partition.acquisition import SharePartitionLimits
 from millstream.metadata.group_config import _LEAST_AND_MOST, GROUP_CONFIGS
 from millstream.metadata.topic_config import TOPIC_CONFIGS
 from tests.tidy.config_classes import CONFIG_CLASSES, DECLARING, keys_of, modules
@@ -129,7 +130,7 @@ def test_every_setting_of_groups_is_read() -> None:
     assert {key for key in GROUP_CONFIGS if not is_read_of_groups(key)} == set()
 
 
-@pytest.mark.parametrize("settings", CONFIG_CLASSES)
+@pytest.mark.parametrize("settings", [*CONFIG_CLASSES, SharePartitionLimits])
 def test_every_field_of_what_settings_are_handed_on_in_is_read(settings: type) -> None:
     unread = {field.name for field in fields(settings)} - loaded_fields()
     assert {name for name in unread if not is_read(name.replace("_", "."))} == set()
