@@ -31,6 +31,9 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "millstream.cli.groups.command", "groups", "List, describe, reset and delete groups."
         ),
         "perf": Verb("millstream.cli.perf.command", "perf", "Measure a cluster."),
+        "pipeline": Verb(
+            "millstream.cli.pipeline", "pipeline", "Show and reset applications on Spark."
+        ),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server.command", "server", "Start a node."),
         "streams": Verb("millstream.cli.streams", "streams", "Describe and draw topologies."),

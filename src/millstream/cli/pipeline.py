@@ -1,0 +1,107 @@
+"""`millstream pipeline`: how far an application on Spark has come, and how it begins anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientGroup
+from millstream.cli.rows import confirm, note, output_option, print_rows, yes_option
+from millstream.errors import GroupIdNotFound
+from millstream.quoting import some_of
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking import Admin
+    from millstream.model import TopicPartition
+
+_STATUS_COLUMNS: Final = ("topic", "partition", "committed", "readable", "lag")
+_RESET_COLUMNS: Final = ("kind", "name", "result")
+
+_application = click.argument("application_id", metavar="APPLICATION")
+
+
+@click.group(cls=ClientGroup)
+def pipeline() -> None:
+    """Show how far an application has come; reset it."""
+
+
+@pipeline.command()
+@cluster_options
+@output_option
+@_application
+def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
+    """Show what each task has committed, what lies before it, and which transactions are open.
+
+    A topic is readable up to its last stable offset: what lies behind an open transaction is not counted as lag.
+    """
+    with cluster.admin() as admin:
+        committed = _committed(admin, application_id)
+        readable = _readable(admin, list(committed))
+        is_open = [
+            each.transactional_id
+            for each in admin.list_transactions(states=["Ongoing"])
+            if each.transactional_id.startswith(f"{application_id}-")
+        ]
+    rows = [
+        {
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "committed": offset,
+            "readable": readable.get(tp),
+            "lag": None if tp not in readable else max(0, readable[tp] - offset),
+        }
+        for tp, offset in sorted(committed.items())
+    ]
+    print_rows(rows, output, _STATUS_COLUMNS)
+    if not rows:
+        note(f"application {application_id} has committed nothing", output)
+    if is_open:
+        note(f"open transactions: {some_of(is_open)}", output)
+
+
+@pipeline.command()
+@cluster_options
+@output_option
+@yes_option
+@_application
+def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: bool) -> None:
+    """Delete the committed offsets and the internal topics of an application, so that it begins anew.
+
+    Stop it first. Its input and output topics stay as they are, and stores on disks are deleted by the next run.
+    """
+    from millstream.streams.runtime.reset import internal_topics
+
+    with cluster.admin() as admin:
+        groups = [each.group_id for each in admin.list_groups()]
+        topics = internal_topics(application_id, admin.list_topics(), groups)
+        if application_id not in groups and not topics:
+            raise GroupIdNotFound(f"there is nothing of an application {application_id}")
+        what = f"the offsets of group {application_id}"
+        confirm(
+            f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}",
+            yes=yes,
+        )
+        rows = []
+        if application_id in groups:
+            admin.delete_groups([application_id]).raise_errors()
+            rows.append({"kind": "group", "name": application_id, "result": "deleted"})
+        if topics:
+            admin.delete_topics(topics).raise_errors()
+            rows += [{"kind": "topic", "name": name, "result": "deleted"} for name in topics]
+    print_rows(rows, output, _RESET_COLUMNS)
+
+
+def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, int]:
+    found = admin.list_consumer_group_offsets([application_id]).result(application_id)
+    return {tp: found.result(tp).offset for tp in found}
+
+
+def _readable(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """The last stable offsets; those of topics that are gone are left out."""
+    from millstream.clients.admin import OffsetSpec
+
+    found = admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST), read_committed=True)
+    gone = found.errors()
+    return {tp: found.result(tp).offset for tp in found if tp not in gone}

@@ -1,0 +1,51 @@
+"""`millstream pipeline` over an application that has committed something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from millstream.clients import OffsetAndMetadata, blocking
+from millstream.clients.admin import NewTopic
+from millstream.model import TopicPartition
+from tests.integration.cli.conftest import Run
+
+APPLICATION = "word-count"
+INTERNAL = f"{APPLICATION}-counts-changelog"
+
+
+@pytest.fixture
+def admin(bootstrap: str) -> Iterator[blocking.Admin]:
+    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
+        admin.create_topics([NewTopic("words", 1), NewTopic(INTERNAL, 1)]).raise_errors()
+        with blocking.Producer(bootstrap_servers=bootstrap) as producer:
+            for _ in range(5):
+                producer.send("words", b"a")
+        words = TopicPartition("words", 0)
+        admin.alter_consumer_group_offsets(
+            APPLICATION, {words: OffsetAndMetadata(2)}
+        ).raise_errors()
+        yield admin
+        admin.delete_topics(["words"]).raise_errors()
+
+
+def test_the_lag_of_each_task_is_shown_and_a_reset_leaves_nothing(
+    run: Run, admin: blocking.Admin
+) -> None:
+    done = run("pipeline", "status", APPLICATION, "--output", "json")
+    expected = {"topic": "words", "partition": 0, "committed": 2, "readable": 5, "lag": 3}
+    assert json.loads(done.stdout) == [expected]
+
+    done = run("pipeline", "reset", APPLICATION, "--yes", "--output", "json")
+    assert [(row["kind"], row["name"]) for row in json.loads(done.stdout)] == [
+        ("group", APPLICATION),
+        ("topic", INTERNAL),
+    ]
+    assert INTERNAL not in admin.list_topics()
+    assert run("pipeline", "status", APPLICATION).stdout == ""
+
+    again = run("pipeline", "reset", APPLICATION, "--yes")
+    assert again.returncode == 3
+    assert f"there is nothing of an application {APPLICATION}" in again.stderr
