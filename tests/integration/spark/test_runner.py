@@ -241,6 +241,22 @@ def test_one_failing_query_stops_the_others(spark: Any, topics: Any, tmp_path: P
         runner.await_termination(200)
 
 
+def test_a_paused_application_processes_nothing_until_it_is_resumed(
+    counting: Application,
+) -> None:
+    runner = counting.runner()
+    runner.pause()
+    runner.start()
+    assert (runner.state, runner.is_paused) == ("RUNNING", True)
+    put_words(counting, *"ab")
+    assert runner.await_termination(2) is False
+    assert dict(runner.last_progress) == {}
+    runner.resume()
+    wait_until(lambda: counts(counting) == {"a": 1, "b": 1}, runner)
+    runner.close()
+    assert (runner.state, runner.await_termination(0)) == ("NOT_RUNNING", True)
+
+
 def test_a_broker_may_restart_under_a_running_query(
     spark: Any, topics: Any, tmp_path: Path
 ) -> None:

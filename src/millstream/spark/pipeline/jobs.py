@@ -7,7 +7,7 @@ the others of the job keep their results. Spark repeats what was lost with an ex
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -49,6 +49,11 @@ class TaskJobs:
         self._hosts = _cores_of_an_executor(self._context)
         self._ran_on: dict[tuple[int, int], str] = {}
         """By sub-topology and partition, the executor that has the task open."""
+
+    @property
+    def places(self) -> Mapping[tuple[int, int], str]:
+        """By sub-topology and partition, the executor that has the task open; those in the driver's own process are left out."""
+        return dict(self._ran_on)
 
     def run(self, requests: Sequence[RunTask], description: str) -> list[Reply]:
         """Runs the requests in one job and returns their replies in order. Raises JobFailed."""

@@ -65,6 +65,7 @@ class ApplicationDriver:
     jobs: TaskJobs
     clock: Clock
     stopping: threading.Event
+    paused: threading.Event
     observe: Callable[[Progress], None]
     records_max: int | None
 
@@ -98,6 +99,9 @@ class MicroBatches:
     def run(self) -> None:
         """Works until the driver stops. Raises PipelineFailed."""
         while not self._driver.stopping.is_set():
+            if self._driver.paused.is_set():
+                self._driver.stopping.wait(POLL_MS / 1000)
+                continue
             try:
                 self._learn()
                 readable = self._readable()

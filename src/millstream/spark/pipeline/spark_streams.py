@@ -19,6 +19,7 @@ from millstream.errors import ConfigError
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
+from millstream.spark.pipeline import explanation
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.jobs import TaskJobs
 from millstream.spark.pipeline.micro_batches import (
@@ -124,6 +125,7 @@ class SparkStreams:
         self._observers: list[Callable[[Progress], object]] = []
         self._progress: dict[int, Progress] = {}
         self._stopping = threading.Event()
+        self._paused = threading.Event()
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
@@ -150,6 +152,14 @@ class SparkStreams:
     def last_progress(self) -> Mapping[int, Progress]:
         """The last micro-batch of each sub-topology, by its number."""
         return dict(self._progress)
+
+    def explain(self) -> str:
+        """Returns what the tasks read, keep and write, and where they are, as text."""
+        return explanation.as_text(self._title(), self._explained())
+
+    def _repr_html_(self) -> str:
+        """The form for notebooks."""
+        return explanation.as_html(self._title(), self._explained())
 
     def on_state_change(self, listener: Callable[[State, State], object]) -> None:
         """Has the listener called with each new state and the one before it."""
@@ -186,6 +196,18 @@ class SparkStreams:
             self._threads.append(thread)
             thread.start()
 
+    def pause(self) -> None:
+        """Begins no more micro-batches until `resume`; those under way are finished."""
+        self._paused.set()
+
+    def resume(self) -> None:
+        """Goes on after `pause`, within a second."""
+        self._paused.clear()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused.is_set()
+
     def await_termination(self, timeout_s: float | None = None) -> bool:
         """Waits until the application has been closed. False at the time limit. Raises PipelineFailed as soon as it has failed."""
         clock = self._clock
@@ -217,6 +239,15 @@ class SparkStreams:
             thread.join()
         self._jobs.close()
         self._enter(State.NOT_RUNNING)
+
+    def _title(self) -> str:
+        guarantee = self._config.processing_guarantee
+        return f"application {self._config.application_id}, {guarantee}, {self._state}"
+
+    def _explained(self) -> list[explanation.ExplainedSubTopology]:
+        application_id = self._config.application_id
+        plans, places = self.plan.sub_topologies, self._jobs.places
+        return explanation.explained(self._topology, application_id, plans, places)
 
     # In threads.
 
@@ -254,6 +285,7 @@ class SparkStreams:
             jobs=self._jobs,
             clock=self._clock,
             stopping=self._stopping,
+            paused=self._paused,
             observe=observed,
             records_max=self._options.records_per_trigger_max,
         )
