@@ -36,8 +36,9 @@ from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.steps import Observer, unobserved
-from millstream.streams.runtime.task import ActiveTask, TaskEnvironment
+from millstream.streams.runtime.task import ActiveTask
 
 IDLE_MS: Final = 600_000
 """A task that has not been run for so long is closed."""

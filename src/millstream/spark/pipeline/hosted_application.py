@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.config import StreamsConfig
-from millstream.streams.runtime.task import TaskSpec
+from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.topology.topology import Topology
 
 

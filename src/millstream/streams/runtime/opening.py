@@ -1,0 +1,56 @@
+"""Opens the stores of a task: one process at a time may have them, and the one before may still be closing them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from millstream.streams.kernel.task.stream_task import StreamTask
+from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.restoration import StoredState, StoreMarker
+from millstream.streams.runtime.spec import TaskEnvironment
+
+OPEN_TIMEOUT_MS: Final = 30_000
+OPEN_RETRY_S: Final = 0.05
+
+
+async def open_task(
+    make: Callable[[], StreamTask], environment: TaskEnvironment, place: str
+) -> StreamTask:
+    """Makes a kernel task with its stores. Waits while another process has them; RocksDB has no lock to wait on.
+
+    `place` says in words whose stores they are and where. Raises StoreLocked.
+    """
+    clock = environment.clock
+    deadline_ms = clock.now().monotonic_ms + OPEN_TIMEOUT_MS
+    while True:
+        try:
+            return await environment.in_kernel(make)
+        except Exception as error:
+            if not _is_lock_error(error):
+                raise
+            if clock.now().monotonic_ms >= deadline_ms:
+                raise StoreLocked(
+                    f"the stores of {place} are open in another process: stop the other run of this application, or give "
+                    "each its own state directory"
+                ) from error
+        await asyncio.sleep(OPEN_RETRY_S)
+
+
+def stored_state(task: StreamTask) -> StoredState:
+    """Reads what the stores of a task that has been opened say of themselves."""
+    restored_to = task.restore_positions()
+    return StoredState(
+        stored_marker(task), restored_to, is_logged=len(restored_to) >= len(task.stores)
+    )
+
+
+def stored_marker(task: StreamTask) -> StoreMarker | None:
+    markers = (task.store_marker(store) for store in task.stores)
+    return StoreMarker.decode(next((marker for marker in markers if marker is not None), None))
+
+
+def _is_lock_error(error: Exception) -> bool:
+    """RocksDB tells in words only: `IO error: While lock file: .../LOCK: ...`, or `lock hold by current process`."""
+    return "/LOCK" in str(error)

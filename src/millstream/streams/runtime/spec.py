@@ -1,0 +1,72 @@
+"""The facts that the tasks of a sub-topology are made from, and the clients and threads that those of a process share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+from millstream.runtime import Clock
+from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.options import OffsetReset
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.topology.nodes import SourceNode
+from millstream.streams.topology.topology import Topology
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """Everything that the tasks of a sub-topology are made from. `state_directory` holds a directory for each task."""
+
+    topology: Topology
+    sub_topology: int
+    config: StreamsConfig
+    state_directory: str
+
+    @property
+    def application(self) -> str:
+        """The application's id, which is its group, too."""
+        return self.config.application_id
+
+    @property
+    def is_exact(self) -> bool:
+        return self.config.processing_guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        group = self.topology.sub_topologies[self.sub_topology]
+        return self.topology.topics_of(group, self.application).sources
+
+    def reset_of(self, topic: str) -> OffsetReset | timedelta:
+        """Returns the offset at which a task begins with a topic that has no committed one."""
+        group = self.topology.sub_topologies[self.sub_topology]
+        for name in group.nodes:
+            node = self.topology.nodes[name]
+            if isinstance(node, SourceNode) and topic in node.topics and node.reset is not None:
+                return node.reset
+        return OffsetReset.EARLIEST
+
+    def task_id(self, partition: int) -> str:
+        return f"{self.sub_topology}_{partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnvironment:
+    """Clients, clock and threads that the tasks of one process use.
+
+    `kernel` runs the kernel and the stores beside the event loop, for each task one call at a time.
+    """
+
+    clients: TaskClients
+    clock: Clock
+    kernel: Executor
+    observe: Observer = unobserved
+
+    async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(self.kernel, work)

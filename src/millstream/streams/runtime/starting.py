@@ -1,0 +1,207 @@
+"""Starts a task behind its fence: finds the position of its last commit, and brings its stores to that position.
+
+Steps 2 and 3 of the order of effects in task.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.clients import Producer
+from millstream.errors import ConfigError
+from millstream.streams.kernel.task.stream_task import StreamTask
+from millstream.streams.options import OffsetReset
+from millstream.streams.runtime.clients import ReadableLog
+from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.opening import open_task, stored_state
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.state.storage.factory import rocksdb_stores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedTask:
+    """A kernel task whose stores hold what `position` covers. `topic_ids`: of its changelogs, by topic."""
+
+    task: StreamTask
+    position: CommittedPosition
+    is_committed: bool
+    """The position stands in the group's offsets for every topic."""
+    topic_ids: Mapping[str, str]
+    restored: int
+
+
+class TaskStart:
+    """One start of one task; `start` is called once. A start that fails leaves nothing open."""
+
+    def __init__(
+        self, spec: TaskSpec, partition: int, environment: TaskEnvironment, producer: Producer
+    ) -> None:
+        self._spec = spec
+        self._partition = partition
+        self._environment = environment
+        self._clients = environment.clients
+        self._producer = producer
+        self._id = spec.task_id(partition)
+        self._restored = 0
+        self._task: StreamTask | None = None
+
+    async def start(self) -> StartedTask:
+        """Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers."""
+        try:
+            return await self._start()
+        except BaseException:
+            if self._task is not None:
+                await self._environment.in_kernel(self._task.close)
+            raise
+
+    async def _start(self) -> StartedTask:
+        spec, partition = self._spec, self._partition
+        committed = await self._clients.committed(spec.application, spec.sources, partition)
+        logs = await self._clients.logs(spec.sources, partition)
+        task, topic_ids = await self._restored_task(committed)
+        self._require_known_origin(committed)
+        begin = {
+            topic: await self._first_offset(topic, logs[topic])
+            for topic in spec.sources
+            if topic not in committed.offsets
+        }
+        self._require_no_loss(committed, logs)
+        await self._environment.in_kernel(
+            lambda: task.resume(committed.times, committed.store_times)
+        )
+        position = replace(committed, offsets={**committed.offsets, **begin})
+        return StartedTask(task, position, not begin, topic_ids, self._restored)
+
+    # Stores.
+
+    async def _restored_task(
+        self, committed: CommittedPosition
+    ) -> tuple[StreamTask, dict[str, str]]:
+        """Opens the stores and catches them up; those that cannot be trusted are deleted first."""
+        self._task = task = await self._opened()
+        logs = await self._clients.logs(list(task.restore_positions()), self._partition)
+        self._require_same_changelogs(committed, logs)
+        now_ms = self._environment.clock.now().wall_ms
+        why = stored_state(task).why_unusable(logs, committed.offsets, now_ms)
+        if why is not None:
+            _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, why)
+            await self._environment.in_kernel(task.close)
+            await self._environment.in_kernel(self._delete_stores)
+            self._task = task = await self._opened()
+        for topic, restored_to in task.restore_positions().items():
+            end = logs[topic].end
+            if topic in self._spec.sources:  # the rest of it is still to be processed
+                end = min(end, committed.offsets.get(topic, 0))
+            first = max(restored_to or 0, logs[topic].start)
+            await self._restore(task, topic, first, end)
+        return task, {topic: str(log.topic_id) for topic, log in logs.items()}
+
+    async def _opened(self) -> StreamTask:
+        spec = self._spec
+        config = spec.config
+        if config.partition_count is None:
+            config = replace(config, partition_count=self._partition_count())
+        make = partial(
+            StreamTask,
+            spec.topology,
+            spec.sub_topology,
+            self._partition,
+            rocksdb_stores(Path(spec.state_directory), persist_all=True),
+            config,
+            wall_clock_ms=self._environment.clock.now().wall_ms,
+        )
+        return await open_task(
+            make, self._environment, f"task {self._id} in {spec.state_directory}"
+        )
+
+    def _delete_stores(self) -> None:
+        shutil.rmtree(Path(self._spec.state_directory) / self._id, ignore_errors=True)
+
+    def _partition_count(self) -> Callable[[str], int]:
+        """Asked by the kernel, which runs beside the loop."""
+        loop, producer = asyncio.get_running_loop(), self._producer
+
+        def count(topic: str) -> int:
+            asked = asyncio.run_coroutine_threadsafe(producer.partitions_for(topic), loop)
+            return len(asked.result())
+
+        return count
+
+    async def _restore(self, task: StreamTask, topic: str, first: int, end: int) -> None:
+        if first >= end:
+            return
+        in_kernel = self._environment.in_kernel
+        await in_kernel(lambda: task.start_restore(topic, first, end))
+        async for batch in self._clients.read(topic, self._partition, first, end):
+            await in_kernel(partial(_restore_rows, task, topic, batch))
+            self._restored += batch.num_rows
+        await in_kernel(lambda: task.end_restore(topic))
+
+    # Positions.
+
+    async def _first_offset(self, topic: str, log: ReadableLog) -> int:
+        reset = self._spec.reset_of(topic)
+        if reset is OffsetReset.EARLIEST:
+            return log.start
+        if reset is OffsetReset.LATEST:
+            return log.end
+        if reset is OffsetReset.NONE:
+            raise ConfigError(
+                f"topic {topic} has reset=NONE, and group {self._spec.application} has no committed offset for "
+                f"partition {self._partition}: set one, or say EARLIEST, LATEST or a timedelta"
+            )
+        now_ms = self._environment.clock.now().wall_ms
+        since_ms = max(0, now_ms - reset // timedelta(milliseconds=1))
+        return (await self._clients.reader.offsets(topic, since_ms))[self._partition]
+
+    def _require_same_changelogs(
+        self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
+    ) -> None:
+        """A changelog that is not the one of the last commit has lost the state that the position counts."""
+        for topic, topic_id in committed.changelogs.items():
+            if topic in logs and topic_id != str(logs[topic].topic_id):
+                raise DataLoss(
+                    f"topic {topic} is not the one that task {self._id} has written to: it was deleted and made anew, and with it "
+                    "the state that the application's offsets count. Reset the application"
+                )
+
+    def _require_known_origin(self, committed: CommittedPosition) -> None:
+        """State without offsets would count again what it has counted."""
+        if self._restored and not committed.offsets:
+            application = self._spec.application
+            raise ConfigError(
+                f"application {application} has state, but its group {application} has no committed offsets for task {self._id}: "
+                "they have expired, were deleted, or the state was written by a version that did not commit them. What it has "
+                "counted would be counted again. Set the offsets of the group, or reset the application"
+            )
+
+    def _require_no_loss(
+        self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
+    ) -> None:
+        for topic, offset in committed.offsets.items():
+            log = logs[topic]
+            if not log.start <= offset <= log.end:
+                raise DataLoss(
+                    f"{topic}-{self._partition} was read up to offset {offset}, and its log holds {log.start} to {log.end}: "
+                    "records were deleted before they were read, or the topic was made anew. Set the offsets of group "
+                    f"{self._spec.application} to go on with what is left, or reset the application"
+                )
+
+
+def _restore_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
+    task.restore(topic, raw_batch(rows))
