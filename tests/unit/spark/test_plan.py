@@ -10,6 +10,7 @@ from millstream.spark.pipeline.plan import SubTopologyPlan, plan_topology
 from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
+from millstream.streams.topology import Topology
 
 REPARTITION = "app-KSTREAM-AGGREGATE-STATE-STORE-0000000010-repartition"
 
@@ -42,6 +43,25 @@ def test_an_existing_repartition_topic_keeps_its_partitions() -> None:
 def test_a_missing_source_topic_is_named() -> None:
     with pytest.raises(TopologyError, match=r"source topic airlines does not exist: create it"):
         plan_topology(flights_topology(), "app", {"flights": 4})
+
+
+def test_global_stores_have_no_tasks_and_no_internal_topics() -> None:
+    plan = plan_topology(with_global_table(), "app", {"in": 3, "names": 1})
+    assert [(each.sources, each.tasks) for each in plan.sub_topologies] == [(("in",), 3)]
+    assert plan.internal_topics == ()
+
+
+def test_a_missing_topic_of_a_global_table_is_named() -> None:
+    with pytest.raises(TopologyError, match=r"source topic names does not exist: create it"):
+        plan_topology(with_global_table(), "app", {"in": 3})
+
+
+def with_global_table() -> Topology:
+    builder = StreamsBuilder()
+    names = builder.global_table("names", key=string(), value=string())
+    stream = builder.stream("in", key=string(), value=string())
+    stream.join(names, str.join, on=lambda key, _: key).to("out")
+    return builder.build()
 
 
 def test_a_pattern_is_refused_with_what_to_do() -> None:

@@ -36,7 +36,8 @@ from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
-from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.runtime.task import ActiveTask
 
@@ -67,7 +68,16 @@ class _Place:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     active: ActiveTask | None = None
     digest: str = ""
+    """Of the application that the task is of, while it is open or being opened."""
     used_ms: int = 0
+
+
+@dataclass(slots=True)
+class _Globals:
+    """The global stores of one application, opened by the first task that wants them."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    stores: GlobalStores | None = None
 
 
 class TaskHost:
@@ -82,6 +92,8 @@ class TaskHost:
         self._clients: dict[KafkaSettings, TaskClients] = {}
         self._places: dict[tuple[str, str], _Place] = {}
         """By application id and task id."""
+        self._globals: dict[str, _Globals] = {}
+        """By digest."""
 
     def knows(self, digest: str) -> bool:
         return digest in self._applications
@@ -135,13 +147,26 @@ class TaskHost:
         if place.active is not None and place.digest == request.application_digest:
             return place.active
         await self._close(place)
+        place.digest = request.application_digest
         environment = TaskEnvironment(
             self._clients_of(application.kafka), self._clock, self._kernel, self._observe
         )
         spec = application.spec(request.sub_topology)
-        place.active = await ActiveTask.start(spec, request.partition, environment)
-        place.digest = request.application_digest
+        global_stores = await self._global_stores(place.digest, spec, environment)
+        place.active = await ActiveTask.start(spec, request.partition, environment, global_stores)
         return place.active
+
+    async def _global_stores(
+        self, digest: str, spec: TaskSpec, environment: TaskEnvironment
+    ) -> GlobalStores | None:
+        """Returns the global stores of an application, filled; None where it has none."""
+        if not spec.topology.global_stores:
+            return None
+        place = self._globals.setdefault(digest, _Globals())
+        async with place.lock:
+            if place.stores is None:
+                place.stores = await GlobalStores.open(spec, environment)
+            return place.stores
 
     def _clients_of(self, kafka: KafkaSettings) -> TaskClients:
         if kafka not in self._clients:
@@ -157,9 +182,20 @@ class TaskHost:
             if wanted(key[0], place):
                 async with place.lock:
                     await self._close(place)
+        await self._close_unused_globals()
+
+    async def _close_unused_globals(self) -> None:
+        """Closes the global stores of applications that have no task open here."""
+        for digest, globals_ in list(self._globals.items()):
+            async with globals_.lock:
+                if any(place.digest == digest for place in self._places.values()):
+                    continue
+                stores, globals_.stores = globals_.stores, None
+                if stores is not None:
+                    await stores.close()
 
     async def _close(self, place: _Place) -> None:
-        active, place.active = place.active, None
+        active, place.active, place.digest = place.active, None, ""
         if active is None:
             return
         try:

@@ -48,8 +48,6 @@ def plan_topology(
     topics that must have equal partition counts.
     """
     groups = [group for group in topology.sub_topologies if not group.is_global]
-    if len(groups) < len(topology.sub_topologies):
-        raise ConfigError("global tables do not run on Spark yet; use a table")
     topics = {group.id: topology.topics_of(group, application_id) for group in groups}
     _require_fixed_sources(topics)
     ordered = _in_order(groups, topics)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.clients import Producer, RangeReader
 from millstream.clients.admin import Admin, OffsetSpec
@@ -15,6 +15,9 @@ from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_LATEST: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +50,42 @@ class TaskClients:
 
     async def logs(self, topics: Iterable[str], partition: int) -> dict[str, ReadableLog]:
         """Returns, by topic, what can be read of one partition: up to the last stable offset where readers are read_committed."""
-        names = list(topics)
-        if not names:
+        return {
+            tp.topic: log
+            for tp, log in (
+                await self._logs([TopicPartition(topic, partition) for topic in topics])
+            ).items()
+        }
+
+    async def logs_of_all_partitions(
+        self, topics: Iterable[str]
+    ) -> dict[TopicPartition, ReadableLog]:
+        """Returns the same of all partitions."""
+        return await self._logs(
+            [
+                TopicPartition(topic, partition)
+                for topic in topics
+                for partition in await self.readable_ends(topic)
+            ]
+        )
+
+    async def readable_ends(self, topic: str) -> dict[int, int]:
+        """Returns how far each partition of a topic can be read."""
+        return await self.reader.offsets(topic, _LATEST)
+
+    async def _logs(
+        self, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, ReadableLog]:
+        if not partitions:
             return {}
-        partitions = [TopicPartition(topic, partition) for topic in names]
-        described = await self.admin.describe_topics(names)
+        described = await self.admin.describe_topics(list({tp.topic for tp in partitions}))
         starts = await self.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
         ends = await self.admin.list_offsets(
             dict.fromkeys(partitions, OffsetSpec.LATEST),
             read_committed=self.reader.config.isolation_level == "read_committed",
         )
         return {
-            tp.topic: ReadableLog(
+            tp: ReadableLog(
                 described.result(tp.topic).topic_id,
                 starts.result(tp).offset,
                 ends.result(tp).offset,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -42,6 +42,13 @@ class TaskSpec:
     def sources(self) -> tuple[str, ...]:
         group = self.topology.sub_topologies[self.sub_topology]
         return self.topology.topics_of(group, self.application).sources
+
+    def of_global_stores(self, state_directory: str) -> list[TaskSpec]:
+        """Returns those of the sub-topologies that fill global stores, which lie in another directory."""
+        groups = [group.id for group in self.topology.sub_topologies if group.is_global]
+        return [
+            replace(self, sub_topology=group, state_directory=state_directory) for group in groups
+        ]
 
     def reset_of(self, topic: str) -> OffsetReset | timedelta:
         """Returns the offset at which a task begins with a topic that has no committed one."""

@@ -23,6 +23,7 @@ from millstream.streams.runtime.clients import ReadableLog
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import open_task, stored_state
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.storage.factory import rocksdb_stores
@@ -43,19 +44,26 @@ class StartedTask:
     """The position stands in the group's offsets for every topic."""
     topic_ids: Mapping[str, str]
     restored: int
+    global_stores: GlobalStores | None
 
 
 class TaskStart:
     """One start of one task; `start` is called once. A start that fails leaves nothing open."""
 
     def __init__(
-        self, spec: TaskSpec, partition: int, environment: TaskEnvironment, producer: Producer
+        self,
+        spec: TaskSpec,
+        partition: int,
+        environment: TaskEnvironment,
+        producer: Producer,
+        global_stores: GlobalStores | None,
     ) -> None:
         self._spec = spec
         self._partition = partition
         self._environment = environment
         self._clients = environment.clients
         self._producer = producer
+        self._global_stores = global_stores
         self._id = spec.task_id(partition)
         self._restored = 0
         self._task: StreamTask | None = None
@@ -85,7 +93,9 @@ class TaskStart:
             lambda: task.resume(committed.times, committed.store_times)
         )
         position = replace(committed, offsets={**committed.offsets, **begin})
-        return StartedTask(task, position, not begin, topic_ids, self._restored)
+        return StartedTask(
+            task, position, not begin, topic_ids, self._restored, self._global_stores
+        )
 
     # Stores.
 
@@ -123,6 +133,7 @@ class TaskStart:
             self._partition,
             rocksdb_stores(Path(spec.state_directory), persist_all=True),
             config,
+            global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
         )
         return await open_task(

@@ -5,7 +5,8 @@ The order of effects is what the guarantee rests on:
     start   1. the producer takes over the task's transactional id    every other attempt is fenced, what it left is aborted
             2. the committed position is fetched, once it is stable
             3. stores are opened, refused where they cannot be trusted, and caught up from their changelogs
-    run     4. the input between position and end is read and processed; the stores' writes lie in an overlay
+    run     4. global stores are brought up to date; the input between position and end is read and processed; the stores'
+               writes lie in an overlay
             5. outputs, changelogs and the new position are written in one transaction
             6. the transaction is committed        unknown outcome: the next start settles it
             7. the overlay is applied to the stores in one write       a crash before it: step 3 catches up
@@ -27,6 +28,7 @@ from millstream.errors import MillstreamError
 from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.outputs import record_count, together, write
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.restoration import StoreMarker
@@ -56,6 +58,7 @@ class ActiveTask:
         self._clients = environment.clients
         self._producer = producer
         self._task: StreamTask | None = started.task
+        self._global_stores = started.global_stores
         self._position = started.position
         self._is_committed = started.is_committed
         self._topic_ids = started.topic_ids
@@ -63,7 +66,11 @@ class ActiveTask:
 
     @classmethod
     async def start(
-        cls, spec: TaskSpec, partition: int, environment: TaskEnvironment
+        cls,
+        spec: TaskSpec,
+        partition: int,
+        environment: TaskEnvironment,
+        global_stores: GlobalStores | None = None,
     ) -> ActiveTask:
         """Fences every other attempt of the task and brings its stores up to date.
 
@@ -77,7 +84,8 @@ class ActiveTask:
             if spec.is_exact:
                 await producer.init_transactions()
             environment.observe(Step.FENCED, task_id)
-            started = await TaskStart(spec, partition, environment, producer).start()
+            start = TaskStart(spec, partition, environment, producer, global_stores)
+            started = await start.start()
         except BaseException:
             await producer.close(timeout_ms=0)
             raise
@@ -96,6 +104,8 @@ class ActiveTask:
         After an exception the task must be closed: its outcome is settled by the next start.
         """
         task = self._open_task
+        if self._global_stores is not None:
+            await self._global_stores.catch_up()
         now_ms = self._environment.clock.now().wall_ms
         read = await self._read(ends)
         self._step(Step.READ)

@@ -21,11 +21,7 @@ def partition_counts(
     Raises TopologyError for a source topic that does not exist, for topics that must have equal counts and have not,
     and for repartition topics that only feed each other.
     """
-    groups = [
-        topology.topics_of(group, application_id)
-        for group in topology.sub_topologies
-        if not group.is_global
-    ]
+    groups = [topology.topics_of(group, application_id) for group in topology.sub_topologies]
     counts: dict[str, int] = {}
     internal = {topic for group in groups for topic in group.repartition}
     for topic in sorted({topic for group in groups for topic in group.sources} - internal):

@@ -257,6 +257,13 @@ class StreamTask:
         """Queue records of one input topic, in offset order."""
         self._group.add(topic, raw)
 
+    def of_partition(self, partition: int) -> None:
+        """Says of which partition the records are that are added next. A task that fills global stores reads all of its topic's.
+
+        What was added before must have been processed.
+        """
+        self._context.partition = partition
+
     def is_ready(self, lags: Mapping[str, int], wall_clock_ms: int) -> bool:
         """Whether to process now, or to wait for topics that have nothing queued (`max_task_idle_ms`).
 

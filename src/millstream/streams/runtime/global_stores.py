@@ -1,0 +1,90 @@
+"""The global stores of an application in one process: each holds all partitions of its topic, for every task of the process.
+
+Kafka Streams' global thread, without the thread: the stores are brought up to the end of their topics when the process first
+runs a task of the application, and before every further run. Nothing is written anywhere, so there is no transaction: how far
+a store has come is kept with its rows, as the marker of their last write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import TextIO
+
+from millstream.streams.runtime.global_task import GlobalTask
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.state.store import StateStore
+
+
+class GlobalStores:
+    """Made by `open`. Several tasks may use it at a time."""
+
+    def __init__(self, directory: Path, lock: TextIO) -> None:
+        self._directory = directory
+        self._lock = lock
+        self._tasks: list[GlobalTask] = []
+        self._turn = asyncio.Lock()
+        self._rounds = 0
+        """Catching up has begun so often."""
+
+    @classmethod
+    async def open(cls, spec: TaskSpec, environment: TaskEnvironment) -> GlobalStores:
+        """Opens the global stores of the application that `spec` is of, in a directory that no other process uses, and fills them.
+
+        Raises what `catch_up` raises, and what the cluster answers.
+        """
+        directory, lock = _own_directory(Path(spec.state_directory) / "global")
+        opened = cls(directory, lock)
+        try:
+            for each in spec.of_global_stores(str(directory)):
+                opened._tasks.append(await GlobalTask.open(each, environment))
+            await opened.catch_up()
+        except BaseException:
+            await opened.close()
+            raise
+        return opened
+
+    @property
+    def stores(self) -> Mapping[str, StateStore]:
+        """The stores by name, as `StreamTask` takes them."""
+        return {name: store for task in self._tasks for name, store in task.stores.items()}
+
+    async def catch_up(self) -> None:
+        """Processes everything that stands in the topics when it is called. Callers that wait for each other share one look.
+
+        Raises DataLoss, and what functions of the application raise; the stores are then as they were.
+        """
+        asked = self._rounds
+        async with self._turn:
+            if self._rounds > asked:
+                return  # another caller has looked since
+            self._rounds += 1
+            for task in self._tasks:
+                await task.catch_up()
+
+    async def close(self) -> None:
+        """Closes the stores and gives their directory free. Idempotent."""
+        tasks, self._tasks = self._tasks, []
+        try:
+            for task in tasks:
+                await task.close()
+        finally:
+            self._lock.close()
+
+
+def _own_directory(parent: Path) -> tuple[Path, TextIO]:
+    """The first numbered directory that no living process has, with the lock that says so. RocksDB serves one process."""
+    for number in count():
+        directory = parent / str(number)
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = (directory / "lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        return directory, lock
+    raise AssertionError("numbers do not end")
