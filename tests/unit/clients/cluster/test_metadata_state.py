@@ -79,6 +79,16 @@ def test_a_new_topic_is_asked_for_at_once_and_a_known_one_when_old() -> None:
     assert metadata.due_ms(0) == 100  # no two requests in a row without a breath
 
 
+def test_a_new_topic_does_not_wait_until_metadata_may_be_asked_for_again() -> None:
+    metadata = state()
+    metadata.use_topics(["t"], 0)
+    metadata.handle_response(response(), 0, 13)
+    metadata.request_update()
+    assert metadata.due_ms(1) > 0, "the same is not asked again so soon"
+    assert metadata.use_topics(["u"], 1)
+    assert metadata.due_ms(1) == 0
+
+
 def test_a_topic_that_is_being_created_is_asked_for_again_soon() -> None:
     metadata = state()
     metadata.use_topics(["t"], 0)

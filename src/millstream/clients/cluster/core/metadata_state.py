@@ -56,13 +56,17 @@ class MetadataState:
         self.rebootstrap_needed = False
 
     def use_topics(self, topics: Iterable[str], now_ms: int) -> bool:
-        """Remember that these topics matter; True when one is new and metadata must be fetched."""
+        """Remember that these topics matter; True when one is new and metadata must be fetched.
+
+        As in Kafka, that is done at once: the time between refreshes is for asking the same again.
+        """
         fresh = False
         for topic in topics:
             fresh = fresh or (topic not in self._topics)
             self._topics[topic] = now_ms
         if fresh and not self._all_topics:
             self.request_update()
+            self._next_attempt_ms = now_ms
         return fresh
 
     def use_all_topics(self, wanted: bool) -> None:
