@@ -33,7 +33,7 @@ from millstream.errors import (
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.hosted_application import HostedApplication
-from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
+from millstream.spark.pipeline.messages import Reply, RunTask, RunTasks, TaskFailed
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.global_stores import GlobalStores
@@ -104,16 +104,24 @@ class TaskHost:
         assert isinstance(application, HostedApplication), "applications are what is sent"
         self._applications[digest] = application
 
-    async def run(self, request: RunTask) -> Reply:
-        """Never raises what a task, a store or a broker raises: that is the reply."""
+    async def run(self, request: RunTasks) -> tuple[Reply, ...]:
+        """Runs tasks side by side: while one waits for the brokers another has the kernel.
+
+        Never raises what a task, a store or a broker raises: that is the reply.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(self._run(request, each)) for each in request.runs]
+        return tuple(each.result() for each in running)
+
+    async def _run(self, request: RunTasks, run: RunTask) -> Reply:
         application = self._applications[request.application_digest]
-        spec = application.spec(request.sub_topology)
-        task_id = spec.task_id(request.partition)
+        spec = application.spec(run.sub_topology)
+        task_id = spec.task_id(run.partition)
         place = self._places.setdefault((request.application_id, task_id), _Place())
         async with place.lock:
             try:
-                active = await self._active(place, request, application)
-                report = await active.run(request.ends, renew=request.renew)
+                active = await self._active(place, request.application_digest, spec, run.partition)
+                report = await active.run(run.ends, renew=run.renew)
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
                 await self._close(place)
                 return _failed(task_id, error)
@@ -142,18 +150,16 @@ class TaskHost:
         self._kernel.shutdown()
 
     async def _active(
-        self, place: _Place, request: RunTask, application: HostedApplication
+        self, place: _Place, digest: str, spec: TaskSpec, partition: int
     ) -> ActiveTask:
-        if place.active is not None and place.digest == request.application_digest:
+        if place.active is not None and place.digest == digest:
             return place.active
         await self._close(place)
-        place.digest = request.application_digest
-        environment = TaskEnvironment(
-            self._clients_of(application.kafka), self._clock, self._kernel, self._observe
-        )
-        spec = application.spec(request.sub_topology)
-        global_stores = await self._global_stores(place.digest, spec, environment)
-        place.active = await ActiveTask.start(spec, request.partition, environment, global_stores)
+        place.digest = digest
+        clients = self._clients_of(self._applications[digest].kafka)
+        environment = TaskEnvironment(clients, self._clock, self._kernel, self._observe)
+        global_stores = await self._global_stores(digest, spec, environment)
+        place.active = await ActiveTask.start(spec, partition, environment, global_stores)
         return place.active
 
     async def _global_stores(

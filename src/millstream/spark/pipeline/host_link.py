@@ -23,13 +23,12 @@ from millstream.spark.pipeline.messages import (
     CloseTasks,
     Hello,
     Reply,
-    RunTask,
+    RunTasks,
     TaskFailed,
     Working,
     decode,
     encode,
 )
-from millstream.streams.runtime.report import TaskReport
 
 HELLO_TIMEOUT_S: Final = 20.0
 WORKING_TIMEOUT_S: Final = 60.0
@@ -42,9 +41,10 @@ class HostUnreachable(Exception):
     """The host did not start, or has ended before it answered."""
 
 
-def run_task(request: RunTask, application: Callable[[], bytes], hosts: int) -> Reply:
-    """Has a task run by its host, one of `hosts` in this executor. A host that ends meanwhile is a failed task, which may be repeated."""
-    number = (request.sub_topology + request.partition) % hosts
+def run_tasks(
+    request: RunTasks, application: Callable[[], bytes], number: int
+) -> tuple[Reply, ...]:
+    """Has tasks run by the host of this number in this executor. Those of a host that ends meanwhile have failed, and may be repeated."""
     try:
         with _connected(number) as host:
             answer = _ask(host, request, WORKING_TIMEOUT_S)
@@ -53,9 +53,10 @@ def run_task(request: RunTask, application: Callable[[], bytes], hosts: int) -> 
             while isinstance(answer, Working):
                 answer = _receive(host, WORKING_TIMEOUT_S)
     except HostUnreachable as error:
-        task_id = f"{request.sub_topology}_{request.partition}"
-        return TaskFailed(task_id, f"{type(error).__name__}: {error}", is_retriable=True)
-    assert isinstance(answer, TaskReport | TaskFailed), "a host answers with a reply"
+        text = f"{type(error).__name__}: {error}"
+        tasks = (f"{run.sub_topology}_{run.partition}" for run in request.runs)
+        return tuple(TaskFailed(task, text, is_retriable=True) for task in tasks)
+    assert isinstance(answer, tuple), "a host answers with replies"
     return answer
 
 

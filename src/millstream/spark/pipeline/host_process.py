@@ -26,7 +26,7 @@ from millstream.spark.pipeline.messages import (
     ApplicationWanted,
     CloseTasks,
     Hello,
-    RunTask,
+    RunTasks,
     Working,
     decode,
     encode,
@@ -62,7 +62,7 @@ class _Connection:
         match message:
             case Hello():
                 await self._send(message)
-            case RunTask():
+            case RunTasks():
                 await self._run(message)
             case CloseTasks():
                 await self._host.close_tasks(message.application_id)
@@ -70,8 +70,8 @@ class _Connection:
             case _:
                 raise AssertionError(f"a worker sends no {type(message).__name__}")
 
-    async def _run(self, request: RunTask) -> None:
-        """A run goes on when its worker has gone: it is whole, and the next one finds what it has done."""
+    async def _run(self, request: RunTasks) -> None:
+        """Runs go on when their worker has gone: each is whole, and the next one finds what it has done."""
         if not self._host.knows(request.application_digest):
             await self._send(ApplicationWanted())
             application = await self._receive()

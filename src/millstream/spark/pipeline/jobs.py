@@ -1,7 +1,8 @@
-"""Spark jobs that run tasks: one job a micro-batch, one Spark task for each stream task, sent where that ran last.
+"""Spark jobs that run tasks: one job a micro-batch, one Spark task for each task host, sent where its stream tasks ran last.
 
-A Spark task only carries a request to the task host beside it and the reply back; what a stream task fails with is a reply, so that
-the others of the job keep their results. Spark repeats what was lost with an executor.
+A Spark task only carries requests to the host beside it and the replies back; what a stream task fails with is a reply, so that
+the others of the job keep their results. A host runs its tasks side by side, so a job does not grow with their number. Spark repeats
+what was lost with an executor.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from millstream.errors import MillstreamError
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
-from millstream.spark.pipeline.messages import Reply, RunTask
+from millstream.spark.pipeline.messages import Reply, RunTask, RunTasks
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -29,10 +30,27 @@ class JobFailed(MillstreamError):
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """A reply, with the executor that it comes from as Spark names places; None where that is not known."""
+class _Slot:
+    """A task host, as far as it is known before the job: one of an executor, or one of any."""
 
-    reply: Reply
+    executor: str | None
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """The runs of one Spark task: those of one host, each with its place in the job."""
+
+    request: RunTasks
+    places: tuple[int, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a Spark task brings back: replies by their place in the job, from the executor as Spark names it, if that is known."""
+
+    replies: tuple[tuple[int, Reply], ...]
     executor: str | None
 
 
@@ -59,15 +77,38 @@ class TaskJobs:
         """Runs the requests in one job and returns their replies in order. Raises JobFailed."""
         context = self._context
         context.setLocalProperty("spark.job.description", f"{self._name}: {description}")
-        perform = partial(_perform, self._application, self._hosts)
+        rows = [
+            (share, [slot.executor] if slot.executor else [])
+            for slot, share in self._shares(requests).items()
+        ]
+        perform = partial(_perform, self._application)
         try:
-            located = self._placed(requests).mapPartitions(perform).collect()
+            done = _parallelized(context, rows).mapPartitions(perform).collect()
         except Exception as error:
             raise JobFailed(str(error)) from error
-        for request, each in zip(requests, located, strict=True):
-            if each.executor is not None:
-                self._ran_on[request.sub_topology, request.partition] = each.executor
-        return [each.reply for each in located]
+        replies = {place: reply for each in done for place, reply in each.replies}
+        for each in done:
+            for place, _ in each.replies if each.executor is not None else ():
+                run = requests[place]
+                self._ran_on[run.sub_topology, run.partition] = each.executor
+        return [replies[place] for place in range(len(requests))]
+
+    def _shares(self, requests: Sequence[RunTask]) -> dict[_Slot, _Share]:
+        """The runs by the host that has their tasks open; new tasks are dealt out over the cores that there are."""
+        places: dict[_Slot, list[int]] = {}
+        cores = max(self._hosts, self._context.defaultParallelism)
+        for place, run in enumerate(requests):
+            executor = self._ran_on.get((run.sub_topology, run.partition))
+            number = (run.sub_topology + run.partition) % (self._hosts if executor else cores)
+            places.setdefault(_Slot(executor, number), []).append(place)
+        return {
+            slot: _Share(
+                RunTasks(self._name, self.digest, tuple(requests[place] for place in mine)),
+                tuple(mine),
+                slot.number % self._hosts,
+            )
+            for slot, mine in places.items()
+        }
 
     def close(self) -> None:
         """Closes the tasks in the hosts, and forgets the application."""
@@ -76,13 +117,6 @@ class TaskJobs:
         rows = [(place, [place] if place else []) for place in places]
         _parallelized(self._context, rows).mapPartitions(close).collect()
         self._application.destroy()
-
-    def _placed(self, requests: Sequence[RunTask]) -> Any:  # an RDD
-        rows = []
-        for request in requests:
-            executor = self._ran_on.get((request.sub_topology, request.partition))
-            rows.append((request, [executor] if executor else []))
-        return _parallelized(self._context, rows)
 
 
 def _parallelized(context: SparkContext, rows: Sequence[tuple[object, list[str]]]) -> Any:  # an RDD
@@ -107,14 +141,13 @@ def _parallelized(context: SparkContext, rows: Sequence[tuple[object, list[str]]
     return RDD(placed, context, serializer)
 
 
-def _perform(
-    application: Broadcast[bytes], hosts: int, requests: Iterator[RunTask]
-) -> Iterator[Located]:
-    from millstream.spark.pipeline.host_link import executor_pid, run_task
+def _perform(application: Broadcast[bytes], shares: Iterator[_Share]) -> Iterator[_Done]:
+    from millstream.spark.pipeline.host_link import executor_pid, run_tasks
 
     executor = executor_name(executor_pid())
-    for request in requests:
-        yield Located(run_task(request, lambda: application.value, hosts), executor)
+    for share in shares:
+        replies = run_tasks(share.request, lambda: application.value, share.number)
+        yield _Done(tuple(zip(share.places, replies, strict=True)), executor)
 
 
 def _close_tasks(application_id: str, hosts: int, places: Iterator[str]) -> Iterator[str]:

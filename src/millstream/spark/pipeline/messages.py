@@ -24,15 +24,25 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """Asks for one run of a task, up to `ends` by input topic. `application_digest` names what the application was made from."""
+    """One run of a task, up to `ends` by input topic."""
 
-    application_id: str
-    application_digest: str
     sub_topology: int
     partition: int
     ends: Mapping[str, int]
     renew: bool = False
     """The offsets are committed again although they are the same, so that the group does not forget them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTasks:
+    """Asks for runs of tasks of one application, all at the same time. `application_digest` names what the application was made from.
+
+    The answer is a tuple of replies, in the order of `runs`.
+    """
+
+    application_id: str
+    application_digest: str
+    runs: tuple[RunTask, ...]
 
 
 @dataclass(frozen=True, slots=True)

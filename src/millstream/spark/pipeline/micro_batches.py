@@ -154,14 +154,7 @@ class MicroBatches:
         self._require_success(replies)
 
     def _request(self, due: DueTask) -> RunTask:
-        return RunTask(
-            self._driver.application_id,
-            self._driver.jobs.digest,
-            self._plan.id,
-            due.partition,
-            due.ends,
-            due.renew,
-        )
+        return RunTask(self._plan.id, due.partition, due.ends, due.renew)
 
     def _take(self, due: Sequence[DueTask], replies: Sequence[Reply]) -> None:
         now_ms = self._clock.now().wall_ms
