@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from millstream.clients import Producer
 from millstream.errors import ConfigError
+from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.clients import ReadableLog
@@ -82,7 +83,7 @@ class TaskStart:
         committed = await self._clients.committed(spec.application, spec.sources, partition)
         logs = await self._clients.logs(spec.sources, partition)
         task, topic_ids = await self._restored_task(committed)
-        self._require_known_origin(committed)
+        self._require_known_origin(committed, task)
         begin = {
             topic: await self._first_offset(topic, logs[topic])
             for topic in spec.sources
@@ -191,9 +192,12 @@ class TaskStart:
                     "the state that the application's offsets count. Reset the application"
                 )
 
-    def _require_known_origin(self, committed: CommittedPosition) -> None:
-        """State without offsets would count again what it has counted."""
-        if self._restored and not committed.offsets:
+    def _require_known_origin(self, committed: CommittedPosition, task: StreamTask) -> None:
+        """State without offsets would count again what it has counted. At least once that is allowed, after a crash in the first run."""
+        if self._spec.config.processing_guarantee is not ProcessingGuarantee.EXACTLY_ONCE_V2:
+            return
+        has_state = any(position is not None for position in task.restore_positions().values())
+        if has_state and not committed.offsets:
             application = self._spec.application
             raise ConfigError(
                 f"application {application} has state, but its group {application} has no committed offsets for task {self._id}: "

@@ -10,6 +10,7 @@ import pytest
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
 from millstream.errors import ConfigError, ProducerFenced
 from millstream.model import TopicPartition
+from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.steps import Step
 from tests.integration.streams.runtime.world import Crash, World
@@ -191,3 +192,25 @@ async def test_offsets_that_are_renewed_stay_as_they_are(world: World) -> None:
     await task.close()
     assert again.position == {repartition: 4}
     assert (await world.committed())[TopicPartition(repartition, 0)] == 4
+
+
+async def test_at_least_once_writes_again_what_was_not_committed(world: World) -> None:
+    world.guarantee(ProcessingGuarantee.AT_LEAST_ONCE)
+    await world.put(["a", "b"])
+    await world.run(0)
+    world.crash_at = Step.PRODUCED
+    with pytest.raises(Crash):
+        await world.run(1)
+    await world.run(1)
+    first, again = [("a", 1), ("b", 1)], [("a", 2), ("b", 2)]
+    assert await world.results() == first + again, "the changelog holds what was not committed"
+    await world.run(1)
+    assert await world.results() == first + again
+
+
+async def test_stores_that_are_complete_are_refused_without_offsets_too(world: World) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    (await world.admin.delete_consumer_groups([world.application])).raise_errors()
+    with pytest.raises(ConfigError, match="has no committed offsets"):
+        await world.run(1)
