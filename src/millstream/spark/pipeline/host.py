@@ -132,8 +132,11 @@ class TaskHost:
         return report
 
     async def close_tasks(self, application_id: str) -> None:
-        """Closes all tasks of an application."""
+        """Closes all tasks of an application, and forgets it."""
         await self._close_where(lambda owner, _: owner == application_id)
+        for digest, application in list(self._applications.items()):
+            if application.config.application_id == application_id:
+                del self._applications[digest]
 
     async def close_idle(self) -> None:
         """Closes the tasks that have moved elsewhere."""
