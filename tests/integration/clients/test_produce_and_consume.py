@@ -122,6 +122,24 @@ async def test_arrow_batches_come_back_and_keys_choose_partitions(
         assert found[: len(expected)] == expected
 
 
+async def test_a_range_of_a_partition_that_was_added_is_read_at_once(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    async with (
+        Producer(bootstrap_servers=bootstrap, linger_ms=0) as producer,
+        RangeReader(bootstrap_servers=bootstrap, default_api_timeout_ms=LONG_ENOUGH_MS) as reader,
+        Admin(bootstrap_servers=bootstrap) as admin,
+    ):
+        (await admin.create_topics([NewTopic(topic, 1)])).raise_errors()
+        assert await reader.offsets(topic, -1) == {0: 0}
+        (await admin.create_partitions({topic: 2})).raise_errors()
+        await producer.send(topic, b"new", partition=1)
+        await producer.flush()
+        found = [rows async for rows in reader.read(topic, 1, 0, 1)]
+    assert [value for rows in found for value in rows.column("value").to_pylist()] == [b"new"]
+
+
 async def test_a_range_is_read_exactly(bootstrap: str, new_topic: NewName) -> None:
     topic = new_topic()
     async with Producer(bootstrap_servers=bootstrap, linger_ms=0) as producer:

@@ -197,10 +197,15 @@ class RangeReader:
         self, topic_partition: TopicPartition, offset: int, deadline_ms: int
     ) -> PartitionData:
         topic = await self._cluster.topic(topic_partition.topic, deadline_ms)
+
+        def leader_of() -> int | None:
+            node_id = self._cluster.snapshot.leader(topic_partition)
+            if node_id is None:  # or a partition that was added waits for the next refresh
+                self._cluster.request_metadata()
+            return node_id
+
         leader = await self._cluster.until(
-            lambda: self._cluster.snapshot.leader(topic_partition),
-            deadline_ms,
-            f"{topic_partition} has no leader",
+            leader_of, deadline_ms, f"{topic_partition} has no leader"
         )
         known = self._cluster.snapshot.partition(topic_partition)
         entry = FetchPartition(
