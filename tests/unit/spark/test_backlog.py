@@ -18,7 +18,7 @@ def report(task: str, left: int, right: int, **facts: object) -> TaskReport:
 
 def backlog() -> Backlog:
     """Two tasks that have run and renewed their offsets."""
-    tasks = Backlog(("left", "right"), 2)
+    tasks = Backlog(dict.fromkeys((0, 1), ("left", "right")))
     tasks.learn(COMMITTED)
     tasks.take(0, report("0_0", 5, 7), NOW_MS)
     tasks.take(1, report("0_1", 0, 0), NOW_MS)
@@ -38,7 +38,7 @@ def test_nothing_is_due_where_nothing_has_come() -> None:
 
 
 def test_a_task_with_a_topic_that_has_no_commit_is_asked_where_it_begins() -> None:
-    tasks = Backlog(("left", "right"), 2)
+    tasks = Backlog(dict.fromkeys((0, 1), ("left", "right")))
     tasks.learn({tp: offset for tp, offset in COMMITTED.items() if tp != OTHER_RIGHT})
     assert tasks.position == {LEFT: 5, RIGHT: 7}
     assert not tasks.is_known
@@ -49,7 +49,7 @@ def test_a_task_with_a_topic_that_has_no_commit_is_asked_where_it_begins() -> No
 
 
 def test_every_task_renews_its_offsets_at_first_and_now_and_then() -> None:
-    tasks = Backlog(("left", "right"), 2)
+    tasks = Backlog(dict.fromkeys((0, 1), ("left", "right")))
     tasks.learn(COMMITTED)
     assert tasks.due({}, NOW_MS) == [DueTask(0, {}, True), DueTask(1, {}, True)]
     tasks = backlog()
@@ -83,3 +83,20 @@ def test_what_a_failed_task_has_done_is_asked_of_the_group() -> None:
     assert LEFT not in tasks.position
     tasks.learn({**COMMITTED, LEFT: 8})
     assert tasks.position[LEFT] == 8
+
+
+def test_a_task_with_a_new_topic_is_asked_where_it_begins_there() -> None:
+    tasks = backlog()
+    tasks.assign({0: ("left", "right"), 1: ("left", "new", "right"), 2: ("new",)})
+    tasks.learn(COMMITTED)
+    assert tasks.position == {LEFT: 5, RIGHT: 7}, "the one that has no more topics goes on"
+    assert tasks.due({}, NOW_MS) == [DueTask(1, {}, True), DueTask(2, {}, True)]
+    tasks.take(2, TaskReport("0_2", {"new": 4}, is_committed=True), NOW_MS)
+    assert tasks.position[TopicPartition("new", 2)] == 4
+
+
+def test_a_task_whose_topic_has_gone_goes_on_with_the_others() -> None:
+    tasks = backlog()
+    tasks.assign({0: ("left",)})
+    tasks.learn(COMMITTED)
+    assert tasks.position == {LEFT: 5}

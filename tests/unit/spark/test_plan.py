@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from millstream.cli.demo.topology import flights_topology
-from millstream.errors import ConfigError
 from millstream.spark.pipeline.plan import SubTopologyPlan, plan_topology
 from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
@@ -18,8 +17,8 @@ REPARTITION = "app-KSTREAM-AGGREGATE-STATE-STORE-0000000010-repartition"
 def test_the_demo_has_two_sub_topologies_writer_first() -> None:
     plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4})
     assert plan.sub_topologies == (
-        SubTopologyPlan(0, ("airlines", "flights"), 4),
-        SubTopologyPlan(1, (REPARTITION,), 4, frozenset([REPARTITION])),
+        SubTopologyPlan(0, {"airlines": 4, "flights": 4}),
+        SubTopologyPlan(1, {REPARTITION: 4}, frozenset([REPARTITION])),
     )
 
 
@@ -64,11 +63,37 @@ def with_global_table() -> Topology:
     return builder.build()
 
 
-def test_a_pattern_is_refused_with_what_to_do() -> None:
+def test_a_pattern_reads_what_it_matches_but_nobodys_internal_topics() -> None:
     builder = StreamsBuilder()
-    builder.stream(pattern="a.*", key=string(), value=string()).to("out")
-    with pytest.raises(ConfigError, match="name the topics"):
-        plan_topology(builder.build(), "app", {})
+    builder.stream(pattern="a.*", key=string(), value=string()).group_by_key().count()
+    existing = {
+        "a1": 1,
+        "a2": 3,
+        "b": 9,
+        "audit": 5,
+        "app-KSTREAM-AGGREGATE-STATE-STORE-0000000001-changelog": 3,
+    }
+    (plan,) = plan_topology(builder.build(), "app", existing, hidden=["audit"]).sub_topologies
+    assert plan.partitions == {"a1": 1, "a2": 3}
+    assert plan.topics_of_tasks == {0: ("a1", "a2"), 1: ("a2",), 2: ("a2",)}
+
+
+def test_a_pattern_that_matches_nothing_has_no_tasks_and_no_changelogs_yet() -> None:
+    builder = StreamsBuilder()
+    builder.stream(pattern="a.*", key=string(), value=string()).group_by_key().count()
+    plan = plan_topology(builder.build(), "app", {"b": 9})
+    assert [each.tasks for each in plan.sub_topologies] == [0]
+    assert plan.internal_topics == ()
+
+
+def test_a_topic_that_two_patterns_match_is_refused() -> None:
+    builder = StreamsBuilder()
+    for pattern in ("a.*", ".*z"):
+        builder.stream(pattern=pattern, key=string(), value=string()).to("out")
+    with pytest.raises(
+        TopologyError, match=r"topic abz matches pattern a\.\* .*narrow one of them"
+    ):
+        plan_topology(builder.build(), "app", {"abz": 1})
 
 
 def test_a_chain_of_repartitions_runs_in_its_order() -> None:

@@ -40,12 +40,20 @@ class _Task:
 class Backlog:
     """The tasks of one sub-topology. Times are of the wall clock."""
 
-    sources: tuple[str, ...]
-    partitions: int
+    topics: Mapping[int, tuple[str, ...]]
+    """By task, what it reads."""
     _tasks: dict[int, _Task] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._tasks = {number: _Task() for number in range(self.partitions)}
+        self._tasks = {number: _Task() for number in self.topics}
+
+    def assign(self, topics: Mapping[int, tuple[str, ...]]) -> None:
+        """Goes on with other topics: there are new tasks, and tasks with a topic more whose position is to be asked for."""
+        self._tasks = {
+            number: self._tasks[number] if self.topics.get(number) == mine else _Task()
+            for number, mine in topics.items()
+        }
+        self.topics = topics
 
     def learn(self, committed: Mapping[TopicPartition, int]) -> None:
         """Takes what the group has committed, for the tasks whose position is not known."""
@@ -53,10 +61,10 @@ class Backlog:
             if task.position is None:
                 found = {
                     topic: committed[TopicPartition(topic, number)]
-                    for topic in self.sources
+                    for topic in self.topics[number]
                     if TopicPartition(topic, number) in committed
                 }
-                task.position = found if len(found) == len(self.sources) else None
+                task.position = found if len(found) == len(self.topics[number]) else None
 
     @property
     def is_known(self) -> bool:

@@ -69,6 +69,7 @@ class _Place:
     active: ActiveTask | None = None
     digest: str = ""
     """Of the application that the task is of, while it is open or being opened."""
+    topics: tuple[str, ...] = ()
     used_ms: int = 0
 
 
@@ -114,13 +115,11 @@ class TaskHost:
         return tuple(each.result() for each in running)
 
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
-        application = self._applications[request.application_digest]
-        spec = application.spec(run.sub_topology)
-        task_id = spec.task_id(run.partition)
+        task_id = f"{run.sub_topology}_{run.partition}"
         place = self._places.setdefault((request.application_id, task_id), _Place())
         async with place.lock:
             try:
-                active = await self._active(place, request.application_digest, spec, run.partition)
+                active = await self._active(place, request, run)
                 report = await active.run(run.ends, renew=run.renew)
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
                 await self._close(place)
@@ -152,17 +151,18 @@ class TaskHost:
         self._clients.clear()
         self._kernel.shutdown()
 
-    async def _active(
-        self, place: _Place, digest: str, spec: TaskSpec, partition: int
-    ) -> ActiveTask:
-        if place.active is not None and place.digest == digest:
+    async def _active(self, place: _Place, request: RunTasks, run: RunTask) -> ActiveTask:
+        digest = request.application_digest
+        if place.active is not None and (place.digest, place.topics) == (digest, run.topics):
             return place.active
         await self._close(place)
-        place.digest = digest
-        clients = self._clients_of(self._applications[digest].kafka)
+        place.digest, place.topics = digest, run.topics
+        application = self._applications[digest]
+        clients = self._clients_of(application.kafka)
         environment = TaskEnvironment(clients, self._clock, self._kernel, self._observe)
+        spec = application.spec(run.sub_topology, run.topics)
         global_stores = await self._global_stores(digest, spec, environment)
-        place.active = await ActiveTask.start(spec, partition, environment, global_stores)
+        place.active = await ActiveTask.start(spec, run.partition, environment, global_stores)
         return place.active
 
     async def _global_stores(
@@ -188,8 +188,8 @@ class TaskHost:
 
     async def _close_where(self, wanted: Callable[[str, _Place], bool]) -> None:
         for key, place in list(self._places.items()):
-            if wanted(key[0], place):
-                async with place.lock:
+            async with place.lock:
+                if wanted(key[0], place):
                     await self._close(place)
         await self._close_unused_globals()
 

@@ -21,12 +21,14 @@ class HostedApplication:
     kafka: KafkaSettings
     state_directory: str
 
-    def spec(self, sub_topology: int) -> TaskSpec:
+    def spec(self, sub_topology: int, topics: tuple[str, ...]) -> TaskSpec:
+        """Returns what a task is made from that reads these topics."""
         return TaskSpec(
             topology=self.topology,
             sub_topology=sub_topology,
             config=self.config,
             state_directory=self.state_directory,
+            topics=topics,
         )
 
     def pickled(self) -> bytes:

@@ -24,10 +24,11 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One run of a task, up to `ends` by input topic."""
+    """One run of a task, up to `ends` by input topic. `topics` are all that it reads; it is started anew where it has read others."""
 
     sub_topology: int
     partition: int
+    topics: tuple[str, ...]
     ends: Mapping[str, int]
     renew: bool = False
     """The offsets are committed again although they are the same, so that the group does not forget them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.clients.admin import Admin
-from millstream.errors import KafkaError, MillstreamError
+from millstream.errors import ConfigError, KafkaError, MillstreamError
 from millstream.model import Offset, TopicPartition
 from millstream.runtime import Clock
 from millstream.spark import admission
@@ -68,6 +68,9 @@ class ApplicationDriver:
     paused: threading.Event
     observe: Callable[[Progress], None]
     records_max: int | None
+    plan_of: Callable[[int], SubTopologyPlan]
+    """The plan of a sub-topology as it is now; looks at the cluster now and then. Raises ConfigError where state has grown too small."""
+    discovery_interval_ms: int
 
 
 class MicroBatches:
@@ -77,8 +80,8 @@ class MicroBatches:
         self._plan = plan
         self._driver = driver
         self._clock = driver.clock
-        self._backlog = Backlog(plan.sources, plan.tasks)
-        self._link = Connections(driver.kafka)
+        self._backlog = Backlog(plan.topics_of_tasks)
+        self._link = Connections(driver.kafka, driver.discovery_interval_ms)
         self._admin: Admin | None = None
         self._batch_id = 0
         self._attempts = 0
@@ -103,6 +106,7 @@ class MicroBatches:
                 self._driver.stopping.wait(POLL_MS / 1000)
                 continue
             try:
+                self._look()
                 self._learn()
                 readable = self._readable()
                 due = self._due(readable)
@@ -113,6 +117,8 @@ class MicroBatches:
                 self._purge_now_and_then()
             except PipelineFailed:
                 raise
+            except ConfigError as error:
+                self._failed_attempt(str(error), is_retriable=False)
             except MillstreamError as error:
                 self._failed_attempt(str(error), is_retriable=True)
 
@@ -154,7 +160,8 @@ class MicroBatches:
         self._require_success(replies)
 
     def _request(self, due: DueTask) -> RunTask:
-        return RunTask(self._plan.id, due.partition, due.ends, due.renew)
+        topics = self._plan.topics_of_tasks[due.partition]
+        return RunTask(self._plan.id, due.partition, topics, due.ends, due.renew)
 
     def _take(self, due: Sequence[DueTask], replies: Sequence[Reply]) -> None:
         now_ms = self._clock.now().wall_ms
@@ -208,6 +215,14 @@ class MicroBatches:
 
     # Questions to the cluster.
 
+    def _look(self) -> None:
+        """Takes up topics and partitions that have come since."""
+        plan = self._driver.plan_of(self._plan.id)
+        if plan != self._plan:
+            _LOGGER.info("sub-topology %d reads %s", plan.id, dict(plan.partitions))
+            self._plan = plan
+            self._backlog.assign(plan.topics_of_tasks)
+
     def _learn(self) -> None:
         if self._backlog.is_known:
             return
@@ -237,7 +252,11 @@ class MicroBatches:
         timeout_ms = POLL_MS
         if next_ms is not None:
             timeout_ms = max(1, min(POLL_MS, next_ms - self._clock.now().wall_ms))
-        self._link.wait_for_records(self._backlog.position, timeout_ms)
+        position = self._backlog.position
+        if position:
+            self._link.wait_for_records(position, timeout_ms)
+        else:  # a pattern that matches no topic yet
+            self._driver.stopping.wait(timeout_ms / 1000)
 
     def _purge_now_and_then(self) -> None:
         if self._clock.now().monotonic_ms - self._purged_ms >= PURGE_MS:

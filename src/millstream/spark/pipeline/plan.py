@@ -5,7 +5,7 @@ Pure: partition counts of existing topics come in, a plan comes out; `runner` pe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.errors import ConfigError
@@ -25,12 +25,28 @@ class InternalTopic:
 
 @dataclass(frozen=True, slots=True)
 class SubTopologyPlan:
-    """A sub-topology reads `sources`, co-partitioned, as `tasks` tasks. The application itself writes `repartition_sources`."""
+    """A sub-topology with the partition counts of its source topics. The application itself writes `repartition_sources`."""
 
     id: int
-    sources: tuple[str, ...]
-    tasks: int
+    partitions: Mapping[str, int]
     repartition_sources: frozenset[str] = frozenset()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(self.partitions)
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks; 0 where a pattern matches no topic yet."""
+        return max(self.partitions.values(), default=0)
+
+    @property
+    def topics_of_tasks(self) -> dict[int, tuple[str, ...]]:
+        """By task, the source topics that have a partition of its number."""
+        return {
+            task: tuple(topic for topic, count in self.partitions.items() if count > task)
+            for task in range(self.tasks)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,38 +58,45 @@ class TopologyPlan:
 
 
 def plan_topology(
-    topology: Topology, application_id: str, existing_partitions: Mapping[str, int]
+    topology: Topology,
+    application_id: str,
+    existing_partitions: Mapping[str, int],
+    hidden: Collection[str] = (),
 ) -> TopologyPlan:
-    """Raises ConfigError for what does not run on Spark, TopologyError for a source topic that does not exist and for
-    topics that must have equal partition counts.
+    """Plans over the topics that exist; `hidden` are those that no pattern matches, as the cluster's own.
+
+    Raises ConfigError for what does not run on Spark, TopologyError for a source topic that does not exist and for topics that must
+    have equal partition counts.
     """
+    own = _internal_names(topology, application_id)
+    topology = topology.with_pattern_topics(existing_partitions.keys() - own - set(hidden))
     groups = [group for group in topology.sub_topologies if not group.is_global]
     topics = {group.id: topology.topics_of(group, application_id) for group in groups}
-    _require_fixed_sources(topics)
     ordered = _in_order(groups, topics)
     partitions = partition_counts(topology, application_id, existing_partitions)
     plans, internal = [], []
     for group in ordered:
         mine = topics[group.id]
-        tasks = max(partitions[topic] for topic in mine.sources)
-        plans.append(SubTopologyPlan(group.id, mine.sources, tasks, frozenset(mine.repartition)))
+        plan = SubTopologyPlan(
+            group.id,
+            {topic: partitions[topic] for topic in mine.sources},
+            frozenset(mine.repartition),
+        )
+        plans.append(plan)
         internal += [
             InternalTopic(name, partitions[name], conf) for name, conf in mine.repartition.items()
         ]
         internal += [
-            InternalTopic(name, tasks, conf)
+            InternalTopic(name, plan.tasks, conf)
             for name, conf in mine.changelogs.items()
-            if name not in mine.sources
+            if name not in mine.sources and plan.tasks
         ]
     return TopologyPlan(tuple(plans), tuple(internal))
 
 
-def _require_fixed_sources(topics: Mapping[int, SubTopologyTopics]) -> None:
-    empty = [number for number, each in topics.items() if not each.sources]
-    if empty:
-        raise ConfigError(
-            f"sub-topology {empty[0]} names no source topic; patterns do not run on Spark yet, name the topics"
-        )
+def _internal_names(topology: Topology, application_id: str) -> set[str]:
+    changelogs = {topology.changelog_topic(store, application_id) for store in topology.stores}
+    return changelogs | {f"{application_id}-{topic}" for topic in topology.internal_topics}
 
 
 def _in_order(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
+DISCOVERY_INTERVAL_MS: Final = 30_000
 _JOIN_S: Final = 0.2
 _LOGGER = logging.getLogger(__name__)
 
@@ -81,6 +82,9 @@ class RunnerOptions:
     Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
     """
 
+    discovery_interval_ms: int = DISCOVERY_INTERVAL_MS
+    """How soon new topics of a pattern and new partitions are noticed while the application runs."""
+
     def state_directory(self, application_id: str) -> Path:
         directory = self.directory or f"{tempfile.gettempdir()}/millstream"
         return Path(directory, "state", application_id).resolve()
@@ -119,7 +123,9 @@ class SparkStreams:
             str(options.state_directory(config.application_id)),
         )
         self._jobs = TaskJobs(session, application)
-        self.plan: Final = self._prepare()
+        self._plan_lock = threading.Lock()
+        self._planned_ms = self._clock.now().monotonic_ms
+        self._plan = self._prepare()
         self._state = State.CREATED
         self._listeners: list[Callable[[State, State], object]] = []
         self._observers: list[Callable[[Progress], object]] = []
@@ -149,6 +155,11 @@ class SparkStreams:
         return self._state
 
     @property
+    def plan(self) -> TopologyPlan:
+        """The sub-topologies with their topics and tasks, as they were when the cluster was last looked at."""
+        return self._plan
+
+    @property
     def last_progress(self) -> Mapping[int, Progress]:
         """The last micro-batch of each sub-topology, by its number."""
         return dict(self._progress)
@@ -176,7 +187,8 @@ class SparkStreams:
         """
         if self._state is not State.CREATED:
             raise IllegalState(f"run_available is for an application that is not {self._state}")
-        for each in self.plan.sub_topologies:
+        self._look_again(after_ms=0)
+        for each in self._plan.sub_topologies:
             batches = MicroBatches(each, self._driver(observe))
             try:
                 batches.run_available()
@@ -186,7 +198,7 @@ class SparkStreams:
     def start(self) -> None:
         """Starts all sub-topologies; they run until `close`, or until one of them fails."""
         self._enter(State.RUNNING)
-        for each in self.plan.sub_topologies:
+        for each in self._plan.sub_topologies:
             thread = threading.Thread(
                 target=self._run,
                 args=(each,),
@@ -288,6 +300,8 @@ class SparkStreams:
             paused=self._paused,
             observe=observed,
             records_max=self._options.records_per_trigger_max,
+            plan_of=self._plan_of,
+            discovery_interval_ms=self._options.discovery_interval_ms,
         )
 
     def _enter(self, state: State) -> None:
@@ -301,15 +315,31 @@ class SparkStreams:
         for listener in self._listeners:
             listener(state, before)
 
-    # Set-up.
+    # Planning.
+
+    def _plan_of(self, sub_topology: int) -> SubTopologyPlan:
+        self._look_again(after_ms=self._options.discovery_interval_ms)
+        return next(each for each in self._plan.sub_topologies if each.id == sub_topology)
+
+    def _look_again(self, *, after_ms: int) -> None:
+        """Plans anew where the last look at the cluster is older. Several threads ask; one looks."""
+        with self._plan_lock:
+            if self._clock.now().monotonic_ms - self._planned_ms >= after_ms:
+                self._plan = self._prepare()
+                self._planned_ms = self._clock.now().monotonic_ms
 
     def _prepare(self) -> TopologyPlan:
+        """Looks at the topics of the cluster, plans, and creates the internal topics that are missing."""
+
         async def prepare() -> TopologyPlan:
             async with Admin(**self._kafka.of_client()) as admin:
                 names = await admin.list_topics(include_internal=True)
                 topics = (await admin.describe_topics(names)).raise_errors()
                 partitions = {name: len(topics.result(name).partitions) for name in topics}
-                plan = plan_topology(self._topology, self._config.application_id, partitions)
+                hidden = [name for name in topics if topics.result(name).is_internal]
+                plan = plan_topology(
+                    self._topology, self._config.application_id, partitions, hidden
+                )
                 await _create_internal_topics(admin, plan.internal_topics, partitions)
             return plan
 

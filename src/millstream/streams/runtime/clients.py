@@ -73,6 +73,12 @@ class TaskClients:
         """Returns how far each partition of a topic can be read."""
         return await self.reader.offsets(topic, _LATEST)
 
+    async def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int | None:
+        """Returns the first offset at or after a time; None where no record is that late."""
+        tp = TopicPartition(topic, partition)
+        found = (await self.admin.list_offsets({tp: timestamp_ms})).result(tp).offset
+        return None if found < 0 else found
+
     async def _logs(
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, ReadableLog]:

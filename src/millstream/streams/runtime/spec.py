@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -22,12 +23,16 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """Everything that the tasks of a sub-topology are made from. `state_directory` holds a directory for each task."""
+    """Everything that the tasks of a sub-topology are made from. `state_directory` holds a directory for each task.
+
+    `topics`: the source topics that have a partition for the task, those that patterns match included. None: all that are named.
+    """
 
     topology: Topology
     sub_topology: int
     config: StreamsConfig
     state_directory: str
+    topics: tuple[str, ...] | None = None
 
     @property
     def application(self) -> str:
@@ -40,6 +45,8 @@ class TaskSpec:
 
     @property
     def sources(self) -> tuple[str, ...]:
+        if self.topics is not None:
+            return self.topics
         group = self.topology.sub_topologies[self.sub_topology]
         return self.topology.topics_of(group, self.application).sources
 
@@ -47,7 +54,8 @@ class TaskSpec:
         """Returns those of the sub-topologies that fill global stores, which lie in another directory."""
         groups = [group.id for group in self.topology.sub_topologies if group.is_global]
         return [
-            replace(self, sub_topology=group, state_directory=state_directory) for group in groups
+            replace(self, sub_topology=group, state_directory=state_directory, topics=None)
+            for group in groups
         ]
 
     def reset_of(self, topic: str) -> OffsetReset | timedelta:
@@ -55,12 +63,17 @@ class TaskSpec:
         group = self.topology.sub_topologies[self.sub_topology]
         for name in group.nodes:
             node = self.topology.nodes[name]
-            if isinstance(node, SourceNode) and topic in node.topics and node.reset is not None:
+            if isinstance(node, SourceNode) and node.reset is not None and _reads(node, topic):
                 return node.reset
         return OffsetReset.EARLIEST
 
     def task_id(self, partition: int) -> str:
         return f"{self.sub_topology}_{partition}"
+
+
+def _reads(source: SourceNode, topic: str) -> bool:
+    is_matched = source.pattern is not None and re.fullmatch(source.pattern, topic) is not None
+    return is_matched or topic in source.topics
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,7 @@ class TaskStart:
             self._partition,
             rocksdb_stores(Path(spec.state_directory), persist_all=True),
             config,
+            pattern_topics=spec.sources,
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
         )
@@ -179,7 +180,8 @@ class TaskStart:
             )
         now_ms = self._environment.clock.now().wall_ms
         since_ms = max(0, now_ms - reset // timedelta(milliseconds=1))
-        return (await self._clients.reader.offsets(topic, since_ms))[self._partition]
+        first = await self._clients.offset_at(topic, self._partition, since_ms)
+        return log.end if first is None else first
 
     def _require_same_changelogs(
         self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from millstream.streams.topology.java_order import copy_order, hash_order
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.stores import StoreSpec
 
 REPARTITION_TOPIC_CONFIG: Mapping[str, str] = MappingProxyType(
@@ -71,6 +72,15 @@ class Topology:
                     children[parent].append(name)
         return {name: tuple(names) for name, names in children.items()}
 
+    @cached_property
+    def patterns(self) -> Mapping[str, str]:
+        """The pattern of each source that has one."""
+        return {
+            name: node.pattern
+            for name, node in self.nodes.items()
+            if isinstance(node, SourceNode) and node.pattern is not None
+        }
+
     def __repr__(self) -> str:
         groups = [group for group in self.sub_topologies if not group.is_global]
         return (
@@ -119,6 +129,23 @@ class Topology:
         }
         kept = {n: topic for n, topic in self.changelog_topics.items() if n not in reusing}
         return replace(self, stores=stores, changelog_topics=kept)
+
+    def with_pattern_topics(self, existing: Iterable[str]) -> Topology:
+        """Returns the same, where sources with a pattern name the topics that it matches now, sorted.
+
+        Raises TopologyError for a topic that two patterns match.
+        """
+        matched: dict[str, list[str]] = {name: [] for name in self.patterns}
+        for topic in sorted(existing):
+            source = source_matching(self.patterns, topic)
+            if source is not None:
+                matched[source].append(topic)
+        sources = {
+            name: replace(node, topics=tuple(matched[name]))
+            for name, node in self.nodes.items()
+            if isinstance(node, SourceNode) and name in matched
+        }
+        return replace(self, nodes={**self.nodes, **sources})
 
     def stores_of(self, group: SubTopology) -> tuple[StoreSpec, ...]:
         """Stores that nodes of the sub-topology use, without global ones."""

@@ -5,15 +5,14 @@ Owns the queue of each; how records get in and out of them is the queues' affair
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from millstream.streams.errors import TopologyError
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.resolved_serdes import source_serdes
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.kernel.task.queues import PartitionGroup, RecordQueue, SourceReader
 from millstream.streams.topology.nodes import SourceNode
+from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.topology import Topology
 
 
@@ -30,11 +29,7 @@ class Inputs:
         self._context = context
         self._failures = failures
         self._sources = {source.name: source for source in sources}
-        self._patterns = {
-            name: node.pattern
-            for name, node in topology.nodes.items()
-            if isinstance(node, SourceNode) and node.pattern is not None
-        }
+        self._patterns = topology.patterns
         self.pattern_of_topic: dict[str, str] = {}
         """The pattern by which a topic is read, for topics that are read by one."""
         self.group = PartitionGroup({})
@@ -46,15 +41,9 @@ class Inputs:
         """Whether the topic is read, from now on at the latest. Raises TopologyError where two patterns match it."""
         if topic in self.group.queues:
             return True
-        matching = [
-            name for name, pattern in self._patterns.items() if re.fullmatch(pattern, topic)
-        ]
-        if len(matching) > 1:
-            first, second = (f"pattern {self._patterns[name]} of {name}" for name in matching[:2])
-            raise TopologyError(f"topic {topic} matches {first} and {second}: narrow one of them")
-        if not matching or matching[0] not in self._sources:
+        name = source_matching(self._patterns, topic)
+        if name is None or name not in self._sources:
             return False
-        (name,) = matching
         self.pattern_of_topic[topic] = self._patterns[name]
         self._read(self._sources[name], topic)
         return True
