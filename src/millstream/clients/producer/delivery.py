@@ -71,6 +71,10 @@ class Delivery(PlacedRecord):
         """Returns the result of a delivery that is done; raises its error."""
         return self._batch.metadata_of(self._index)
 
+    def last_record(self) -> RecordMetadata:
+        """Returns the metadata of the last record of its batch; raises the error of that."""
+        return self._batch.metadata_of(self._batch.record_count - 1)
+
     def __await__(self) -> Generator[object, None, RecordMetadata]:
         return self.settled().__await__()
 
@@ -95,6 +99,10 @@ class BatchDelivery:
     def result(self) -> list[RecordMetadata]:
         """Returns the results of a delivery that is done; raises the first error."""
         return [part.result() for part in self._parts]
+
+    def last_record(self) -> RecordMetadata:
+        """Returns the metadata of the very last record of a delivery that is done; raises its error."""
+        return self._parts[-1].last_record()
 
     def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
         for part in self._parts:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[str, int]:
+async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[str, int | None]:
     """Changelogs to `partition`, outputs beside them. Returns once every record is acknowledged; raises the first error.
 
-    Gives back, by changelog topic, the offset after the last record that was written to it.
+    Gives back, by changelog topic, the offset after the last record that was written to it; None where the broker
+    had forgotten it, as it may with a batch that was sent twice.
     """
     logged = {
         batch.topic: await producer.send_batch(
@@ -32,7 +33,8 @@ async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[
     await producer.flush()
     for delivery in deliveries:
         await delivery
-    return {topic: delivery.result()[-1].offset + 1 for topic, delivery in logged.items()}
+    last = {topic: delivery.last_record().offset for topic, delivery in logged.items()}
+    return {topic: offset + 1 if offset >= 0 else None for topic, offset in last.items()}
 
 
 def together(outputs: Sequence[TaskOutput]) -> TaskOutput:

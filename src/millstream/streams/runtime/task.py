@@ -192,7 +192,7 @@ class ActiveTask:
     ) -> dict[str, int]:
         producer = self._producer
         await producer.begin_transaction()
-        logged = await write(producer, output, self._partition)
+        logged = await self._write(output)
         self._step(Step.PRODUCED)
         group = ConsumerGroupMetadata(self._spec.application)
         await producer.send_offsets_to_transaction(position.encode(self._partition), group)
@@ -203,13 +203,20 @@ class ActiveTask:
     async def _commit_at_least_once(
         self, position: CommittedPosition, output: TaskOutput
     ) -> dict[str, int]:
-        logged = await write(self._producer, output, self._partition)
+        logged = await self._write(output)
         self._step(Step.PRODUCED)
         group_id = self._spec.application
         offsets = position.encode(self._partition)
         committed = await self._clients.admin.alter_consumer_group_offsets(group_id, offsets)
         committed.raise_errors()
         return logged
+
+    async def _write(self, output: TaskOutput) -> dict[str, int]:
+        """Returns, by changelog topic, the offset after what was written. Nobody else writes to this partition of it."""
+        logged = await write(self._producer, output, self._partition)
+        unknown = [topic for topic, offset in logged.items() if offset is None]
+        ends = await self._clients.ends(unknown, self._partition)
+        return {topic: ends[topic] if end is None else end for topic, end in logged.items()}
 
     def _take_restored(self) -> int:
         restored, self._restored = self._restored, 0

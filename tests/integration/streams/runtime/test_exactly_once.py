@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from millstream.clients import BatchDelivery
+from millstream.clients.core.values import RecordMetadata
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
 from millstream.errors import ConfigError, ProducerFenced
 from millstream.model import TopicPartition
@@ -82,6 +84,20 @@ async def test_an_older_copy_of_the_stores_is_caught_up(world: World, tmp_path: 
     _, counted = await world.run_all()
     assert counted.restored == 1
     assert await world.results() == [("a", 1), ("a", 2), ("a", 3)]
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+async def test_a_store_that_is_up_to_date_is_not_restored_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_forgotten: bool
+) -> None:
+    """Also where the broker does not say where it has put a batch that came twice."""
+    if is_forgotten:
+        unknown = RecordMetadata("t", 0, -1, -1)
+        monkeypatch.setattr(BatchDelivery, "last_record", lambda _: unknown)
+    await world.put(FIRST)
+    await world.run_all()
+    again = await world.run(1)
+    assert (again.read, again.restored) == (0, 0)
 
 
 async def test_a_task_that_moves_between_disks_goes_on(world: World, tmp_path: Path) -> None:
