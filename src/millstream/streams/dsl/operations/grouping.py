@@ -23,7 +23,7 @@ from millstream.streams.dsl.operations.materialize import (
 from millstream.streams.serdes.serde import long
 from millstream.streams.topology import SinkNode, SourceNode, StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.functions import add_one, check_arity
 from millstream.streams.topology.names import REPARTITION_SUFFIX
 from millstream.streams.topology.nodes import ValueForm
 
@@ -206,7 +206,7 @@ def count_rows(
         name,
         "KTABLE-AGGREGATE-",
         _table_store(grouping, materialized, long()),
-        lambda store, old: ops.TableAggregate(store, _zero, _add_one, _subtract_one, old),
+        lambda store, old: ops.TableAggregate(store, _zero, add_one, _subtract_one, old),
     )
 
 
@@ -281,10 +281,6 @@ def _aggregate_table(
 
 def _zero() -> int:
     return 0
-
-
-def _add_one(_key: object, _value: object, aggregate: int) -> int:
-    return aggregate + 1
 
 
 def _subtract_one(_key: object, _value: object, aggregate: int) -> int:

@@ -20,7 +20,7 @@ from millstream.streams.options import EmitStrategy, StoreType
 from millstream.streams.serdes.windowed import session_windowed, time_windowed
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.functions import add_one, check_arity
 from millstream.streams.windows import (
     AnyWindows,
     SessionWindows,
@@ -63,7 +63,7 @@ def count(
     stream = windowed.grouping.stream
     is_sliding = isinstance(windowed.windows, SlidingWindows)
     spec = count_store(stream.graph, materialized, stream.key, takes_number=not is_sliding).spec
-    functions = (_zero, _add_one, _add_counts)
+    functions = (_zero, add_one, _add_counts)
     node_name = stream.graph.names.name_or_generate(name, "KSTREAM-AGGREGATE-")
     return _aggregate(windowed, functions, node_name, materialized, spec)
 
@@ -207,10 +207,6 @@ def _zero() -> int:
 
 def _none() -> None:
     return None
-
-
-def _add_one(_key: object, _value: object, aggregate: int) -> int:
-    return aggregate + 1
 
 
 def _add_counts(_key: object, one: int, other: int) -> int:

@@ -6,7 +6,7 @@ An aggregate of None deletes the row, with the record's own timestamp, and goes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from millstream.streams.state.rows.running import AnyRows, RowKeys
 from millstream.streams.topology.operators import UserFunction
@@ -17,28 +17,27 @@ Folded = tuple[list[object], list[int], list[object]]
 
 def fold_records(
     timestamps: Iterator[int],
-    rows: Iterable[AnyRows],
+    rows: AnyRows,
     records: tuple[RowKeys, Sequence[object], Sequence[object]],
     initializer: UserFunction,
     aggregator: UserFunction,
 ) -> Folded:
     """Fold records with aggregator(key, value, aggregate).
 
-    `rows`: for each record, those that its row is among; `records`: what each row is found by, and keys and values.
+    `records`: what each row is found by, and keys and values.
     The old value of a new row is what the initializer gave.
     """
     aggregates: list[object] = []
     newest: list[int] = []
     old: list[object] = []
-    by, keys, values = records
-    for among, found_by, key, value, at in zip(rows, by, keys, values, timestamps, strict=False):
-        before, timestamp = among[found_by]
+    for found_by, key, value, at in zip(*records, timestamps, strict=True):
+        before, timestamp = rows[found_by]
         if before is None:
             before, timestamp = initializer(), at
         elif timestamp < at:
             timestamp = at
         aggregate = aggregator(key, value, before)
-        among[found_by] = (aggregate, timestamp if aggregate is not None else at)
+        rows[found_by] = (aggregate, timestamp if aggregate is not None else at)
         old.append(before)
         aggregates.append(aggregate)
         newest.append(timestamp)

@@ -24,7 +24,6 @@ from millstream.streams.serdes.windowed import Windowed, time_windowed
 from millstream.streams.state.rows.running import NOTHING_WRITTEN, RowKeys
 from millstream.streams.state.rows.segmented import pack_time
 from millstream.streams.state.rows.timestamped import Row
-from millstream.streams.state.window.rows import NO_SEQUENCE
 from millstream.streams.state.window.running import RunningWindows, StoredWindows, WindowsOfKey
 from millstream.streams.state.window.timestamped import TimestampedWindowStore
 from millstream.streams.topology import operators as ops
@@ -32,12 +31,12 @@ from millstream.streams.topology import operators as ops
 
 @dataclass(slots=True, eq=False)
 class _Key:
-    """A key of the batch: its windows, and what those that it has updated are called in topics and in the changelog."""
+    """A key of the batch: its windows, and the bytes of the windowed keys of those that it has updated."""
 
     key: object
     data: bytes
     windows: WindowsOfKey
-    names: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
+    names: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -87,8 +86,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         return RunningWindows(self._store, low, max(batch.timestamps) + 1)
 
     def rows(self, batch: Batch, keys: RowKeys) -> Batch:
-        data = [key for key, _ in self._updates.names]
-        names = windowed_keys(self._key_serde, data, (keys, batch))
+        names = windowed_keys(self._key_serde, self._updates.names, (keys, batch))
         serde = self._store.value_serde
         return self._updates.rows(batch, names, serde, send_old=self._send_old)
 
@@ -96,8 +94,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         written = NOTHING_WRITTEN
         if rows is not None:
             given = rows_at(batch.timestamps, self._updates.records)
-            log_keys = [log_key for _, log_key in self._updates.names]
-            written = written_steps(given, log_keys, rows, self._store)
+            written = written_steps(given, self._updates.names, rows, self._store)
         self._store.write_windows(running.take_changed(), written)
 
     def fold_record(self, record: Record, running: RunningWindows | None, stream_time: int) -> bool:
@@ -210,8 +207,7 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         key.windows.set(start, row if aggregate is not None else (None, record.at))
         name = key.names.get(start)
         if name is None:
-            data = key.data + pack_time(start)
-            name = key.names[start] = data, data + NO_SEQUENCE
+            name = key.names[start] = key.data + pack_time(start)
         updates.records.append(record.position)
         updates.names.append(name)
         updates.aggregates.append(aggregate)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
+from millstream.streams.kernel.aggregation.counting import count_rows, counted
 from millstream.streams.kernel.aggregation.fold import Folded, fold_records, fold_values
-from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.columns.column import Column, Data, any_null, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import RowByRow
@@ -43,6 +43,10 @@ class KeyFold(RowByRow):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows, /) -> Folded:
         """Fold records into rows; `keys` are what rows are found by."""
 
+    def fold_rows(self, batch: Batch, keys: RowKeys, rows: RunningRows, /) -> None:
+        """The same where only the rows are wanted, as all records leave them."""
+        self.fold(batch, keys, rows)
+
     def process(self, batch: Batch) -> Batch:
         batch, store = without_nulls(self.context, batch), self._store
         if isinstance(store, VersionedKeyValueStore):
@@ -52,8 +56,12 @@ class KeyFold(RowByRow):
         if len(batch) == 1 or not store.takes_columns:
             through = WriteThroughRows(store.get, store.put)
             return self._result(batch, self.fold(batch, batch.keys, through))
-        keys = bytes_of_keys(batch, store)
+        keys: RowKeys = bytes_of_keys(batch, store)
         rows = store.running_rows()
+        if store.cache is not None:  # from which the changes go on
+            self.fold_rows(batch, keys, rows)
+            store.write_rows(rows, WrittenRows(keys, (), ()))
+            return NO_ROWS
         result = self._result(batch, self.fold(batch, keys, rows))
         store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
         return result
@@ -123,9 +131,7 @@ class StreamAggregateOperator(KeyFold):
                     ordinals, timestamps, fold_values, rows, values, combine, initializer
                 )
         records = keys, batch.keys, batch.values
-        return self.loop(
-            ordinals, timestamps, fold_records, repeat(rows), records, initializer, aggregator
-        )
+        return self.loop(ordinals, timestamps, fold_records, rows, records, initializer, aggregator)
 
     def _selected(
         self,
@@ -152,62 +158,10 @@ class StreamCountOperator(KeyFold):
         super().__init__(context, store, send_old=spec.send_old_values)
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        if isinstance(rows, RunningRows):
-            counted = _counted_in_order(keys, batch.timestamps, rows)
-            if counted is not None:
-                return counted, batch.timestamps, self._old(counted)
-        counts: list[object] = []
-        timestamps: list[int] = []
-        for by, at in zip(keys, batch.timestamps, strict=True):
-            before, newest = rows[by]
-            count = 1 if before is None else before + 1
-            if newest < at or before is None:
-                newest = at
-            rows[by] = (count, newest)
-            counts.append(count)
-            timestamps.append(newest)
-        return counts, timestamps, self._old(counts)
+        return counted(keys, batch.timestamps, rows, with_old=self._send_old)
 
-    def _old(self, counts: list[object]) -> list[object]:
-        return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
-
-
-class _Counts(dict[bytes, int]):
-    """The counts of rows, read when first asked for, and the newest timestamp among them."""
-
-    __slots__ = ("_rows", "newest")
-
-    def __init__(self, rows: RunningRows) -> None:
-        super().__init__()
-        self._rows = rows
-        self.newest = -1
-
-    def __missing__(self, key: bytes) -> int:
-        count, timestamp = self._rows[key]
-        if count is None:
-            return 0
-        self.newest = max(self.newest, timestamp)
-        known: int = count
-        return known
-
-
-def _counted_in_order(
-    keys: RowKeys, timestamps: list[int], rows: RunningRows
-) -> list[object] | None:
-    """Counts where every record is as new as all before it, as most are: no timestamp needs a look. Otherwise None."""
-    if timestamps != sorted(timestamps):
-        return None
-    running = _Counts(rows)
-    counts: list[object] = []
-    for by in keys:
-        count = running[by] = running[by] + 1
-        counts.append(count)
-    if timestamps and running.newest > timestamps[0]:
-        return None
-    newest = dict(zip(keys, timestamps, strict=True))
-    for by, count in running.items():
-        rows[by] = (count, newest[by])
-    return counts
+    def fold_rows(self, batch: Batch, keys: RowKeys, rows: RunningRows) -> None:
+        count_rows(keys, batch.timestamps, rows)
 
 
 class StreamReduceOperator(KeyFold):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from itertools import repeat
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.aggregation.fold import fold_records
@@ -88,7 +87,7 @@ class TableAggregation(RowByRow):
             batch.ordinals,
             batch.timestamps,
             fold_records,
-            repeat(rows),
+            rows,
             (batch.keys, batch.keys, batch.values),
             _nothing,
             self.changed,

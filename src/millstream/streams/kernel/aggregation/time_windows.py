@@ -7,47 +7,73 @@ advanced the operator's stream time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.streams.kernel.aggregation.fold import fold_records
+from millstream.streams.kernel.aggregation.counting import count_rows, counted
+from millstream.streams.kernel.aggregation.fold import Folded, fold_records
 from millstream.streams.kernel.aggregation.stream import (
     bytes_of_keys,
     without_null_keys,
     written_steps,
 )
 from millstream.streams.kernel.aggregation.window_updates import (
-    Updates,
     rows_at,
     windowed_keys,
 )
-from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.columns.column import Column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
-from millstream.streams.state.rows.running import AnyRows, RowKeys, RunningRows, WriteThroughRows
+from millstream.streams.state.rows.running import (
+    AnyRows,
+    RowKeys,
+    RunningRows,
+    WriteThroughRows,
+    WrittenRows,
+)
 from millstream.streams.state.rows.segmented import pack_time
-from millstream.streams.state.window.rows import NO_SEQUENCE
 from millstream.streams.state.window.timestamped import TimestampedWindowStore
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import add_one
 from millstream.streams.windows import TimeWindows
-
-_Name = Any  # Any: what a caller wants to know of the rows that were updated
-_Namer = Callable[[Any, int, int], _Name]  # Any: keys of any type, or their bytes
-"""(what the row is found by, start, end) → its name; called once for each row of the batch."""
 
 
 @dataclass(slots=True, eq=False)
-class _Window:
-    """A window that records of the batch fall in, and the names of its rows. Rows are found by keys, or their bytes."""
+class _Placed:
+    """The windows that records of a batch update."""
 
-    start: int
-    end: int
-    rows: AnyRows
-    names: dict[Any, Any] = field(default_factory=dict)  # Any: what rows are found by, and called
+    stream_time: int
+    """As it was before the batch, and then after it."""
+    runs: list[tuple[int, int, list[int]]] = field(default_factory=list)
+    """Records from the first to the end, and the starts of the open windows that they fall in."""
+    dropped: int = 0
+    """Updates that came too late."""
+
+    def records(self, count: int) -> Sequence[int]:
+        """Returns the record of each update; `count`: of the records in the batch."""
+        placed = sum(end - first for first, end, starts in self.runs if len(starts) == 1)
+        if placed == count:
+            return range(count)
+        return [
+            row for first, end, starts in self.runs for row in range(first, end) for _ in starts
+        ]
+
+    def names(self, keys: RowKeys) -> list[Any]:  # Any: bytes; None has no place here
+        """Returns the bytes of the windowed key of each update; `keys`: the bytes of the keys of all records."""
+        names: list[Any] = []  # Any: the same
+        for first, end, starts in self.runs:
+            if len(starts) == 1:
+                tail = pack_time(starts[0])
+                names += [key + tail for key in keys[first:end]]
+            else:
+                tails = [pack_time(start) for start in starts]
+                names += [key + tail for key in keys[first:end] for tail in tails]
+        return names
 
 
 class WindowAggregateOperator(RowByRow):
@@ -61,6 +87,7 @@ class WindowAggregateOperator(RowByRow):
         self._windows = spec.windows
         self._initializer = spec.initializer
         self._aggregator = spec.aggregator
+        self._counts = spec.aggregator is add_one
         self._emit_final = spec.emit_final
         self._send_old = spec.send_old_values
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
@@ -76,95 +103,112 @@ class WindowAggregateOperator(RowByRow):
     def _process_updates(self, batch: Batch) -> Batch:
         store, windows = self._store, self._windows
         open_ms = windows.size_ms + windows.grace_ms
-        if (
+        stream_time = store.times.get(self._time, -1)
+        is_together = (
             len(batch) > 1
             and store.takes_columns
-            and store.keeps_open_windows(store.times.get(self._time, -1), open_ms)
-        ):
-            return self._update_together(batch)
-        updates = self._fold(batch, batch.keys, self._write_through, _windowed)
-        return self._result(batch, updates, Column(self._key_serde, values=updates.names))
-
-    def _write_through(self, start: int) -> WriteThroughRows:
-        get, put = self._store.row_at, self._store.put
-        return WriteThroughRows(
-            lambda key: get(key, start), lambda key, value, at: put(key, value, start, at)
+            and store.keeps_open_windows(stream_time, open_ms)
         )
+        placed = self._placed(batch.timestamps, stream_time)
+        records = placed.records(len(batch))
+        if is_together:
+            return self._update_together(batch, placed, records)
+        names: list[object] = [
+            Windowed(key, start, min(start + windows.size_ms, MAX_TIMESTAMP))
+            for first, end, starts in placed.runs
+            for key in batch.keys[first:end]
+            for start in starts
+        ]
+        through = WriteThroughRows(
+            lambda name: store.row_at(name.key, name.start_ms),
+            lambda name, value, at: store.put(name.key, value, name.start_ms, at),
+        )
+        folded = self._fold(batch, records, names, through)
+        self._note(placed)
+        return self._result(batch, records, Column(self._key_serde, values=names), folded)
 
-    def _update_together(self, batch: Batch) -> Batch:
+    def _update_together(self, batch: Batch, placed: _Placed, records: Sequence[int]) -> Batch:
         """Rows are read once a batch and written once: none of them can expire meanwhile."""
         store = self._store
-        keys = bytes_of_keys(batch, store)
-        opened: dict[int, RunningRows] = {}
-
-        def open_window(start: int) -> RunningRows:
-            rows = opened[start] = store.running_rows(start)
-            return rows
-
-        updates = self._fold(batch, keys, open_window, _as_bytes)
-        data = [key for key, _ in updates.names]
-        result = self._result(batch, updates, windowed_keys(self._key_serde, data, (keys, batch)))
-        log_keys = [log_key for _, log_key in updates.names]
-        given = rows_at(batch.timestamps, updates.records)
-        rows = ((data, start, row) for start, rows in opened.items() for data, row in rows.items())
-        store.write_windows(rows, written_steps(given, log_keys, result, store))
+        keys: RowKeys = bytes_of_keys(batch, store)
+        names = placed.names(keys)
+        rows = store.running_rows()
+        if store.cache is not None:  # from which the changes go on, if not as final results
+            self._fold_rows(batch, records, names, rows)
+            self._note(placed)
+            store.write_windows(rows, WrittenRows(names, (), ()))
+            return NO_ROWS
+        folded = self._fold(batch, records, names, rows)
+        self._note(placed)
+        windowed = windowed_keys(self._key_serde, names, (keys, batch))
+        result = self._result(batch, records, windowed, folded)
+        given = rows_at(batch.timestamps, records)
+        store.write_windows(rows, written_steps(given, names, result, store))
         return result
 
-    def _fold(
-        self, batch: Batch, keys: RowKeys, open_window: Callable[[int], AnyRows], name: _Namer
-    ) -> Updates:
-        """Fold records into the windows that are open when they come; `keys` are what rows are found by."""
-        rows, windows, stream_time, dropped = self._placed(batch.timestamps, open_window)
-        records = keys, batch.keys, batch.values
-        ordinals, timestamps = batch.ordinals, batch.timestamps
-        if dropped or len(rows) != len(batch):  # otherwise each record is in one window
-            records = rows_at(keys, rows), rows_at(batch.keys, rows), rows_at(batch.values, rows)
-            ordinals, timestamps = rows_at(ordinals, rows), rows_at(timestamps, rows)
-        aggregates, newest, old = self.loop(
-            ordinals,
+    def _fold(self, batch: Batch, records: Sequence[int], names: RowKeys, rows: AnyRows) -> Folded:
+        """Fold records into the windows that are open when they come; `names` are what rows are found by."""
+        timestamps = rows_at(batch.timestamps, records)
+        if self._counts and isinstance(rows, RunningRows):
+            return counted(names, timestamps, rows, with_old=self._send_old)
+        return self.loop(
+            rows_at(batch.ordinals, records),
             timestamps,
             fold_records,
-            [window.rows for window in windows],
-            records,
+            rows,
+            (names, rows_at(batch.keys, records), rows_at(batch.values, records)),
             self._initializer,
             self._aggregator,
         )
-        self._store.times[self._time] = stream_time
-        self.context.dropped_records += dropped
-        return Updates(rows, _names(windows, records[0], name), aggregates, newest, old)
 
-    def _placed(
-        self, timestamps: list[int], open_window: Callable[[int], AnyRows]
-    ) -> tuple[list[int], list[_Window], int, int]:
-        """Returns the records and the windows that they update, as two columns; stream time afterwards; updates that came too late."""
-        windows, stream_time = self._windows, self._store.times.get(self._time, -1)
-        grace = windows.grace_ms
-        rows: list[int] = []
-        placed: list[_Window] = []
-        opened: dict[int, _Window] = {}
-        current: list[_Window] = []
-        low = high = dropped = 0
-        for row, at in enumerate(timestamps):
-            if at > stream_time:  # noqa: PLR1730  # a call takes longer
-                stream_time = at
-            if not low <= at < high:
-                low, high = windows.span(at)
-                current = []
-                for start in windows.starts(at):
-                    if start not in opened:
-                        end = start + windows.size_ms
-                        opened[start] = _Window(start, end, open_window(start))
-                    current.append(opened[start])
-            for window in current:
-                if window.end <= stream_time - grace:
-                    dropped += 1
-                else:
-                    rows.append(row)
-                    placed.append(window)
-        return rows, placed, stream_time, dropped
+    def _fold_rows(
+        self, batch: Batch, records: Sequence[int], names: RowKeys, rows: RunningRows
+    ) -> None:
+        """The same where only the rows are wanted, as all records leave them."""
+        if self._counts:
+            count_rows(names, rows_at(batch.timestamps, records), rows)
+        else:
+            self._fold(batch, records, names, rows)
 
-    def _result(self, batch: Batch, updates: Updates, keys: Column) -> Batch:
-        return updates.rows(batch, keys, self._store.value_serde, send_old=self._send_old)
+    def _placed(self, timestamps: list[int], stream_time: int) -> _Placed:
+        """Returns which records update which windows. One that a record falls in is not closed by that record itself."""
+        windows, placed = self._windows, _Placed(stream_time)
+        size, grace, count = windows.size_ms, windows.grace_ms, len(timestamps)
+        in_order = timestamps == sorted(timestamps)
+        first = 0
+        while first < count:
+            low, high = windows.span(timestamps[first])
+            starts = windows.starts(timestamps[first])
+            if in_order:
+                end = bisect_left(timestamps, high, first)
+                newest = timestamps[end - 1]
+            else:
+                end = first + 1
+                while end < count and low <= timestamps[end] < high:
+                    end += 1
+                newest = max(timestamps[first:end])
+            still_open = [start for start in starts if start + size > placed.stream_time - grace]
+            placed.dropped += (len(starts) - len(still_open)) * (end - first)
+            if still_open:
+                placed.runs.append((first, end, still_open))
+            placed.stream_time = max(placed.stream_time, newest)
+            first = end
+        return placed
+
+    def _note(self, placed: _Placed) -> None:
+        self._store.times[self._time] = placed.stream_time
+        self.context.dropped_records += placed.dropped
+
+    def _result(self, batch: Batch, records: Sequence[int], keys: Column, folded: Folded) -> Batch:
+        aggregates, newest, old = folded
+        return Batch(
+            keys,
+            Column(self._store.value_serde, values=aggregates),
+            newest,
+            rows_at(batch.headers, records),
+            rows_at(batch.ordinals, records),
+            old if self._send_old else None,
+        )
 
     def _process_final(self, batch: Batch) -> Batch:
         """Update the store up to a row that can close windows, give those out, and go on behind it."""
@@ -216,23 +260,3 @@ class WindowAggregateOperator(RowByRow):
             closed.ordinals.append(rows.ordinals[-1])
             if closed.old_values is not None:
                 closed.old_values.append(None)
-
-
-def _names(windows: list[_Window], found_by: RowKeys, name: _Namer) -> list[_Name]:
-    names = []
-    for window, by in zip(windows, found_by, strict=True):
-        known = window.names.get(by)
-        if known is None:
-            known = window.names[by] = name(by, window.start, window.end)
-        names.append(known)
-    return names
-
-
-def _windowed(key: object, start: int, end: int) -> _Name:
-    return Windowed(key, start, min(end, MAX_TIMESTAMP))
-
-
-def _as_bytes(by: bytes, start: int, _end: int) -> _Name:
-    """The bytes of the windowed key, and those of its changelog record."""
-    data = by + pack_time(start)
-    return data, data + NO_SEQUENCE

@@ -45,9 +45,9 @@ class Updates:
         )
 
 
-def rows_at(column: Sequence[T], rows: Sequence[int]) -> list[T]:
-    """Returns the rows of a column, which may come several times."""
-    return [column[row] for row in rows]
+def rows_at(column: list[T], rows: Sequence[int]) -> list[T]:
+    """Returns the rows of a column, which may come several times; the column itself where a range says that it is all of them."""
+    return column if isinstance(rows, range) else [column[row] for row in rows]
 
 
 def windowed_keys(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
 
@@ -132,6 +132,10 @@ class Batch:
             None if old is None else [old[i] for i in rows],
             None if newest is None else [newest[i] for i in rows],
         )
+
+
+NO_ROWS: Final = Batch([], [], [], [], [])
+"""Shared: do not change it."""
 
 
 def rows_of(column: SequenceT, first: int, end: int) -> SequenceT:

@@ -8,10 +8,11 @@ Knows neither operators nor how rows are laid out.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from millstream.streams.state.rows.running import Row
+from millstream.streams.state.rows.segmented import pack_time
 
 if TYPE_CHECKING:
     from millstream.streams.state.window.timestamped import TimestampedWindowStore
@@ -106,9 +107,11 @@ class RunningWindows:
             known = self._known[data] = KnownWindows(self._store, dict(rows))
         return known
 
-    def take_changed(self) -> Iterator[tuple[bytes, int, Row]]:
-        """Key's bytes, start and row of what is to be written; afterwards nothing is."""
+    def take_changed(self) -> dict[bytes, Row]:
+        """The rows that are to be written, by the bytes of key ++ start; afterwards none are."""
+        taken = {}
         for data, known in self._known.items():
             changed, known.changed = known.changed, {}
             for start, row in changed.items():
-                yield data, start, row
+                taken[data + pack_time(start)] = row
+        return taken

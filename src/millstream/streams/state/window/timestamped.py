@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
@@ -12,21 +12,21 @@ from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
 from millstream.streams.state.store import FlushedChange
-from millstream.streams.state.window.rows import WindowRows
+from millstream.streams.state.window.rows import NO_SEQUENCE, WindowRows
 
 
 class TimestampedWindowStore(TimestampedRows, WindowRows):
     """One (value, timestamp) per key and window start."""
 
     def row_at(self, key: object, start: int) -> Row | None:
-        return self._row(self.key_bytes(key), start)
+        return self._row(self.key_bytes(key) + pack_time(start))
 
-    def _row(self, data: bytes, start: int) -> Row | None:
-        row_key = self.row_key(data, start)
+    def _row(self, windowed: bytes) -> Row | None:
+        row_key = self.row_key(windowed)
         entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
         if entry is not None:
             stored = entry.stored
-        elif start < self.oldest_visible():
+        elif unpack_time(windowed, len(windowed) - 8)[0] < self.oldest_visible():
             return None
         elif (row := self._decoded.get(row_key)) is not None:
             return row
@@ -39,12 +39,10 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         data, written = self.encoded(key, value)
         row = None if written is None else (value, timestamp)
         stored = None if written is None else pack_time(timestamp) + written
-        self._put(data, start, row, stored, timestamp)
+        self._put(data + pack_time(start), row, stored, timestamp)
 
-    def _put(
-        self, data: bytes, start: int, row: Row | None, stored: bytes | None, timestamp: int
-    ) -> None:
-        row_key = self.row_key(data, start)
+    def _put(self, windowed: bytes, row: Row | None, stored: bytes | None, timestamp: int) -> None:
+        row_key = self.row_key(windowed)
         self.note_row(row_key, row)
         self.put_row(row_key, stored, timestamp)
 
@@ -52,27 +50,27 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         """Whether no window that starts within this time before stream time has expired, or can expire now."""
         return self._retention_ms >= open_ms and stream_time >= self._newest
 
-    def running_rows(self, start: int) -> RunningRows:
-        """Returns the rows of a window as they are, by key; to be given back to `write_windows`."""
-        return RunningRows(lambda data: self._row(data, start))
+    def running_rows(self) -> RunningRows:
+        """Returns the rows as they are, by the bytes of key ++ start; to be given back to `write_windows`."""
+        return RunningRows(self._row)
 
-    def write_windows(self, rows: Iterable[tuple[bytes, int, Row]], written: WrittenRows) -> None:
-        """Set rows, by key's bytes and start, as a batch has left them; those that are too old by now are forgotten.
+    def write_windows(self, rows: Mapping[bytes, Row], written: WrittenRows) -> None:
+        """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
 
         `written` is every single step on the way, for the changelog.
         """
         if self.cache is not None:
-            by_place = {(data, start): row for data, start, row in rows}
-            self._write_to_cache(by_place, written)
+            self._write_to_cache(rows, written)
             return
         decoded, pending = self._decoded, self.rows.pending
         pack, encode = self._pack_row_start, self._encode_value
-        for data, start, row in rows:
+        for windowed, row in rows.items():
+            (start,) = unpack_time(windowed, len(windowed) - 8)
             self.advance(start)
             if start < self._deleted_before:
                 continue
             value, timestamp = row
-            row_key = self.row_key(data, start)
+            row_key = self.row_key(windowed)
             if value is None:
                 pending[row_key] = None
                 decoded.pop(row_key, None)
@@ -80,18 +78,18 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
                 pending[row_key] = pack(timestamp) + encode(value)
                 decoded[row_key] = row
         if self.changelog is not None:
-            self.changelog.extend(written.keys, written.values, written.timestamps)
+            log_keys = [windowed + NO_SEQUENCE for windowed in written.keys]
+            self.changelog.extend(log_keys, written.values, written.timestamps)
 
-    def _write_to_cache(self, rows: Mapping[tuple[bytes, int], Row], written: WrittenRows) -> None:
+    def _write_to_cache(self, rows: Mapping[bytes, Row], written: WrittenRows) -> None:
         """Row by row, for any may have to make room for the next."""
         pack, encode = self._pack_row_start, self._encode_value
-        for log_key in written.latest_keys():
-            data, start = log_key[:-12], unpack_time(log_key, len(log_key) - 12)[0]
-            value, timestamp = row = rows[data, start]
+        for windowed in written.latest_keys():
+            value, timestamp = row = rows[windowed]
             if value is None:
-                self._put(data, start, None, None, timestamp)
+                self._put(windowed, None, None, timestamp)
             else:
-                self._put(data, start, row, pack(timestamp) + encode(value), timestamp)
+                self._put(windowed, row, pack(timestamp) + encode(value), timestamp)
 
     def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
         data, start = self.split(entry.row_key)
@@ -107,7 +105,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         start = unpack_time(key, len(key) - 12)[0]
         self.advance(start)
         if not self.is_expired(start):
-            row_key = self.row_key(key[:-12], start)
+            row_key = self.row_key(key[:-4])
             self.forget(row_key)
             row = None if value is None else self.row_bytes(value, timestamp, headers)
             self.rows.put(row_key, row)
@@ -126,4 +124,4 @@ class TimestampedWindowStoreWithHeaders(TimestampedRowsWithHeaders, TimestampedW
         data, written = self.encoded(key, value)
         row = None if written is None else ValueTimestampHeaders(value, timestamp, headers)
         stored = None if written is None else self.row_bytes(written, timestamp, headers)
-        self._put(data, start, row, stored, timestamp)
+        self._put(data + pack_time(start), row, stored, timestamp)
