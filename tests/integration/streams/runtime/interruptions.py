@@ -25,8 +25,9 @@ from millstream.streams import StreamsConfig
 from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
 from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
-from millstream.streams.runtime.task import ActiveTask, TaskEnvironment, TaskSpec
+from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
