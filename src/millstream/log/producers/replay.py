@@ -23,10 +23,15 @@ _TAIL_BYTES: Final = 4 * 1024 * 1024
 
 
 def read_transaction_end(header: BatchHeader, batch: memoryview) -> TransactionEnd | None:
-    """Reads an end-of-transaction marker; None for other control batches and for batches without a producer."""
+    """Reads an end-of-transaction marker; None for other control batches and for batches without a producer.
+
+    None, too, where compaction has left only the header: it has removed the transaction before.
+    """
     if not (header.is_control and header.producer_id >= 0):
         return None
-    record = next(iterate_records(header, batch))
+    record = next(iterate_records(header, batch), None)
+    if record is None:
+        return None
     kind = read_control_type(record.key)
     if kind not in (ControlType.ABORT, ControlType.COMMIT):
         return None

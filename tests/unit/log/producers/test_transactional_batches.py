@@ -13,6 +13,7 @@ from millstream.errors import (
 from millstream.log.append_check import AppendOrigin
 from millstream.records.batch import read_header
 from millstream.records.control import TransactionMarker
+from millstream.records.record_rows import empty_batch
 
 PRODUCER = 7
 
@@ -167,3 +168,17 @@ def test_aborted_transactions_beyond_what_was_read_are_not_listed(world):
     second = log.read(1, 1 << 20, upper_bound=4)
     assert [t.first_offset for t in log.aborted_among(second)] == [0, 2]
     assert log.aborted_among(log.read(4, 1 << 20, upper_bound=4)) == []
+
+
+def test_a_marker_that_compaction_has_emptied_ends_nothing(world):
+    """Its transaction was removed before it; only its header stays, which ends a segment or is its producer's last batch."""
+    log = world.open()
+    marker = TransactionMarker(PRODUCER, 0, 0, True, 2).build(world.now.wall_ms)
+    emptied = empty_batch(read_header(memoryview(marker)))
+    log.append_as_follower(memoryview(emptied), world.now)
+    assert log.last_stable_offset(log.log_end_offset) == log.log_end_offset == 1
+    log.close(world.now)
+    again = world.open()
+    assert again.last_stable_offset(again.log_end_offset) == again.log_end_offset == 1
+    write(world, again, 0)
+    assert end(world, again, 1).last_offset == 2
