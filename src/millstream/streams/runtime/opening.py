@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from millstream.streams.kernel.task.stream_task import StreamTask
@@ -36,6 +37,17 @@ async def open_task(
                     "each its own state directory"
                 ) from error
         await asyncio.sleep(OPEN_RETRY_S)
+
+
+async def mark(
+    task: StreamTask,
+    environment: TaskEnvironment,
+    marker: StoreMarker,
+    logged: Mapping[str, int] | None = None,
+) -> None:
+    """Writes what the task's stores hold in memory, with the marker; `logged`: how far their changelogs go with that."""
+    commit = partial(task.commit, marker=marker.encode(), changelog_offsets=logged or {})
+    await environment.in_kernel(commit)
 
 
 def stored_state(task: StreamTask) -> StoredState:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from millstream.clients import Producer
 from millstream.errors import ConfigError
-from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.clients import ReadableLog
@@ -25,7 +24,8 @@ from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
-from millstream.streams.runtime.opening import open_task, stored_state
+from millstream.streams.runtime.opening import mark, open_task, stored_state
+from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.storage.factory import rocksdb_stores
 
@@ -105,22 +105,34 @@ class TaskStart:
     ) -> tuple[StreamTask, dict[str, str]]:
         """Opens the stores and catches them up; those that cannot be trusted are deleted first."""
         self._task = task = await self._opened()
-        logs = await self._clients.logs(list(task.restore_positions()), self._partition)
+        logs = await self._changelogs(task, committed)
         self._require_same_changelogs(committed, logs)
+        topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         now_ms = self._environment.clock.now().wall_ms
-        why = stored_state(task).why_unusable(logs, committed.offsets, now_ms)
+        stored = stored_state(task)
+        why = stored.why_unusable(logs, committed.offsets, now_ms)
         if why is not None:
             _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, why)
             await self._environment.in_kernel(task.close)
             await self._environment.in_kernel(self._delete_stores)
             self._task = task = await self._opened()
+        if why is not None or stored.marker is None:  # a restored row counts from now on
+            await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
         for topic, restored_to in task.restore_positions().items():
-            end = logs[topic].end
-            if topic in self._spec.sources:  # the rest of it is still to be processed
-                end = min(end, committed.offsets.get(topic, 0))
             first = max(restored_to or 0, logs[topic].start)
-            await self._restore(task, topic, first, end)
-        return task, {topic: str(log.topic_id) for topic, log in logs.items()}
+            await self._restore(task, topic, first, logs[topic].end)
+        await mark(task, self._environment, StoreMarker(topic_ids, committed.offsets, now_ms))
+        return task, topic_ids
+
+    async def _changelogs(
+        self, task: StreamTask, committed: CommittedPosition
+    ) -> dict[str, ReadableLog]:
+        """Returns the logs to restore from. A source topic counts as far as it was processed; the rest of it is still to come."""
+        logs = await self._clients.logs(list(task.restore_positions()), self._partition)
+        for topic in logs.keys() & set(self._spec.sources):
+            processed = committed.offsets.get(topic, 0)
+            logs[topic] = replace(logs[topic], end=min(logs[topic].end, processed))
+        return logs
 
     async def _opened(self) -> StreamTask:
         spec = self._spec
@@ -195,10 +207,10 @@ class TaskStart:
                 )
 
     def _require_known_origin(self, committed: CommittedPosition, task: StreamTask) -> None:
-        """State without offsets would count again what it has counted. At least once that is allowed, after a crash in the first run."""
-        if self._spec.config.processing_guarantee is not ProcessingGuarantee.EXACTLY_ONCE_V2:
-            return
-        has_state = any(position is not None for position in task.restore_positions().values())
+        """State without offsets would count again what it has counted."""
+        positions = task.restore_positions()
+        own = positions.keys() - set(self._spec.sources)
+        has_state = any(positions[topic] is not None for topic in own)
         if has_state and not committed.offsets:
             application = self._spec.application
             raise ConfigError(

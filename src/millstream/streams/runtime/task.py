@@ -29,6 +29,7 @@ from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together, write
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.restoration import StoreMarker
@@ -91,6 +92,10 @@ class ActiveTask:
             raise
         active = cls(spec, partition, environment, producer, started)
         try:
+            if not (spec.is_exact or started.is_committed):
+                # Or a first run that is interrupted would leave state without offsets.
+                await active._commit_offsets(started.position)
+                active._is_committed = True
             environment.observe(Step.RESTORED, task_id)
         except BaseException:
             await active.close()
@@ -180,11 +185,8 @@ class ActiveTask:
         self._step(Step.COMMITTED)
         self._position, self._is_committed = position, True
         written_ms = self._environment.clock.now().wall_ms
-        marker = StoreMarker(self._topic_ids, position.offsets, written_ms).encode()
-        task = self._open_task
-        await self._environment.in_kernel(
-            lambda: task.commit(marker=marker, changelog_offsets=logged)
-        )
+        marker = StoreMarker(self._topic_ids, position.offsets, written_ms)
+        await mark(self._open_task, self._environment, marker, logged)
         self._step(Step.STORED)
 
     async def _commit_exactly_once(
@@ -205,11 +207,15 @@ class ActiveTask:
     ) -> dict[str, int]:
         logged = await self._write(output)
         self._step(Step.PRODUCED)
-        group_id = self._spec.application
+        await self._commit_offsets(position)
+        return logged
+
+    async def _commit_offsets(self, position: CommittedPosition) -> None:
+        """Outside of a transaction."""
         offsets = position.encode(self._partition)
+        group_id = self._spec.application
         committed = await self._clients.admin.alter_consumer_group_offsets(group_id, offsets)
         committed.raise_errors()
-        return logged
 
     async def _write(self, output: TaskOutput) -> dict[str, int]:
         """Returns, by changelog topic, the offset after what was written. Nobody else writes to this partition of it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from millstream.clients.producer.transaction.core.errors import TransactionFaile
 from millstream.errors import ConfigError, ProducerFenced
 from millstream.model import TopicPartition
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.steps import Step
 from tests.integration.streams.runtime.world import Crash, World
@@ -62,6 +65,25 @@ async def test_a_first_run_that_is_interrupted_is_done_once(world: World, step: 
     assert await world.results() == ONCE[:3]
 
 
+@pytest.mark.parametrize("step", [step for step in Step if step is not Step.OFFSETS_SENT])
+async def test_at_least_once_what_is_interrupted_is_done_at_least_once(
+    world: World, step: Step
+) -> None:
+    """Also in the first run, which leaves a changelog before the group has offsets."""
+    world.guarantee(ProcessingGuarantee.AT_LEAST_ONCE)
+    await world.put(FIRST)
+    for number in (0, 1):
+        world.crash_at = step
+        with pytest.raises(Crash):
+            await world.run(number)
+        await world.run(number)
+    last = dict(await world.results())
+    assert last["a"] >= 2
+    assert last["b"] >= 1
+    again = await world.run_all()
+    assert [report.read for report in again] == [0, 0]
+
+
 async def test_lost_stores_are_restored(world: World) -> None:
     await world.put(FIRST)
     await world.run_all()
@@ -70,6 +92,42 @@ async def test_lost_stores_are_restored(world: World) -> None:
     _, counted = await world.run_all()
     assert counted.restored == 3
     assert await world.results() == ONCE
+
+
+@pytest.mark.parametrize("step", [None, Step.RESTORED])
+async def test_restored_stores_are_kept_although_nothing_new_came(
+    world: World, step: Step | None
+) -> None:
+    await world.put(FIRST)
+    await world.run_all()
+    shutil.rmtree(world.directory)
+    world.crash_at = step
+    with pytest.raises(Crash) if step else nullcontext():
+        assert (await world.run(1)).restored == 3
+    assert (await world.run(1)).restored == 0
+
+
+async def test_a_restoration_that_was_interrupted_goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):  # two batches in the changelog
+        await world.put(FIRST)
+        await world.run_all()
+    shutil.rmtree(world.directory)
+    monkeypatch.setattr(TaskClients, "read", _first_row_of(TaskClients.read))
+    with pytest.raises(Crash):
+        await world.run(1)
+    monkeypatch.undo()
+    assert (await world.run(1)).restored == 5
+
+
+def _first_row_of(read: Any) -> Any:  # Any: a method that is put in the place of another
+    async def one(*range_: Any) -> Any:  # Any: its arguments
+        async for batch in read(*range_):
+            yield batch.slice(0, 1)
+            raise Crash
+
+    return one
 
 
 async def test_an_older_copy_of_the_stores_is_caught_up(world: World, tmp_path: Path) -> None:
@@ -152,11 +210,13 @@ async def test_aborted_records_are_not_counted(world: World) -> None:
     assert counted.read == 0
 
 
-async def test_state_without_offsets_is_refused(world: World) -> None:
+@pytest.mark.parametrize("is_on_disk", [False, True])
+async def test_state_without_offsets_is_refused(world: World, is_on_disk: bool) -> None:
     await world.put(FIRST)
     await world.run_all()
     (await world.admin.delete_consumer_groups([world.application])).raise_errors()
-    shutil.rmtree(world.directory)
+    if not is_on_disk:
+        shutil.rmtree(world.directory)
     with pytest.raises(ConfigError, match=r"has state, but its group .* has no committed offsets"):
         await world.run(1)
 
@@ -222,11 +282,3 @@ async def test_at_least_once_writes_again_what_was_not_committed(world: World) -
     assert await world.results() == first + again, "the changelog holds what was not committed"
     await world.run(1)
     assert await world.results() == first + again
-
-
-async def test_stores_that_are_complete_are_refused_without_offsets_too(world: World) -> None:
-    await world.put(FIRST)
-    await world.run_all()
-    (await world.admin.delete_consumer_groups([world.application])).raise_errors()
-    with pytest.raises(ConfigError, match="has no committed offsets"):
-        await world.run(1)
