@@ -1,21 +1,34 @@
 """The position that a task's last commit covers, and its form beside the committed offsets of the application's group.
 
 Pure. The offset of each input partition is committed in the group `<application id>`, as Kafka Streams does, with Kafka Streams'
-metadata: the largest timestamp of the partition, and numbers by name. The latter stand beside the first topic only: what the operators
-of a store remember as `<store>/<name>`, and which changelogs the position counts as `/<topic>/<topic id>`.
+metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
+changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
+(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from millstream.clients import OffsetAndMetadata
+from millstream.errors import ConfigError
 from millstream.model import TopicPartition
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 
 StoreTimes = Mapping[str, Mapping[str, int]]
 """By store, what its operators remember, by name."""
+
+METADATA_BYTES_MAX: Final = 4096
+"""Kafka's offset.metadata.max.bytes."""
+_MARK: Final = "/"
+"""Begins the name of a piece; no processor of Kafka Streams is called so."""
+_PIECE_CHARS: Final = METADATA_BYTES_MAX // 4 * 3 - len(OffsetMetadata(0, {_MARK: 0}).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +44,21 @@ class CommittedPosition:
     changelogs: Mapping[str, str] = field(default_factory=dict)
 
     def encode(self, partition: int) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The offsets to commit for the task of this partition."""
-        first = min(self.offsets, default=None)
+        """The offsets to commit for the task of this partition. Raises ConfigError where stores are too many for the input topics."""
+        pieces = self._pieces()
+        topics = sorted(self.offsets)
+        if len(pieces) > len(topics):
+            raise ConfigError(
+                f"what the {len(self.changelogs)} stores of a task remember does not fit beside the offsets of its "
+                f"{len(topics)} input topics: give its stores shorter names, or cut the topology with repartition()"
+            )
+        numbers = [{_MARK + piece: place} for place, piece in enumerate(pieces)]
+        numbers += [{}] * (len(topics) - len(pieces))
         return {
             TopicPartition(topic, partition): OffsetAndMetadata(
-                offset,
-                OffsetMetadata(
-                    self.times.get(topic, -1), self._numbers() if topic == first else {}
-                ).encode(),
+                self.offsets[topic], OffsetMetadata(self.times.get(topic, -1), mine).encode()
             )
-            for topic, offset in self.offsets.items()
+            for topic, mine in zip(topics, numbers, strict=True)
         }
 
     @classmethod
@@ -49,16 +67,13 @@ class CommittedPosition:
         metadata = {
             tp.topic: OffsetMetadata.decode(found.metadata) for tp, found in committed.items()
         }
-        store_times: dict[str, dict[str, int]] = {}
-        changelogs: dict[str, str] = {}
-        for each in metadata.values():
-            for name, number in each.processor_times.items():
-                owner, slash, of_owner = name.partition("/")  # no topic or store has a slash
-                if owner and slash:
-                    store_times.setdefault(owner, {})[of_owner] = number
-                elif slash:
-                    topic, _, topic_id = of_owner.partition("/")
-                    changelogs[topic] = topic_id
+        pieces = {
+            place: name.removeprefix(_MARK)
+            for each in metadata.values()
+            for name, place in each.processor_times.items()
+            if name.startswith(_MARK)
+        }
+        store_times, changelogs = _unpacked("".join(pieces[place] for place in sorted(pieces)))
         times = {topic: each.partition_time for topic, each in metadata.items()}
         return cls(
             offsets={tp.topic: found.offset for tp, found in committed.items()},
@@ -67,10 +82,19 @@ class CommittedPosition:
             changelogs=changelogs,
         )
 
-    def _numbers(self) -> dict[str, int]:
-        of_stores = {
-            f"{store}/{name}": time
-            for store, times in self.store_times.items()
-            for name, time in times.items()
-        }
-        return of_stores | {f"/{topic}/{id_}": 0 for topic, id_ in self.changelogs.items()}
+    def _pieces(self) -> list[str]:
+        if not (self.store_times or self.changelogs):
+            return []
+        facts = {name: dict(times) for name, times in self.store_times.items()}
+        text = json.dumps([facts, dict(self.changelogs)], separators=(",", ":"))
+        packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode("ascii")
+        return [packed[at : at + _PIECE_CHARS] for at in range(0, len(packed), _PIECE_CHARS)]
+
+
+def _unpacked(packed: str) -> tuple[StoreTimes, Mapping[str, str]]:
+    """Nothing where a piece is not there: somebody has set or deleted some of the offsets by hand."""
+    try:
+        store_times, changelogs = json.loads(zlib.decompress(base64.b85decode(packed)))
+    except (binascii.Error, zlib.error, ValueError):
+        return {}, {}
+    return store_times, changelogs

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import zlib
+
+import pytest
+
 from millstream.clients import OffsetAndMetadata
-from millstream.model import TopicPartition
+from millstream.errors import ConfigError
+from millstream.model import TopicPartition, Uuid
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 from millstream.streams.runtime.committed import CommittedPosition
 
@@ -35,3 +41,41 @@ def test_numbers_of_processors_of_kafka_streams_are_left_out() -> None:
     text = OffsetMetadata(8, {"KSTREAM-AGGREGATE-0000000001": 4}).encode()
     committed = {TopicPartition("left", 0): OffsetAndMetadata(5, text)}
     assert CommittedPosition.decode(committed) == CommittedPosition({"left": 5}, {"left": 8})
+
+
+def test_many_stores_with_long_names_fit_beside_the_offsets_that_a_broker_takes() -> None:
+    position = with_stores(100, topics=2)
+    committed = position.encode(partition=0)
+    assert all(1_000 < len(each.metadata) <= 4096 for each in committed.values())
+    assert CommittedPosition.decode(committed) == position
+
+
+def test_more_stores_than_fit_are_refused() -> None:
+    with pytest.raises(ConfigError, match="the 400 stores of a task remember does not fit"):
+        with_stores(400, topics=1).encode(partition=0)
+
+
+def test_a_piece_that_is_gone_means_that_nothing_is_remembered() -> None:
+    committed = with_stores(100, topics=2).encode(partition=0)
+    del committed[TopicPartition("input-0", 0)]
+    assert CommittedPosition.decode(committed) == CommittedPosition({"input-1": 1})
+
+
+def with_stores(count: int, *, topics: int) -> CommittedPosition:
+    """As large aggregations have them: a store of a long name remembers two times."""
+    stores = [f"KSTREAM-AGGREGATE-STATE-STORE-{number:010}" for number in range(count)]
+    ids = (hashlib.sha256(store.encode()).digest()[:16] for store in stores)
+    return CommittedPosition(
+        offsets={f"input-{number}": number for number in range(topics)},
+        store_times={
+            store: {
+                "newest": 1_790_000_000_000 + zlib.crc32(store.encode()),
+                f"KSTREAM-AGGREGATE-{number:010}": 1_790_000_000_000 + number,
+            }
+            for number, store in enumerate(stores)
+        },
+        changelogs={
+            f"an-application-of-some-length-{store}-changelog": str(Uuid(id_))
+            for store, id_ in zip(stores, ids, strict=True)
+        },
+    )
