@@ -32,6 +32,7 @@ from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
 from millstream.streams.topology.partition_counts import partition_counts
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 from tests.integration.streams.runtime.shapes import Shape
 
 EARLIEST, LATEST = -2, -1
@@ -112,9 +113,9 @@ class InterruptedApplication:
     """`open` creates the topics; `run` works through all input; `check` compares. Repeats itself with its seed, but for the wall clock."""
 
     def __init__(
-        self, shape: Shape, seed: int, name: str, cluster: _Cluster, directory: Path
+        self, shape: Shape, seed: str, name: str, cluster: _Cluster, directory: Path
     ) -> None:
-        self.chance = random.Random(f"{seed}")
+        self.chance = random.Random(seed)
         self.shape, self.name, self.directory = shape, name, directory
         self.admin, self.reader, self.servers = cluster
         self.partitions = self.chance.choice((1, 1, 2))
@@ -130,14 +131,14 @@ class InterruptedApplication:
         self.kernel = ThreadPoolExecutor(1)
         self.tasks: dict[TaskKey, _Task] = {}
         self.left: list[_Producer] = []
-        self.interrupted_at: set[Step] = set()
+        self.interrupted_at: list[Step] = []
         self._next: Interruption | None = None
         self._running: tuple[_Task, Mapping[str, int]] | None = None
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, shape: Shape, seed: int, name: str, servers: str, directory: Path
+        cls, shape: Shape, seed: str, name: str, servers: str, directory: Path
     ) -> AsyncIterator[Self]:
         async with (
             Admin(bootstrap_servers=servers) as admin,
@@ -335,7 +336,7 @@ class InterruptedApplication:
         interruption = self._next
         if interruption is not None and step is interruption.step and not interruption.happened:
             interruption.happened = True
-            self.interrupted_at.add(step)
+            self.interrupted_at.append(step)
             producer = self._made if task.active is None else task.active._producer
             if interruption.leaves_producer:
                 assert isinstance(producer, _Producer), "all are made here"
@@ -405,6 +406,23 @@ class InterruptedApplication:
             alone.take(read)
         return alone
 
+    async def driven(self, alone: Mapping[TaskKey, OneByOne]) -> list[Written]:
+        """What the test driver writes to the output, given the input in the order in which the tasks have taken it. One partition."""
+        out, inputs = f"{self.name}-out", {}
+        for topic in self._sources():
+            end = (await self.reader.offsets(topic, LATEST))[0]
+            inputs[topic] = {offset: row async for row, offset in self._rows(topic, 0, 0, end)}
+        config = replace(self.config, cache_max_bytes=0)
+        with TopologyTestDriver(self.topology, config) as driver:
+            for topic, offset in (place for key in sorted(alone) for place in alone[key].order):
+                if topic in inputs:
+                    record, value, timestamp, headers = inputs[topic][offset]
+                    driver.pipe_bytes(topic, record, value, timestamp=timestamp, headers=headers)
+            return [
+                Written(out, 0, each.key, each.value, each.timestamp, tuple(each.headers))
+                for each in driver.read_bytes(out)
+            ]
+
 
 class OneByOne:
     """A sub-topology in memory, record by record, as `TopologyTestDriver` runs all of them."""
@@ -412,7 +430,10 @@ class OneByOne:
     def __init__(self, topology: Topology, key: TaskKey, config: StreamsConfig) -> None:
         config = replace(config, batch_records_max=1)
         self._task = StreamTask(topology, key[0], key[1], in_memory_stores(), config)
+        self._partition = key[1]
         self.sinks: list[SinkBatch] = []
+        self.order: list[tuple[str, int]] = []
+        """Topic and offset of each record, as they were processed."""
 
     def take(self, read: Mapping[str, Sequence[tuple[int, tuple[Any, ...]]]]) -> None:
         for topic, found in read.items():
@@ -423,7 +444,12 @@ class OneByOne:
                 keys, values, timestamps, headers = columns
                 offsets = [offset for offset, _ in found]
                 self._task.add(topic, RawBatch(keys, values, timestamps, offsets, headers))
+        before = self._task.position
         while (output := self._task.process(0, records_max=1)).processed:
+            after = self._task.position
+            (topic,) = (topic for topic in after if after[topic] != before.get(topic))
+            self.order.append((topic, after[topic][self._partition]))
+            before = after
             self._collect(output)
             self._collect(self._task.prepare_commit().output)
             self._task.commit()

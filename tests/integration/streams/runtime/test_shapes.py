@@ -37,24 +37,32 @@ def seeds() -> range:
 async def test_an_application_interrupted_anywhere_writes_what_one_run_writes(
     broker: Broker, tmp_path: Path, shape: str, seed: int
 ) -> None:
-    name = f"{shape.replace(' ', '-')}-{seed}-{next(_NUMBERS)}"
+    await interrupted(broker, tmp_path, shape, seed)
+
+
+async def interrupted(broker: Broker, directory: Path, shape: str, seed: int) -> int:
+    """Runs one application, and returns how often it was interrupted."""
     again = (
         f'MILLSTREAM_STREAMS_SEEDS={seed} .venv/bin/python -m pytest {__file__} -n 0 -k "[{shape}-"'
     )
     sys.stdout.write(f"{again}\n")  # shown where the test fails
+    name = f"{shape.replace(' ', '-')}-{seed}-{next(_NUMBERS)}"
     async with InterruptedApplication.open(
-        SHAPES[shape], seed, name, broker.bootstrap_servers, tmp_path
+        SHAPES[shape], f"{shape}/{seed}", name, broker.bootstrap_servers, directory
     ) as application:
         await application.put_input()
         await application.run()
-        assert application.interrupted_at == set(Step)
+        assert set(application.interrupted_at) == set(Step)
         await check(application)
+    return len(application.interrupted_at)
 
 
 async def check(application: InterruptedApplication) -> None:
     alone = {key: await application.expected(key) for key in application.tasks}
     try:
         await check_outputs(application, alone)
+        if application.partitions == 1:
+            await check_against_the_driver(application, alone)
         for key, one in alone.items():
             wanted = one.stores()
             task = application.tasks[key]
@@ -97,3 +105,15 @@ async def check_outputs(
             assert in_order[place][-1] == records[-1]
         else:
             assert in_order[place] == records
+
+
+async def check_against_the_driver(
+    application: InterruptedApplication, alone: dict[TaskKey, OneByOne]
+) -> None:
+    driven = by_key(await application.driven(alone))
+    found = by_key(await application.written(f"{application.name}-out", 1))
+    assert found.keys() == driven.keys()
+    if application.shape.is_cached or not application.shape.is_one_order:
+        found = {key: records[-1:] for key, records in found.items()}
+        driven = {key: records[-1:] for key, records in driven.items()}
+    assert found == driven
