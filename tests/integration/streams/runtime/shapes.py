@@ -20,6 +20,7 @@ from millstream.streams import (
 )
 from millstream.streams.dsl import KStream, KTable
 from millstream.streams.serdes import long, session_windowed, string, time_windowed
+from millstream.streams.timestamps import ConsumedRecord
 from millstream.streams.topology import Topology
 
 SECOND: Final = timedelta(seconds=1)
@@ -61,6 +62,18 @@ def stateless(prefix: str) -> Topology:
         .flat_map_values(lambda value: [value, value.upper()])
         .to(f"{prefix}out", value=string())
     )
+    return builder.build()
+
+
+def own_times(prefix: str) -> Topology:
+    """Times that are taken from the records before, of the same partition."""
+
+    def time_of(record: ConsumedRecord, partition_time: int) -> int:
+        return partition_time if record.offset % 3 and partition_time >= 0 else record.timestamp
+
+    builder = StreamsBuilder()
+    stream = builder.stream(f"{prefix}in", key=string(), value=string(), timestamps=time_of)
+    stream.to(f"{prefix}out", value=string())
     return builder.build()
 
 
@@ -175,6 +188,7 @@ def two_sub_topologies(prefix: str) -> Topology:
 
 SHAPES: Final = {
     "stateless": Shape(stateless),
+    "own times": Shape(own_times),
     "aggregate": Shape(aggregate),
     "aggregate with cache": Shape(aggregate, is_cached=True),
     "reduced table": Shape(reduced_table, tables=("in",)),
