@@ -81,6 +81,14 @@ def in_time(
     return end
 
 
+def with_heads(start: Offsets, available: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
+    """The same, with the first record of every partition that has one: its time says that it is not what others wait for."""
+    return {
+        tp: Offset(start[tp] + 1) if offset == start.get(tp) and available[tp] > offset else offset
+        for tp, offset in end.items()
+    }
+
+
 def fair_shares(
     start: Offsets, available: Offsets, records_max: int | None
 ) -> dict[TopicPartition, Offset]:

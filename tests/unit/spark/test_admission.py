@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.model import Offset, TopicPartition
-from millstream.spark.admission import Sample, fair_shares, in_proportion, in_time
+from millstream.spark.admission import Sample, fair_shares, in_proportion, in_time, with_heads
 from millstream.spark.offsets import Offsets, advanced
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -116,3 +116,8 @@ def test_what_is_left_for_later_is_not_older_than_what_was_read_of_other_topics(
                 if other.partition == read.partition:
                     assert all(time >= newest for time in theirs[end[other] :])
         start = end
+
+
+def test_every_partition_with_records_gives_its_first_where_a_task_must_know_its_time() -> None:
+    begin, available = at(a0=5, a1=0, b0=7), at(a0=9, a1=0, b0=9)
+    assert with_heads(begin, available, at(a0=9, a1=0, b0=7)) == at(a0=9, a1=0, b0=8)

@@ -100,3 +100,14 @@ def test_a_task_whose_topic_has_gone_goes_on_with_the_others() -> None:
     tasks.assign({0: ("left",)})
     tasks.learn(COMMITTED)
     assert tasks.position == {LEFT: 5}
+
+
+def test_records_that_a_task_holds_are_not_due_until_others_come_or_its_time_does() -> None:
+    tasks = backlog()
+    held = {"held_to": {"left": 9}, "idles_until_ms": NOW_MS + 50}
+    tasks.take(0, report("0_0", 5, 7, **held), NOW_MS)
+    assert (tasks.position[LEFT], tasks.read_to[LEFT]) == (5, 9)
+    assert tasks.due(ends(left=9, right=7), NOW_MS + 49) == []
+    assert tasks.due(ends(left=9, right=8), NOW_MS) == [DueTask(0, {"left": 9, "right": 8})]
+    assert tasks.due(ends(left=9, right=7), NOW_MS + 50) == [DueTask(0, {"left": 9})]
+    assert (tasks.idles_until_ms(), tasks.next_due_ms()) == (NOW_MS + 50, NOW_MS + 50)

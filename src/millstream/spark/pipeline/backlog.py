@@ -31,9 +31,18 @@ class DueTask:
 @dataclass(slots=True)
 class _Task:
     position: Mapping[str, int] | None = None
+    held_to: Mapping[str, int] = field(default_factory=dict)
+    idles_until_ms: int | None = None
     next_punctuation_ms: int | None = None
     committed_ms: int | None = None
     """None: nobody knows how old the commit is."""
+
+    @property
+    def times(self) -> list[int]:
+        """When it has something to do although no record comes."""
+        return [
+            time for time in (self.next_punctuation_ms, self.idles_until_ms) if time is not None
+        ]
 
 
 @dataclass(slots=True)
@@ -80,14 +89,29 @@ class Backlog:
             for topic, offset in (task.position or {}).items()
         }
 
+    @property
+    def read_to(self) -> dict[TopicPartition, Offset]:
+        """The same behind the records that tasks have read and hold."""
+        held = {
+            TopicPartition(topic, number): Offset(offset)
+            for number, task in self._tasks.items()
+            for topic, offset in task.held_to.items()
+        }
+        return self.position | held
+
+    def idles_until_ms(self) -> int | None:
+        """Returns when the first task that holds records goes on without those it waits for; None where none does."""
+        times = (task.idles_until_ms for task in self._tasks.values())
+        return min((time for time in times if time is not None), default=None)
+
     def due(self, ends: Ends, now_ms: int) -> list[DueTask]:
         """The tasks to run now, with records up to `ends`."""
         due = []
         for number, task in self._tasks.items():
             mine = self._new(number, task, ends)
             renew = task.committed_ms is None or now_ms - task.committed_ms >= RENEW_MS
-            punctuation_ms = task.next_punctuation_ms
-            if mine or renew or (punctuation_ms is not None and punctuation_ms <= now_ms):
+            has_new = any(end > task.held_to.get(topic, 0) for topic, end in mine.items())
+            if has_new or renew or any(time <= now_ms for time in task.times):
                 due.append(DueTask(number, mine, renew))
         return due
 
@@ -97,8 +121,7 @@ class Backlog:
             time
             for task in self._tasks.values()
             if task.committed_ms is not None
-            for time in (task.next_punctuation_ms, task.committed_ms + RENEW_MS)
-            if time is not None
+            for time in (*task.times, task.committed_ms + RENEW_MS)
         ]
         return min(times, default=None)
 
@@ -108,6 +131,7 @@ class Backlog:
         if report.is_committed:
             task.committed_ms = now_ms
         task.position = report.position
+        task.held_to, task.idles_until_ms = report.held_to, report.idles_until_ms
         task.next_punctuation_ms = report.next_punctuation_ms
 
     def forget(self, partition: int) -> None:

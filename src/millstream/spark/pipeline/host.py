@@ -120,7 +120,7 @@ class TaskHost:
         async with place.lock:
             try:
                 active = await self._active(place, request, run)
-                report = await active.run(run.ends, renew=run.renew)
+                report = await active.run(run.ends, lags=run.lags, renew=run.renew)
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
                 await self._close(place)
                 return _failed(task_id, error)

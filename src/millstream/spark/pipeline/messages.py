@@ -30,6 +30,8 @@ class RunTask:
     partition: int
     topics: tuple[str, ...]
     ends: Mapping[str, int]
+    lags: Mapping[str, int] | None = None
+    """By input topic, the records behind its end; None where tasks do not wait for topics that have none (max.task.idle.ms)."""
     renew: bool = False
     """The offsets are committed again although they are the same, so that the group does not forget them."""
 

@@ -71,6 +71,7 @@ class ApplicationDriver:
     plan_of: Callable[[int], SubTopologyPlan]
     """The plan of a sub-topology as it is now; looks at the cluster now and then. Raises ConfigError where state has grown too small."""
     discovery_interval_ms: int
+    max_task_idle_ms: int
 
 
 class MicroBatches:
@@ -94,9 +95,12 @@ class MicroBatches:
         self._learn()
         while not self._driver.stopping.is_set():
             due = self._due(last)
-            if not due:
+            if due:
+                self._run(due, last)
+            elif (until_ms := self._backlog.idles_until_ms()) is not None:
+                self._driver.stopping.wait((until_ms - self._clock.now().wall_ms) / 1000)
+            else:
                 break
-            self._run(due, last)
         self._purge()
 
     def run(self) -> None:
@@ -138,12 +142,14 @@ class MicroBatches:
             self._link.times_at,
             self._link.offsets_after,
         )
+        if self._driver.max_task_idle_ms > 0:
+            ends = admission.with_heads(begin, readable, ends)
         return self._backlog.due(ends, self._clock.now().wall_ms)
 
     def _run(self, due: Sequence[DueTask], readable: Offsets) -> None:
         lag = self._lag(due, readable)
         began_ms = self._clock.now().monotonic_ms
-        requests = [self._request(each) for each in due]
+        requests = [self._request(each, readable) for each in due]
         try:
             replies = self._driver.jobs.run(
                 requests, f"sub-topology {self._plan.id}, micro-batch {self._batch_id}"
@@ -159,9 +165,20 @@ class MicroBatches:
         self._batch_id += 1
         self._require_success(replies)
 
-    def _request(self, due: DueTask) -> RunTask:
+    def _request(self, due: DueTask, readable: Offsets) -> RunTask:
         topics = self._plan.topics_of_tasks[due.partition]
-        return RunTask(self._plan.id, due.partition, topics, due.ends, due.renew)
+        lags = self._lags(due, readable) if self._driver.max_task_idle_ms > 0 else None
+        return RunTask(self._plan.id, due.partition, topics, due.ends, lags, due.renew)
+
+    def _lags(self, due: DueTask, readable: Offsets) -> dict[str, int]:
+        """By topic, what is readable behind the end of the task's run."""
+        position = self._backlog.position
+        lags = {}
+        for topic in self._plan.topics_of_tasks[due.partition]:
+            tp = TopicPartition(topic, due.partition)
+            if tp in readable and (topic in due.ends or tp in position):
+                lags[topic] = max(0, readable[tp] - due.ends.get(topic, position.get(tp, 0)))
+        return lags
 
     def _take(self, due: Sequence[DueTask], replies: Sequence[Reply]) -> None:
         now_ms = self._clock.now().wall_ms
@@ -252,9 +269,9 @@ class MicroBatches:
         timeout_ms = POLL_MS
         if next_ms is not None:
             timeout_ms = max(1, min(POLL_MS, next_ms - self._clock.now().wall_ms))
-        position = self._backlog.position
-        if position:
-            self._link.wait_for_records(position, timeout_ms)
+        read_to = self._backlog.read_to
+        if read_to:
+            self._link.wait_for_records(read_to, timeout_ms)
         else:  # a pattern that matches no topic yet
             self._driver.stopping.wait(timeout_ms / 1000)
 

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.errors import ConfigError
-from millstream.streams.config import StreamsConfig
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -114,12 +113,3 @@ def _in_order(
             )
         ordered += [remaining.pop(number) for number in sorted(ready)]
     return ordered
-
-
-def require_supported(config: StreamsConfig) -> None:
-    """Raises ConfigError, with what to write instead, for what a topology may ask for and Spark cannot give yet."""
-    if config.max_task_idle_ms > 0:
-        raise ConfigError(
-            f"max_task_idle_ms={config.max_task_idle_ms} has no effect on Spark: a micro-batch does not wait for topics "
-            "that have no records; leave it at 0"
-        )

@@ -32,7 +32,6 @@ from millstream.spark.pipeline.plan import (
     SubTopologyPlan,
     TopologyPlan,
     plan_topology,
-    require_supported,
 )
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.topology.topology import Topology
@@ -107,7 +106,6 @@ class SparkStreams:
         clock: Clock | None = None,
     ) -> None:
         """Creates the internal topics that are missing. Raises ConfigError, TopologyError, and what the cluster answers."""
-        require_supported(config)
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
         given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
@@ -302,6 +300,7 @@ class SparkStreams:
             records_max=self._options.records_per_trigger_max,
             plan_of=self._plan_of,
             discovery_interval_ms=self._options.discovery_interval_ms,
+            max_task_idle_ms=self._config.max_task_idle_ms,
         )
 
     def _enter(self, state: State) -> None:

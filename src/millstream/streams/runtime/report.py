@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,5 +19,9 @@ class TaskReport:
     dropped: int = 0
     restored: int = 0
     next_punctuation_ms: int | None = None
+    held_to: Mapping[str, int] = field(default_factory=dict)
+    """By input topic with records that wait for those of other topics, the offset after the last of them."""
+    idles_until_ms: int | None = None
+    """When to run it although the other topics still have none (max.task.idle.ms)."""
     is_committed: bool = False
     """Something was committed: outputs, offsets, or the same offsets again."""

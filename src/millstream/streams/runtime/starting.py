@@ -147,6 +147,7 @@ class TaskStart:
             rocksdb_stores(Path(spec.state_directory), persist_all=True),
             config,
             pattern_topics=spec.sources,
+            named_topics=spec.sources,
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
         )

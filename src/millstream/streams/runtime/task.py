@@ -61,6 +61,7 @@ class ActiveTask:
         self._task: StreamTask | None = started.task
         self._global_stores = started.global_stores
         self._position = started.position
+        self._read_to = dict(started.position.offsets)
         self._is_committed = started.is_committed
         self._topic_ids = started.topic_ids
         self._restored = started.restored
@@ -102,8 +103,17 @@ class ActiveTask:
             raise
         return active
 
-    async def run(self, ends: Mapping[str, int], *, renew: bool = False) -> TaskReport:
+    async def run(
+        self,
+        ends: Mapping[str, int],
+        *,
+        lags: Mapping[str, int] | None = None,
+        renew: bool = False,
+    ) -> TaskReport:
         """Processes the input up to `ends` (by topic, exclusive) and commits it. Punctuations that are due come with it.
+
+        With `lags`, how many records each topic has behind its end, it waits for empty topics as max.task.idle.ms says: what it
+        has read and cannot process yet it keeps for the next run, and does not commit.
 
         `renew` commits the offsets also where nothing is new: a group forgets them offsets.retention.minutes after the last commit.
         After an exception the task must be closed: its outcome is settled by the next start.
@@ -114,13 +124,21 @@ class ActiveTask:
         now_ms = self._environment.clock.now().wall_ms
         read = await self._read(ends)
         self._step(Step.READ)
-        first = await self._environment.in_kernel(lambda: task.process(now_ms, None if read else 0))
+        is_idle = not any(task.queued.values())
+        first = await self._environment.in_kernel(
+            lambda: task.process(now_ms, 0 if is_idle else None, lags=lags)
+        )
         prepared = await self._environment.in_kernel(task.prepare_commit)
         output = together([first, prepared.output])
         self._step(Step.PROCESSED)
+        held = {topic for topic, waiting in task.queued.items() if waiting}
         position = CommittedPosition(
             offsets={
-                topic: max(offset, prepared.offsets.get(topic, 0), ends.get(topic, 0))
+                topic: max(
+                    offset,
+                    prepared.offsets.get(topic, 0),
+                    0 if topic in held else self._read_to[topic],
+                )
                 for topic, offset in self._position.offsets.items()
             },
             times={**self._position.times, **prepared.partition_times},
@@ -140,6 +158,8 @@ class ActiveTask:
             dropped=task.dropped_records,
             restored=self._take_restored(),
             next_punctuation_ms=task.next_punctuation_ms,
+            held_to={topic: self._read_to[topic] for topic in held},
+            idles_until_ms=task.idles_until_ms if held else None,
             is_committed=is_committed,
         )
 
@@ -167,12 +187,13 @@ class ActiveTask:
         """Queues the input up to `ends`, and returns how many records it is."""
         read, task = 0, self._open_task
         for topic, end in ends.items():
-            start = self._position.offsets[topic]
+            start = self._read_to[topic]
             if start >= end:
                 continue
             async for batch in self._clients.read(topic, self._partition, start, end):
                 await self._environment.in_kernel(partial(_add_rows, task, topic, batch))
                 read += batch.num_rows
+            self._read_to[topic] = end
         return read
 
     def _is_new(self, position: CommittedPosition, output: TaskOutput) -> bool:

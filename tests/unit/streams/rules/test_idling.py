@@ -64,3 +64,30 @@ def test_the_wait_begins_anew_when_a_topic_had_something() -> None:
     assert not task.is_ready({"a": 0, "b": 0}, 1_060)
     assert not task.is_ready({"a": 0, "b": 0}, 1_159)
     assert task.is_ready({"a": 0, "b": 0}, 1_160)
+
+
+def test_process_stops_where_the_task_is_not_ready() -> None:
+    task = task_of(100)
+    assert task.process(1_000, lags={"a": 0, "b": 0}).processed == 0
+    assert task.idles_until_ms == 1_100
+    task.add("a", record(1, at=30))
+    task.add("b", record(0, at=20))
+    assert task.process(1_001, lags={"a": 0, "b": 0}).processed == 2, "10 and 20, not 30"
+    assert (task.queued, task.idles_until_ms) == ({"a": 1, "b": 0}, 1_101)
+    assert task.process(1_101, lags={"a": 0, "b": 0}).processed == 1
+
+
+def test_a_wait_for_records_that_are_there_is_not_by_the_clock() -> None:
+    task = task_of(100)
+    assert task.process(1_000, lags={"a": 0, "b": 1}).processed == 0
+    assert task.idles_until_ms is None
+
+
+def test_a_topic_that_lacks_the_partition_is_not_waited_for() -> None:
+    builder = StreamsBuilder()
+    builder.stream("a").merge(builder.stream("b")).to("out")
+    config = StreamsConfig("app", string(), string(), max_task_idle_ms=100)
+    task = StreamTask(builder.build(), 0, 7, in_memory_stores(), config, named_topics=["a"])
+    task.add("a", record(0, at=10))
+    assert task.source_topics == ("a",)
+    assert task.process(1_000, lags={"a": 0}).processed == 1

@@ -30,11 +30,14 @@ class IdlePolicy:
     def __init__(self, idle_ms_max: int) -> None:
         self._idle_ms_max = idle_ms_max
         self._deadlines: dict[str, int] = {}
+        self.waits_until_ms: int | None = None
+        """When the last judgement changes although no record comes; None where it does not wait by the clock."""
 
     def judge(
         self, queues: Iterable[RecordQueue], lags: Mapping[str, int], now_ms: int
     ) -> Readiness:
         """`lags`: by topic, how many records lie behind those queued; a topic that is not in it is not known yet."""
+        self.waits_until_ms = None
         if self._idle_ms_max == NEVER_WAIT:
             return Readiness.READY
         is_enforced = False
@@ -45,7 +48,10 @@ class IdlePolicy:
             elif lags.get(topic) != 0:
                 self._deadlines.pop(topic, None)
                 return Readiness.WAIT
-            elif now_ms < self._deadlines.setdefault(topic, now_ms + self._idle_ms_max):
+            elif now_ms < (
+                deadline_ms := self._deadlines.setdefault(topic, now_ms + self._idle_ms_max)
+            ):
+                self.waits_until_ms = deadline_ms
                 return Readiness.WAIT
             else:
                 is_enforced = True

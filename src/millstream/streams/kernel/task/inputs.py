@@ -5,7 +5,7 @@ Owns the queue of each; how records get in and out of them is the queues' affair
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.resolved_serdes import source_serdes
@@ -17,7 +17,10 @@ from millstream.streams.topology.topology import Topology
 
 
 class Inputs:
-    """`sources` are those of the task. Patterns of others are known, too: no topic may belong to two of them."""
+    """`sources` are those of the task. Patterns of others are known, too: no topic may belong to two of them.
+
+    `only`: of the topics that sources name, those that have the task's partition; None where all have.
+    """
 
     def __init__(
         self,
@@ -25,6 +28,7 @@ class Inputs:
         topology: Topology,
         context: TaskContext,
         failures: Failures,
+        only: Collection[str] | None = None,
     ) -> None:
         self._context = context
         self._failures = failures
@@ -35,7 +39,9 @@ class Inputs:
         self.group = PartitionGroup({})
         for source in self._sources.values():
             for topic in source.topics:
-                self._read(source, topology.decorated(topic, context.config.application_id))
+                name = topology.decorated(topic, context.config.application_id)
+                if only is None or name in only:
+                    self._read(source, name)
 
     def maybe_read(self, topic: str) -> bool:
         """Whether the topic is read, from now on at the latest. Raises TopologyError where two patterns match it."""

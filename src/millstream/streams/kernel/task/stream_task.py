@@ -6,7 +6,7 @@ out, and commits; see README.md of this package for the order of calls that lose
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -88,8 +88,8 @@ class PreparedCommit:
 class StreamTask:
     """One sub-topology on one partition.
 
-    `pattern_topics` are the topics that exist for sources with a pattern; `global_stores` those of the tasks
-    that fill global stores. `cache_room`: shared by the caches of several tasks, as by those of a thread of Kafka
+    `pattern_topics` are the topics that exist for sources with a pattern; `named_topics` those of the others that have
+    this partition, None where all have. `global_stores` are those of the tasks that fill global stores. `cache_room`: shared by the caches of several tasks, as by those of a thread of Kafka
     Streams. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
     `wall_clock_ms`: the clock now, from which the punctuations count that processors schedule in `init`. Stores are
     opened here and stay open until `close`.
@@ -104,6 +104,7 @@ class StreamTask:
         config: StreamsConfig,
         *,
         pattern_topics: Iterable[str] = (),
+        named_topics: Collection[str] | None = None,
         global_stores: Mapping[str, StateStore] | None = None,
         restore_listener: StateRestoreListener | None = None,
         cache_room: CacheRoom | None = None,
@@ -145,7 +146,7 @@ class StreamTask:
         }
         nodes = (each.node for each in self._plan.nodes.values())
         sources = [node for node in nodes if isinstance(node, SourceNode)]
-        self._inputs = Inputs(sources, topology, self._context, self._failures)
+        self._inputs = Inputs(sources, topology, self._context, self._failures, named_topics)
         for topic in pattern_topics:
             self._inputs.maybe_read(topic)
         self._group = self._inputs.group
@@ -275,10 +276,26 @@ class StreamTask:
             self._context.counts["", ENFORCED_PROCESSING] += 1
         return readiness is not Readiness.WAIT
 
-    def process(self, wall_clock_ms: int, records_max: int | None = None) -> TaskOutput:
-        """ProcessOperator what is queued, at most `records_max` records, and give out everything produced.
+    @property
+    def queued(self) -> Mapping[str, int]:
+        """By input topic, how many records wait."""
+        return {topic: len(queue) for topic, queue in self._group.queues.items()}
 
-        Wall-clock punctuations that are due come first, if time has passed; with a `records_max` of 0 in any case.
+    @property
+    def idles_until_ms(self) -> int | None:
+        """The wall-clock time to which the task waits for an empty topic; None where it does not, or not by the clock."""
+        return self._idling.waits_until_ms
+
+    def process(
+        self,
+        wall_clock_ms: int,
+        records_max: int | None = None,
+        *,
+        lags: Mapping[str, int] | None = None,
+    ) -> TaskOutput:
+        """Processes what is queued, at most `records_max` records, and gives out everything produced.
+
+        With `lags` only as long as the task `is_ready`. Wall-clock punctuations that are due come first, if time has passed; with a `records_max` of 0 in any case.
         Raises StreamsError when a record cannot be read or processed; the task must then be rolled back or
         thrown away.
         """
@@ -288,7 +305,7 @@ class StreamTask:
             self._punctuate(PunctuationType.WALL_CLOCK_TIME, context.wall_clock_ms)
         left = records_max if records_max is not None else -1
         processed = 0
-        while left:
+        while left and (lags is None or self.is_ready(lags, wall_clock_ms)):
             batch_max = 1 if self._has_processors else self.config.batch_records_max
             run = self._group.take(batch_max if left < 0 else min(batch_max, left))
             if run is None:
