@@ -46,6 +46,13 @@ def together(outputs: Sequence[TaskOutput]) -> TaskOutput:
     )
 
 
+async def target_partitions(producer: Producer, batch: SinkBatch) -> Sequence[int] | None:
+    """The partition of each row; None where its key decides, as the producer knows itself."""
+    if batch.partitions is None and batch.partition_keys is None:
+        return None
+    return _targets(batch, len(await producer.partitions_for(batch.topic)))
+
+
 def record_count(batches: Mapping[str, SinkBatch]) -> int:
     return sum(len(batch) for batch in batches.values())
 
@@ -60,12 +67,12 @@ def _joined(parts: Sequence[Mapping[str, SinkBatch]]) -> dict[str, SinkBatch]:
 async def _send(producer: Producer, batch: SinkBatch) -> list[BatchDelivery]:
     """Each row to the partition that the topology's partitioner, its partition key or its own key says."""
     rows = record_batch(batch)
-    if batch.partitions is None and batch.partition_keys is None:
+    targets = await target_partitions(producer, batch)
+    if targets is None:
         return [await producer.send_batch(batch.topic, rows)]
-    count = len(await producer.partitions_for(batch.topic))
     return [
         await producer.send_batch(batch.topic, part, partition=partition)
-        for partition, part in _by_partition(rows, _targets(batch, count))
+        for partition, part in _by_partition(rows, targets)
     ]
 
 

@@ -23,14 +23,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.clients import Producer
-from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import MillstreamError
 from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
 from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.commits import TaskCommits
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
-from millstream.streams.runtime.outputs import record_count, together, write
+from millstream.streams.runtime.outputs import record_count, together
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
@@ -58,6 +58,7 @@ class ActiveTask:
         self._environment = environment
         self._clients = environment.clients
         self._producer = producer
+        self._commits = TaskCommits(spec, partition, environment, producer)
         self._task: StreamTask | None = started.task
         self._global_stores = started.global_stores
         self._position = started.position
@@ -65,6 +66,7 @@ class ActiveTask:
         self._is_committed = started.is_committed
         self._topic_ids = started.topic_ids
         self._restored = started.restored
+        self._dropped = 0
 
     @classmethod
     async def start(
@@ -95,7 +97,7 @@ class ActiveTask:
         try:
             if not (spec.is_exact or started.is_committed):
                 # Or a first run that is interrupted would leave state without offsets.
-                await active._commit_offsets(started.position)
+                await active._commits.commit_offsets(started.position)
                 active._is_committed = True
             environment.observe(Step.RESTORED, task_id)
         except BaseException:
@@ -147,7 +149,7 @@ class ActiveTask:
         )
         is_committed = renew or self._is_new(position, output)
         if is_committed:
-            await self._commit(position, output)
+            output = await self._commit(position, output)
         return TaskReport(
             task=self.id,
             position=dict(position.offsets),
@@ -155,7 +157,7 @@ class ActiveTask:
             processed=output.processed,
             written=record_count(output.sinks),
             logged=record_count(output.changelogs),
-            dropped=task.dropped_records,
+            dropped=self._take_dropped(task),
             restored=self._take_restored(),
             next_punctuation_ms=task.next_punctuation_ms,
             held_to={topic: self._read_to[topic] for topic in held},
@@ -200,50 +202,20 @@ class ActiveTask:
         has_output = bool(output.sinks or output.changelogs)
         return has_output or not self._is_committed or position != self._position
 
-    async def _commit(self, position: CommittedPosition, output: TaskOutput) -> None:
-        commit = self._commit_exactly_once if self._spec.is_exact else self._commit_at_least_once
-        logged = await commit(position, output)
-        self._step(Step.COMMITTED)
+    async def _commit(self, position: CommittedPosition, output: TaskOutput) -> TaskOutput:
+        """Returns the output as it was written."""
+        task = self._open_task
+        written = await self._commits.commit(task, position, output)
         self._position, self._is_committed = position, True
         written_ms = self._environment.clock.now().wall_ms
         marker = StoreMarker(self._topic_ids, position.offsets, written_ms)
-        await mark(self._open_task, self._environment, marker, logged)
+        await mark(task, self._environment, marker, written.logged)
         self._step(Step.STORED)
+        return written.output
 
-    async def _commit_exactly_once(
-        self, position: CommittedPosition, output: TaskOutput
-    ) -> dict[str, int]:
-        producer = self._producer
-        await producer.begin_transaction()
-        logged = await self._write(output)
-        self._step(Step.PRODUCED)
-        group = ConsumerGroupMetadata(self._spec.application)
-        await producer.send_offsets_to_transaction(position.encode(self._partition), group)
-        self._step(Step.OFFSETS_SENT)
-        await producer.commit_transaction()
-        return logged
-
-    async def _commit_at_least_once(
-        self, position: CommittedPosition, output: TaskOutput
-    ) -> dict[str, int]:
-        logged = await self._write(output)
-        self._step(Step.PRODUCED)
-        await self._commit_offsets(position)
-        return logged
-
-    async def _commit_offsets(self, position: CommittedPosition) -> None:
-        """Outside of a transaction."""
-        offsets = position.encode(self._partition)
-        group_id = self._spec.application
-        committed = await self._clients.admin.alter_consumer_group_offsets(group_id, offsets)
-        committed.raise_errors()
-
-    async def _write(self, output: TaskOutput) -> dict[str, int]:
-        """Returns, by changelog topic, the offset after what was written. Nobody else writes to this partition of it."""
-        logged = await write(self._producer, output, self._partition)
-        unknown = [topic for topic, offset in logged.items() if offset is None]
-        ends = await self._clients.ends(unknown, self._partition)
-        return {topic: ends[topic] if end is None else end for topic, end in logged.items()}
+    def _take_dropped(self, task: StreamTask) -> int:
+        before, self._dropped = self._dropped, task.dropped_records
+        return self._dropped - before
 
     def _take_restored(self) -> int:
         restored, self._restored = self._restored, 0

@@ -1,0 +1,105 @@
+"""Commits a run of a task: outputs, changelogs and the new position become visible together.
+
+Steps 5 and 6 of the order of effects in task.py. A commit that raises has an outcome that the task's next start settles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from millstream.clients import Producer
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.errors import MillstreamError
+from millstream.streams.handlers import OnError
+from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
+from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.outputs import together, write
+from millstream.streams.runtime.refusals import (
+    RefusedRecord,
+    is_refusal,
+    outgoing,
+    refused_records,
+    without,
+)
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOutput:
+    """The output as it was written, and by changelog topic the offset after it."""
+
+    output: TaskOutput
+    logged: dict[str, int]
+
+
+class TaskCommits:
+    """Of one task, with its producer."""
+
+    def __init__(
+        self, spec: TaskSpec, partition: int, environment: TaskEnvironment, producer: Producer
+    ) -> None:
+        self._spec = spec
+        self._partition = partition
+        self._environment = environment
+        self._clients = environment.clients
+        self._producer = producer
+
+    async def commit(
+        self, task: StreamTask, position: CommittedPosition, output: TaskOutput
+    ) -> WrittenOutput:
+        """Writes and commits. The production handler is asked about records that brokers refuse."""
+        written = await self._written(task, output)
+        self._step(Step.PRODUCED)
+        if self._spec.is_exact:
+            group = ConsumerGroupMetadata(self._spec.application)
+            offsets = position.encode(self._partition)
+            await self._producer.send_offsets_to_transaction(offsets, group)
+            self._step(Step.OFFSETS_SENT)
+            await self._producer.commit_transaction()
+        else:
+            await self.commit_offsets(position)
+        self._step(Step.COMMITTED)
+        return written
+
+    async def commit_offsets(self, position: CommittedPosition) -> None:
+        """Commits the position alone, outside of a transaction."""
+        group_id, offsets = self._spec.application, position.encode(self._partition)
+        committed = await self._clients.admin.alter_consumer_group_offsets(group_id, offsets)
+        committed.raise_errors()
+
+    async def _written(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
+        """Leaves the transaction open that holds all of it."""
+        while True:
+            if self._spec.is_exact:
+                await self._producer.begin_transaction()
+            try:
+                return WrittenOutput(output, await self._write(output))
+            except MillstreamError as error:
+                if not is_refusal(error):
+                    raise
+                if self._spec.is_exact:
+                    await self._producer.abort_transaction()
+                refused = await refused_records(self._producer, output)
+                if not refused:  # a changelog's, without which the state would be lost
+                    raise
+                output = await self._environment.in_kernel(partial(_left, task, output, refused))
+
+    async def _write(self, output: TaskOutput) -> dict[str, int]:
+        """Returns, by changelog topic, the offset after what was written. Nobody else writes to this partition of it."""
+        logged = await write(self._producer, output, self._partition)
+        unknown = [topic for topic, offset in logged.items() if offset is None]
+        ends = await self._clients.ends(unknown, self._partition)
+        return {topic: ends[topic] if end is None else end for topic, end in logged.items()}
+
+    def _step(self, step: Step) -> None:
+        self._environment.observe(step, self._spec.task_id(self._partition))
+
+
+def _left(task: StreamTask, output: TaskOutput, refused: list[RefusedRecord]) -> TaskOutput:
+    """The output without refused records, and with their dead letters. Raises StreamsError where the task must stop."""
+    for each in refused:
+        answer = task.production_failed(outgoing(output, each), each.error)
+        assert answer is OnError.CONTINUE, "what may pass is not asked about"
+    return together([without(output, refused), task.prepare_commit().output])
