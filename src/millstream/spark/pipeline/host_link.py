@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.runtime.system import SystemClock
+from millstream.spark.pipeline.executor import executor_pid
 from millstream.spark.pipeline.messages import (
     LENGTH,
     Application,
@@ -186,25 +187,3 @@ def _socket(number: int) -> Path:
     directory /= str(executor_pid())
     directory.mkdir(exist_ok=True)
     return directory / f"host-{number}.socket"
-
-
-def executor_pid() -> int:
-    """The JVM above this worker: Spark's daemon of workers stands between them, or does not."""
-    pid = os.getppid()
-    while pid > 1 and _command(pid) != "java":
-        pid = _parent(pid)
-    return pid if pid > 1 else os.getppid()
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0

@@ -1,4 +1,4 @@
-"""Spark jobs that run tasks: one job a micro-batch, one Spark task for each task host, sent where its stream tasks ran last.
+"""Spark jobs that run tasks: one job a micro-batch, one Spark task for each task host.
 
 A Spark task only carries requests to the host beside it and the replies back; what a stream task fails with is a reply, so that
 the others of the job keep their results. A host runs its tasks side by side, so a job does not grow with their number. Spark repeats
@@ -7,34 +7,32 @@ what was lost with an executor.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.errors import MillstreamError
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
 from millstream.spark.pipeline.messages import Reply, RunTask, RunTasks
+from millstream.spark.pipeline.placement import Slot, Task, placed
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.broadcast import Broadcast
     from pyspark.sql import SparkSession
 
+_LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?$")
+"""The masters whose executor is the driver's JVM; local-cluster is none of them."""
+_DRIVER: Final = "driver"
+_LOGGER = logging.getLogger(__name__)
+
 
 class JobFailed(MillstreamError):
     """Spark could not run a job; its text is Spark's."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """A task host, as far as it is known before the job: one of an executor, or one of any."""
-
-    executor: str | None
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,10 @@ class _Share:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a Spark task brings back: replies by their place in the job, from the executor as Spark names it, if that is known."""
+    """What a Spark task brings back: replies by their place in the job, and the host that they come from."""
 
     replies: tuple[tuple[int, Reply], ...]
-    executor: str | None
+    slot: Slot
 
 
 class TaskJobs:
@@ -64,59 +62,78 @@ class TaskJobs:
         self.digest: Final = digest_of(pickled)
         self._name = application.config.application_id
         self._application = self._context.broadcast(pickled)
-        self._hosts = _cores_of_an_executor(self._context)
-        self._ran_on: dict[tuple[int, int], str] = {}
-        """By sub-topology and partition, the executor that has the task open."""
+        self._driver_cores = _cores_of_driver(self._context)
+        self._places: dict[Task, Slot] = {}
+        self._placing = threading.Lock()
 
     @property
-    def places(self) -> Mapping[tuple[int, int], str]:
-        """By sub-topology and partition, the executor that has the task open; those in the driver's own process are left out."""
-        return dict(self._ran_on)
+    def places(self) -> Mapping[Task, str]:
+        """The executor that has a task open or is to open it; those in the driver's own process are left out."""
+        with self._placing:
+            places = dict(self._places)
+        return {task: slot.executor for task, slot in places.items() if slot.executor is not None}
 
     def run(self, requests: Sequence[RunTask], description: str) -> list[Reply]:
         """Runs the requests in one job and returns their replies in order. Raises JobFailed."""
-        context = self._context
-        context.setLocalProperty("spark.job.description", f"{self._name}: {description}")
-        rows = [
-            (share, [slot.executor] if slot.executor else [])
-            for slot, share in self._shares(requests).items()
-        ]
-        perform = partial(_perform, self._application)
+        perform = partial(_perform, self._application, self._driver_cores)
         try:
-            done = _parallelized(context, rows).mapPartitions(perform).collect()
+            self._context.setLocalProperty("spark.job.description", f"{self._name}: {description}")
+            rows = [
+                (share, [slot.executor] if slot.executor else [])
+                for slot, share in self._shares(requests).items()
+            ]
+            done = _parallelized(self._context, rows).mapPartitions(perform).collect()
         except Exception as error:
             raise JobFailed(str(error)) from error
         replies = {place: reply for each in done for place, reply in each.replies}
-        for each in done:
-            for place, _ in each.replies if each.executor is not None else ():
-                run = requests[place]
-                self._ran_on[run.sub_topology, run.partition] = each.executor
+        with self._placing:
+            for each in done:
+                for place, _ in each.replies:
+                    self._places[_task(requests[place])] = each.slot
         return [replies[place] for place in range(len(requests))]
 
-    def _shares(self, requests: Sequence[RunTask]) -> dict[_Slot, _Share]:
-        """The runs by the host that has their tasks open; new tasks are dealt out over the cores that there are."""
-        places: dict[_Slot, list[int]] = {}
-        cores = max(self._hosts, self._context.defaultParallelism)
+    def _shares(self, requests: Sequence[RunTask]) -> dict[Slot, _Share]:
+        """The runs by the host that is to have their tasks."""
+        slots = self._slots()
+        with self._placing:
+            wanted = placed([_task(each) for each in requests], self._places, slots)
+            self._places |= wanted
+        places: dict[Slot, list[int]] = {}
         for place, run in enumerate(requests):
-            executor = self._ran_on.get((run.sub_topology, run.partition))
-            number = (run.sub_topology + run.partition) % (self._hosts if executor else cores)
-            places.setdefault(_Slot(executor, number), []).append(place)
+            places.setdefault(wanted[_task(run)], []).append(place)
         return {
             slot: _Share(
                 RunTasks(self._name, self.digest, tuple(requests[place] for place in mine)),
                 tuple(mine),
-                slot.number % self._hosts,
+                slot.number,
             )
             for slot, mine in places.items()
         }
 
+    def _slots(self) -> list[Slot]:
+        """The hosts that there are, started or not; those of any executor where none has come yet."""
+        executors = _executors(self._context)
+        if not executors:
+            cores = self._driver_cores or self._context.defaultParallelism
+            return [Slot(None, number) for number in range(cores)]
+        return [Slot(name, n) for name, cores in sorted(executors.items()) for n in range(cores)]
+
     def close(self) -> None:
-        """Closes the tasks in the hosts, and forgets the application."""
-        places = sorted(set(self._ran_on.values())) or [""]
-        close = partial(_close_tasks, self._name, self._hosts)
-        rows = [(place, [place] if place else []) for place in places]
-        _parallelized(self._context, rows).mapPartitions(close).collect()
-        self._application.destroy()
+        """Closes the tasks in the hosts, and forgets the application. Hosts that cannot be asked close them when their executor ends."""
+        try:
+            close = partial(_close_tasks, self._name, self._driver_cores)
+            if rows := self._in_each_executor():
+                _parallelized(self._context, rows).mapPartitions(close).collect()
+            self._application.destroy()
+        except Exception as error:  # noqa: BLE001  # the session may have ended before, or its JVM
+            _LOGGER.info("application %s was not closed in its hosts: %s", self._name, error)
+
+    def _in_each_executor(self) -> list[tuple[str, list[str]]]:
+        """A row, and where it is to be computed, for each executor that has tasks."""
+        if _is_local(self._context):
+            return [("", [])]
+        places = set(self.places.values()) & _executors(self._context).keys()
+        return [(place, [place]) for place in sorted(places)]
 
 
 def _parallelized(context: SparkContext, rows: Sequence[tuple[object, list[str]]]) -> Any:  # an RDD
@@ -141,39 +158,61 @@ def _parallelized(context: SparkContext, rows: Sequence[tuple[object, list[str]]
     return RDD(placed, context, serializer)
 
 
-def _perform(application: Broadcast[bytes], shares: Iterator[_Share]) -> Iterator[_Done]:
-    from millstream.spark.pipeline.host_link import executor_pid, run_tasks
+def _task(run: RunTask) -> Task:
+    return run.sub_topology, run.partition
 
-    executor = executor_name(executor_pid())
+
+def _perform(
+    application: Broadcast[bytes], driver_cores: int, shares: Iterator[_Share]
+) -> Iterator[_Done]:
+    from millstream.spark.pipeline.executor import executor_of, executor_pid
+    from millstream.spark.pipeline.host_link import run_tasks
+
+    executor = executor_of(executor_pid())
     for share in shares:
-        replies = run_tasks(share.request, lambda: application.value, share.number)
-        yield _Done(tuple(zip(share.places, replies, strict=True)), executor)
+        slot = Slot(executor.name, share.number % (executor.cores or driver_cores or 1))
+        replies = run_tasks(share.request, lambda: application.value, slot.number)
+        yield _Done(tuple(zip(share.places, replies, strict=True)), slot)
 
 
-def _close_tasks(application_id: str, hosts: int, places: Iterator[str]) -> Iterator[str]:
+def _close_tasks(application_id: str, driver_cores: int, places: Iterator[str]) -> Iterator[str]:
+    from millstream.spark.pipeline.executor import executor_of, executor_pid
     from millstream.spark.pipeline.host_link import close_tasks
 
+    hosts = executor_of(executor_pid()).cores or driver_cores or 1
     for place in places:
         close_tasks(application_id, hosts)
         yield place
 
 
-def executor_name(pid: int) -> str | None:
-    """The name by which Spark's scheduler knows an executor, out of its command line; None in the driver's own process."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return None
-    given = dict(pairwise(words))
-    host, number = given.get("--hostname"), given.get("--executor-id")
-    return None if host is None or number is None else f"executor_{host}_{number}"
+def _is_local(context: SparkContext) -> bool:
+    return _LOCAL.match(context.master or "") is not None
 
 
-def _cores_of_an_executor(context: SparkContext) -> int:
-    """The number of task hosts beside each executor: one a core."""
-    master = context.master or ""
-    if master.startswith("local-cluster"):
-        return int(master.removeprefix("local-cluster[").split(",")[1])
-    if master.startswith("local"):
-        return context.defaultParallelism
-    return int(context.getConf().get("spark.executor.cores") or os.cpu_count() or 1)
+def _cores_of_driver(context: SparkContext) -> int:
+    jvm: Any = context._jvm  # py4j objects have no types
+    available = jvm.java.lang.Runtime.getRuntime
+    return cores_of_driver(context.master or "", lambda: available().availableProcessors())
+
+
+def cores_of_driver(master: str, available: Callable[[], int]) -> int:
+    """The number of task hosts beside a JVM that is driver and executor in one: one a core. 0: executors know their own."""
+    found = _LOCAL.match(master)
+    if found is None:
+        return 0
+    return available() if found[1] == "*" else int(found[1] or 1)
+
+
+def _executors(context: SparkContext) -> dict[str, int]:
+    """The cores of each executor that runs, by the name that Spark's scheduler knows it by. Empty where there is no choice."""
+    if _is_local(context):
+        return {}
+    java_context: Any = context._jsc  # py4j objects have no types
+    summaries = java_context.sc().statusStore().executorList(True)
+    found = {}
+    for number in range(summaries.size()):
+        each = summaries.apply(number)
+        if each.id() != _DRIVER:
+            host = each.hostPort().rsplit(":", 1)[0]
+            found[f"executor_{host}_{each.id()}"] = max(1, each.totalCores())
+    return found
