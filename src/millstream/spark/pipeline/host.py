@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from millstream.clients import Producer, RangeReader
@@ -61,6 +62,14 @@ _RETRIABLE: Final = (
 _LOGGER = logging.getLogger(__name__)
 
 
+Claim = Callable[[Path, str, str], Awaitable[None]]
+"""Called with the directory of an application's stores, its id and a task's: has other processes close that task."""
+
+
+async def unclaimed(directory: Path, application_id: str, task_id: str) -> None:
+    """For a process that has its directories to itself."""
+
+
 @dataclass(slots=True)
 class _Place:
     """Where one task is kept. `lock`: one run at a time."""
@@ -84,9 +93,19 @@ class _Globals:
 class TaskHost:
     """Runs tasks, each in turn with its own earlier runs; different tasks share the thread of the kernel."""
 
-    def __init__(self, clock: Clock, observe: Observer = unobserved) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        observe: Observer = unobserved,
+        *,
+        executor_number: str = "driver",
+        claim: Claim = unclaimed,
+    ) -> None:
+        """`claim` is called before the stores of a task are opened."""
         self._clock = clock
         self._observe = observe
+        self._executor_number = executor_number
+        self._claim = claim
         self._kernel = ThreadPoolExecutor(1, "kernel")
         self._applications: dict[str, HostedApplication] = {}
         """By digest."""
@@ -103,7 +122,7 @@ class TaskHost:
         """Takes an application, which requests name by its digest from now on."""
         application = pickle.loads(pickled)  # noqa: S301  # the driver has made it
         assert isinstance(application, HostedApplication), "applications are what is sent"
-        self._applications[digest] = application
+        self._applications[digest] = application.in_executor(self._executor_number)
 
     async def run(self, request: RunTasks) -> tuple[Reply, ...]:
         """Runs tasks side by side: while one waits for the brokers another has the kernel.
@@ -137,6 +156,13 @@ class TaskHost:
             if application.config.application_id == application_id:
                 del self._applications[digest]
 
+    async def close_task(self, application_id: str, task_id: str) -> None:
+        """Closes one task, after the run that it is in. Its next run starts it anew."""
+        place = self._places.get((application_id, task_id))
+        if place is not None:
+            async with place.lock:
+                await self._close(place)
+
     async def close_idle(self) -> None:
         """Closes the tasks that have moved elsewhere."""
         since_ms = self._clock.now().monotonic_ms - IDLE_MS
@@ -161,6 +187,8 @@ class TaskHost:
         clients = self._clients_of(application.kafka)
         environment = TaskEnvironment(clients, self._clock, self._kernel, self._observe)
         spec = application.spec(run.sub_topology, run.topics)
+        task_id = spec.task_id(run.partition)
+        await self._claim(application.state_directory, request.application_id, task_id)
         global_stores = await self._global_stores(digest, spec, environment)
         place.active = await ActiveTask.start(spec, run.partition, environment, global_stores)
         return place.active

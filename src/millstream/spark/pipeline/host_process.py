@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Final
 
 from millstream.runtime.system import SystemClock
+from millstream.spark.pipeline.claims import claim
+from millstream.spark.pipeline.executor import executor_of
 from millstream.spark.pipeline.host import TaskHost
 from millstream.spark.pipeline.messages import (
     LENGTH,
     Application,
     ApplicationWanted,
+    CloseTask,
     CloseTasks,
     Hello,
     RunTasks,
@@ -64,11 +67,14 @@ class _Connection:
                 await self._send(message)
             case RunTasks():
                 await self._run(message)
+            case CloseTask():
+                await self._host.close_task(message.application_id, message.task_id)
+                await self._send(message)
             case CloseTasks():
                 await self._host.close_tasks(message.application_id)
                 await self._send(message)
             case _:
-                raise AssertionError(f"a worker sends no {type(message).__name__}")
+                raise AssertionError(f"nobody sends no {type(message).__name__}")
 
     async def _run(self, request: RunTasks) -> None:
         """Runs go on when their worker has gone: each is whole, and the next one finds what it has done."""
@@ -100,7 +106,11 @@ async def serve(path: Path, executor_pid: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ending.set)
-    host = TaskHost(SystemClock())
+    host = TaskHost(
+        SystemClock(),
+        executor_number=executor_of(executor_pid).number,
+        claim=lambda directory, *task: claim(directory, path, *task),
+    )
     server = await asyncio.start_unix_server(
         lambda reader, writer: _Connection(host, reader, writer).serve(), sock=_listening(path)
     )

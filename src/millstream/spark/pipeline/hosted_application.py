@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
 
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import KafkaSettings
@@ -11,15 +14,27 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.topology.topology import Topology
 
+EXECUTOR_PLACEHOLDER: Final = "{executor}"
+
 
 @dataclass(frozen=True, slots=True)
 class HostedApplication:
-    """`state_directory` holds the stores of all its tasks on a machine."""
+    """`directory` holds the stores of its tasks on a machine, as `RunnerOptions` has it."""
 
     topology: Topology
     config: StreamsConfig
     kafka: KafkaSettings
-    state_directory: str
+    directory: str | None
+
+    def in_executor(self, number: str) -> HostedApplication:
+        """The application with the directory that this executor has for it."""
+        directory = self.directory or f"{tempfile.gettempdir()}/millstream"
+        return replace(self, directory=directory.replace(EXECUTOR_PLACEHOLDER, number))
+
+    @property
+    def state_directory(self) -> Path:
+        assert self.directory is not None, "an executor has chosen one"
+        return Path(self.directory, "state", self.config.application_id)
 
     def spec(self, sub_topology: int, topics: tuple[str, ...]) -> TaskSpec:
         """Returns what a task is made from that reads these topics."""
@@ -27,7 +42,7 @@ class HostedApplication:
             topology=self.topology,
             sub_topology=sub_topology,
             config=self.config,
-            state_directory=self.state_directory,
+            state_directory=str(self.state_directory),
             topics=topics,
         )
 

@@ -69,6 +69,14 @@ class CloseTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseTask:
+    """Asks a host to close one task, because another host is about to open it; it answers with the same."""
+
+    application_id: str
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Working:
     """The host still works on the request."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -68,10 +67,13 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerOptions:
-    """`directory` holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary one."""
-
     bootstrap_servers: str
     directory: str | None = None
+    """Holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary directory.
+
+    `{executor}` in it is the number of the executor: executors on one machine then share no disk space.
+    """
+
     records_per_trigger_max: int | None = RECORDS_PER_TRIGGER_MAX
     """Records of one micro-batch, over all partitions; they are in memory together. None: all there are."""
 
@@ -83,10 +85,6 @@ class RunnerOptions:
 
     discovery_interval_ms: int = DISCOVERY_INTERVAL_MS
     """How soon new topics of a pattern and new partitions are noticed while the application runs."""
-
-    def state_directory(self, application_id: str) -> Path:
-        directory = self.directory or f"{tempfile.gettempdir()}/millstream"
-        return Path(directory, "state", application_id).resolve()
 
 
 class SparkStreams:
@@ -118,7 +116,7 @@ class SparkStreams:
             self._topology,
             config,
             self._kafka,
-            str(options.state_directory(config.application_id)),
+            None if options.directory is None else str(Path(options.directory).resolve()),
         )
         self._jobs = TaskJobs(session, application)
         self._plan_lock = threading.Lock()

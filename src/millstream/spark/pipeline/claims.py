@@ -1,0 +1,41 @@
+"""The host that has a task's stores open on a machine: a file beside them names it, so that the next host can ask for them.
+
+Executors on one machine share a directory where they are not given one each. A task that moves between them finds its stores
+there, and open: RocksDB lets one process in. Without an answer the next host waits for the lock, and then says who has it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Final
+
+from millstream.spark.pipeline.messages import LENGTH, CloseTask, encode
+
+CLAIM_TIMEOUT_S: Final = 10.0
+
+
+async def claim(directory: Path, own_socket: Path, application_id: str, task_id: str) -> None:
+    """Notes that the task is ours, and has it closed by the host that had it last, if that is another one and still there."""
+    other = _exchanged(directory / f"{task_id}.host", str(own_socket))
+    if other is not None and other != str(own_socket):
+        await _have_closed(other, CloseTask(application_id, task_id))
+
+
+def _exchanged(note: Path, own_socket: str) -> str | None:
+    note.parent.mkdir(parents=True, exist_ok=True)
+    other = note.read_text() if note.exists() else None
+    note.write_text(own_socket)
+    return other
+
+
+async def _have_closed(socket: str, message: CloseTask) -> None:
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
+        async with asyncio.timeout(CLAIM_TIMEOUT_S):
+            reader, writer = await asyncio.open_unix_connection(socket)
+            try:
+                writer.write(encode(message))
+                await reader.readexactly(LENGTH.size)
+            finally:
+                writer.close()

@@ -1,0 +1,127 @@
+"""Task hosts beside each other on one machine, without Spark: a task's stores go from one to the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millstream.spark.kafka_settings import for_both
+from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
+from millstream.spark.pipeline.messages import (
+    LENGTH,
+    Application,
+    ApplicationWanted,
+    RunTask,
+    RunTasks,
+    Working,
+    decode,
+    encode,
+)
+from millstream.streams import StreamsBuilder
+from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.serdes import long, string
+from millstream.streams.topology import Topology
+from tests.patience import LONG_ENOUGH_S, wait_until
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
+SOON_S = 20
+"""Less than a task waits for the lock of a store."""
+
+
+class Host:
+    def __init__(self, path: Path) -> None:
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.settimeout(LONG_ENOUGH_S)
+        self._connection.connect(str(path))
+
+    def ask(self, message: object) -> object:
+        self._connection.sendall(encode(message))
+        while isinstance(answer := self._received(), Working):
+            pass
+        return answer
+
+    def _received(self) -> object:
+        (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
+        return decode(self._exactly(length))
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            part = self._connection.recv(size - len(data))
+            assert part, "the host has ended"
+            data += part
+        return data
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@contextmanager
+def host(path: Path) -> Iterator[Host]:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "millstream.spark.pipeline.host_process",
+            str(path),
+            str(os.getpid()),
+        ]
+    )
+    wait_until(path.exists)
+    connected = Host(path)
+    try:
+        yield connected
+    finally:
+        connected.close()
+        process.send_signal(signal.SIGTERM)
+        process.wait(LONG_ENOUGH_S)
+
+
+def counting(source: str, out: str) -> Topology:
+    builder = StreamsBuilder()
+    words = builder.stream(source, key=string(), value=string())
+    words.group_by_key().count().to_stream().to(out, value=long())
+    return builder.build().with_own_changelogs()
+
+
+@pytest.mark.parametrize("guarantee", list(ProcessingGuarantee))
+def test_a_task_that_moves_is_closed_where_it_was(
+    topics: Any, tmp_path: Path, guarantee: ProcessingGuarantee
+) -> None:
+    source, out = topics.new("words"), topics.new("counts")
+    config = StreamsConfig(application_id=f"app-{source}", processing_guarantee=guarantee)
+    topology = counting(source, out)
+    (group,) = topology.sub_topologies
+    for changelog in topology.topics_of(group, config.application_id).changelogs:
+        topics.create(changelog)
+    kafka = for_both({"bootstrap.servers": topics.bootstrap_servers})
+    pickled = HostedApplication(topology, config, kafka, str(tmp_path)).pickled()
+    digest = digest_of(pickled)
+    (tmp_path / "sockets").mkdir()
+    with host(tmp_path / "sockets" / "a") as a, host(tmp_path / "sockets" / "b") as b:
+        for total, each in enumerate((a, b, a), start=1):
+            topics.put(source, [{"key": b"k", "value": b"v"}])
+            run = RunTask(group.id, 0, (source,), {source: total})
+            request = RunTasks(config.application_id, digest, (run,))
+            began = time.monotonic()
+            answer = each.ask(request)
+            if isinstance(answer, ApplicationWanted):
+                answer = each.ask(Application(pickled, tuple(sys.path)))
+            assert isinstance(answer, tuple)
+            (report,) = answer
+            assert isinstance(report, TaskReport), report
+            assert (report.read, report.restored) == (1, 0), "its stores came with it"
+            assert time.monotonic() - began < SOON_S
+    counts = [int.from_bytes(record["value"], "big") for record in topics.get(out)]
+    assert counts == [1, 2, 3]
