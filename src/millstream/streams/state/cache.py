@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from millstream.streams.state.changelog import Headers
@@ -44,7 +44,7 @@ NOWHERE = ProcessorRecordContext()
 """Of rows that were read."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class CacheEntry:
     """A row: its bytes, None where it was deleted, and where the last update came from.
 
@@ -56,7 +56,6 @@ class CacheEntry:
     stored: bytes | None
     timestamp: int
     origin: ProcessorRecordContext
-    is_dirty: bool
     size_bytes: int
 
 
@@ -95,8 +94,8 @@ class RecordCache:
 
     def keep(self, row_key: bytes, stored: bytes) -> None:
         """Note a row that was read from the store."""
-        size = _size(row_key, stored, NOWHERE)
-        self._set(CacheEntry(row_key, row_key, stored, 0, NOWHERE, False, size))
+        size = _FIXED_BYTES + len(row_key) + len(stored)
+        self._set(CacheEntry(row_key, row_key, stored, 0, NOWHERE, size))
 
     def write(
         self,
@@ -107,12 +106,21 @@ class RecordCache:
         origin: ProcessorRecordContext,
     ) -> None:
         """Set a row, or delete it (None). May flush the store, to make room."""
-        dirty = self._dirty
-        if key in dirty:
-            del dirty[key]  # to stand at the end
-        dirty[key] = None
-        size = _size(key, stored, origin)
-        self._set(CacheEntry(key, row_key, stored, timestamp, origin, True, size))
+        self.write_all([(key, row_key, stored, timestamp)], origin)
+
+    def write_all(
+        self,
+        rows: Iterable[tuple[bytes, bytes, bytes | None, int]],
+        origin: ProcessorRecordContext,
+    ) -> None:
+        """Set rows, the arguments of `write`, one after the other: each is come to when the one before has its room."""
+        fixed = _FIXED_BYTES + origin.size_bytes
+        for key, row_key, stored, timestamp in rows:
+            dirty = self._dirty  # which a flush takes away
+            dirty.pop(key, None)  # to stand at the end
+            dirty[key] = None
+            size = fixed + len(key) + (0 if stored is None else len(stored))
+            self._set(CacheEntry(key, row_key, stored, timestamp, origin, size))
 
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -143,10 +151,7 @@ class RecordCache:
         if evicted is not None:
             taken.append(evicted)
             self._dirty.pop(evicted.key, None)
-        for key in self._dirty:
-            entry = self._entries[key]
-            entry.is_dirty = False
-            taken.append(entry)
+        taken += map(self._entries.__getitem__, self._dirty)
         self._dirty = {}
         return taken
 
@@ -189,7 +194,7 @@ class RecordCache:
         while room.bytes_held > room.bytes_max and self._entries:
             before = self._bytes_held
             eldest = self._remove(next(iter(self._entries)))
-            if eldest.is_dirty:
+            if eldest.key in self._dirty:
                 self.on_flush(eldest)
             room.bytes_held += self._bytes_held - before
 
@@ -208,8 +213,3 @@ class RecordCache:
 
 def _not_connected(entry: CacheEntry | None) -> None:
     raise AssertionError(f"a store says what becomes of the rows of its cache: {entry!r}")
-
-
-def _size(key: bytes, stored: bytes | None, origin: ProcessorRecordContext) -> int:
-    """Returns the size that an entry counts for."""
-    return _FIXED_BYTES + len(key) + (0 if stored is None else len(stored)) + origin.size_bytes

@@ -31,7 +31,7 @@ class Changelog:
 
     def extend(
         self,
-        keys: Iterable[bytes],
+        keys: Iterable[bytes | None],
         values: Iterable[bytes | None],
         timestamps: Iterable[int],
     ) -> None:
@@ -39,6 +39,12 @@ class Changelog:
         self.keys += keys
         self.values += values
         self.timestamps += timestamps
+
+    def note_headers(self, headers: Iterable[Headers]) -> None:
+        """Give the headers of the records that are appended next."""
+        for row, given in enumerate(headers, len(self.keys)):
+            if given:
+                self.headers[row] = given
 
     def take(self) -> tuple[list[bytes | None], list[bytes | None], list[int]]:
         """Returns the columns so far; collecting starts anew."""

@@ -56,21 +56,22 @@ class ChangelogRecord(NamedTuple):
     headers: Headers = ()
 
 
-class FlushedChange(NamedTuple):
-    """A change of a row that leaves the cache, in the application's types; `old` where it is wanted."""
+@dataclass(frozen=True, slots=True)
+class FlushedChanges:
+    """Changes of rows that leave the cache, as columns of what the serdes of the table have written; `old` where it is wanted."""
 
-    key: object
-    new: object
-    old: object
-    timestamp: int
-    origin: ProcessorRecordContext
+    keys: list[bytes | None]
+    new: list[bytes | None]
+    old: list[bytes | None] | None
+    timestamps: list[int]
+    origins: list[ProcessorRecordContext]
 
 
 @dataclass(frozen=True, slots=True)
 class TableBelow:
     """The receiver of a cached table's changes. `forward` is told whether they had to make room."""
 
-    forward: Callable[[list[FlushedChange], bool], None]
+    forward: Callable[[FlushedChanges, bool], None]
     wants_old: bool
 
 
@@ -157,19 +158,57 @@ class StateStore(ABC):
         cache, below = self.cache, self.below
         assert cache is not None, "only a cache flushes"
         entries = cache.take_dirty(evicted)
-        changes: list[FlushedChange] = []
-        for entry in entries:
-            if below is not None:
+        if below is None:
+            self.write_entries(entries)
+        else:
+            changes = self._written_changes(entries, wants_old=below.wants_old)
+            if changes.keys:
+                below.forward(changes, evicted is not None)
+        cache.drop_deleted(entries, evicted)
+
+    def _written_changes(self, entries: list[CacheEntry], *, wants_old: bool) -> FlushedChanges:
+        """Write entries of a table. One by one where rows are looked at before: writing one may let others expire."""
+        old: list[bytes | None] = []
+        if not wants_old and all(entry.stored is not None for entry in entries):
+            keys, new = self.write_entries(entries)
+        else:
+            kept, keys, new = [], [], []
+            for entry in entries:
                 deletes = entry.stored is None
-                before = self.flushed_row(entry.row_key) if deletes or below.wants_old else None
+                before = self.flushed_row(entry.row_key) if deletes or wants_old else None
                 if deletes and before is None:
                     continue
-                changes.append(self.change_of(entry, before))
-            headers = entry.origin.headers
-            self.write_row(entry.row_key, entry.stored, entry.timestamp, headers)
-        if below is not None and changes:
-            below.forward(changes, evicted is not None)
-        cache.drop_deleted(entries, evicted)
+                key, value = self.write_entries([entry])
+                kept.append(entry)
+                keys += key
+                new += value
+                old.append(None if before is None else self.logged_value(before))
+            entries = kept
+        return FlushedChanges(
+            self.table_keys(keys),
+            new,
+            old if wants_old else None,
+            [self.change_time(entry) for entry in entries],
+            [self.change_origin(entry) for entry in entries],
+        )
+
+    def write_entries(
+        self, entries: list[CacheEntry]
+    ) -> tuple[list[bytes | None], list[bytes | None]]:
+        """Set the rows of entries that leave the cache, and log them; gives the keys and values as they are logged."""
+        log_key, logged_value = self.log_key, self.logged_value
+        for entry in entries:
+            self.set_row(entry.row_key, entry.stored, entry.timestamp)
+        keys: list[bytes | None] = [log_key(entry.row_key) for entry in entries]
+        stored = [entry.stored for entry in entries]
+        values = [None if row is None else logged_value(row) for row in stored]
+        if self.changelog is not None:
+            if self.spec.with_headers or self.spec.log_headers:
+                self.changelog.note_headers(
+                    [self.logged_headers(entry.stored, entry.origin.headers) for entry in entries]
+                )
+            self.changelog.extend(keys, values, [entry.timestamp for entry in entries])
+        return keys, values
 
     def flushed_row(self, row_key: bytes) -> bytes | None:
         """Returns a row as the store has it, whatever a cache holds."""
@@ -191,8 +230,12 @@ class StateStore(ABC):
         self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
     ) -> None:
         """Set or delete a row of the store itself, and log it; `headers` are those of the record that does it."""
-        self.rows.pending[row_key] = stored
+        self.set_row(row_key, stored, timestamp)
         self.log_row(row_key, stored, timestamp, headers)
+
+    def set_row(self, row_key: bytes, stored: bytes | None, _timestamp: int) -> None:
+        """Set or delete a row of the store itself."""
+        self.rows.pending[row_key] = stored
 
     def log_row(
         self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
@@ -229,11 +272,22 @@ class StateStore(ABC):
             return split_headers(stored)[0]
         return record_headers if self.spec.with_headers or self.spec.log_headers else ()
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
-        """Returns the change that an entry makes as it leaves the cache. Only asked of stores that are cached and belong to a table."""
-        raise AssertionError(
-            f"store {self.name} belongs to no table: {entry.row_key!r}, before {before!r}"
-        )
+    @property
+    def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
+        """The serde of the table's keys, which have their windows where it has some."""
+        return self._key
+
+    def table_keys(self, log_keys: list[bytes | None]) -> list[bytes | None]:
+        """Returns what `table_key_serde` writes for keys of the changelog."""
+        return log_keys
+
+    def change_time(self, entry: CacheEntry) -> int:
+        """Returns the timestamp of the change that an entry makes as it leaves the cache."""
+        return entry.timestamp
+
+    def change_origin(self, entry: CacheEntry) -> ProcessorRecordContext:
+        """Returns the record that the change comes from; its headers are those of the change."""
+        return entry.origin
 
     def restore(
         self,

@@ -25,11 +25,9 @@ class UntimedRows(TimestampedRows):
         super().__init__(parts)
         self._keeps = False
 
-    def write_row(
-        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
-    ) -> None:
+    def set_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
         row = None if stored is None else _NO_TIMESTAMP + stored[8:]
-        super().write_row(row_key, row, timestamp, headers)
+        super().set_row(row_key, row, timestamp)
 
     def row_bytes(self, value: bytes, _timestamp: int, _headers: Headers) -> bytes:
         return _NO_TIMESTAMP + value

@@ -185,6 +185,14 @@ def source_column(
     return Column(serde, data=known, values=serde.decode_all(known))
 
 
+def written_column(
+    serde: Serde[Any],  # Any: columns of any type
+    data: Data,
+) -> AnyColumn:
+    """Makes the column of what the serde itself has written: it can be read later, where its layout is known."""
+    return serde.decode_all(data) if serde.layout is None else Column(serde, data=data)
+
+
 def values_of(column: AnyColumn) -> list[object]:
     """Returns the rows as objects; reads them if they are not read yet."""
     return column if isinstance(column, list) else column.values

@@ -8,15 +8,17 @@ below before the record goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 
 from millstream.streams.errors import ProcessingError, ProcessorStateError, SerializationError
 from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.columns.column import written_column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.task.traversal import Traversal
-from millstream.streams.state.store import FlushedChange, StateStore, TableBelow
+from millstream.streams.state.store import FlushedChanges, StateStore, TableBelow
 from millstream.streams.topology.execution_plan import ExecutionPlan, table_operator, table_store
 from millstream.streams.topology.nodes import ProcessorNode
 
@@ -42,7 +44,7 @@ class TaskCaches:
             operator, store = table_operator(node.operator), table_store(node.operator)
             assert store is not None, "a table that is cached has a store"
             wants_old = bool(getattr(operator, "send_old_values", False))
-            forward = partial(self._forward, begin_at(name), wants_old)
+            forward = partial(self._forward, begin_at(name), stores[store])
             stores[store].below = TableBelow(forward, wants_old)
 
     def flush(self) -> None:
@@ -59,36 +61,42 @@ class TaskCaches:
                     raise failed from error.__cause__
 
     def _forward(
-        self, way: Traversal, wants_old: bool, changes: list[FlushedChange], at_once: bool
+        self, way: Traversal, store: StateStore, changes: FlushedChanges, at_once: bool
     ) -> None:
         """Send changes through what is below their table; `at_once`: in the middle of a record that goes on then."""
-        context = self._context
+        context, rows = self._context, _batch(store, changes)
         if not at_once:
-            for topic, run in groupby(changes, key=lambda change: change.origin.topic):
-                rows = list(run)
-                origins = [change.origin for change in rows]
+            first = 0
+            for topic, run in groupby(changes.origins, key=attrgetter("topic")):
+                origins = list(run)
+                end = first + len(origins)
                 context.begin(
                     topic,
                     [origin.offset for origin in origins],
                     [origin.raw_key for origin in origins],
                     [origin.raw_value for origin in origins],
                 )
-                way.run(_batch(rows, range(len(rows)), wants_old=wants_old))
+                part = rows.part(first, end)
+                part.ordinals = list(range(len(part)))
+                way.run(part)
                 self._end_run()
+                first = end
             return
         with context.elsewhere():
-            for change in changes:
-                origin = change.origin
+            for row, origin in enumerate(changes.origins):
                 context.begin_record(origin.topic, origin.offset, origin.raw_key, origin.raw_value)
-                way.run(_batch([change], [context.ordinal], wants_old=wants_old))
+                part = rows.part(row, row + 1)
+                part.ordinals = [context.ordinal]
+                way.run(part)
 
 
-def _batch(changes: list[FlushedChange], ordinals: Iterable[int], *, wants_old: bool) -> Batch:
+def _batch(store: StateStore, changes: FlushedChanges) -> Batch:
+    """The changes as rows, whose ordinals are still to be given."""
     return Batch(
-        [change.key for change in changes],
-        [change.new for change in changes],
-        [change.timestamp for change in changes],
-        [change.origin.headers for change in changes],
-        list(ordinals),
-        [change.old for change in changes] if wants_old else None,
+        written_column(store.table_key_serde, changes.keys),
+        written_column(store.value_serde, changes.new),
+        changes.timestamps,
+        [origin.headers for origin in changes.origins],
+        [],
+        None if changes.old is None else list(store.value_serde.decode_all(changes.old)),
     )

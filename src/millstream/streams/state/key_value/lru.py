@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
-from millstream.streams.state.changelog import Headers
+from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.key_value.store import (
     KeyValueStore,
     OrderedRows,
@@ -60,13 +60,22 @@ class BoundedRows(OrderedRows):
             self._recent.use(row_key)
         return stored
 
-    def write_row(
-        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
-    ) -> None:
+    def write_entries(
+        self, entries: list[CacheEntry]
+    ) -> tuple[list[bytes | None], list[bytes | None]]:
+        """One by one, for each may push another row out, which is logged in its turn."""
+        keys, values = [], []
+        for entry in entries:
+            key, value = super().write_entries([entry])
+            keys += key
+            values += value
+        return keys, values
+
+    def set_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
         gone = self._push_out(row_key, stored)
         if gone is not None and self.logs_dropped_rows:
             self.log_row(gone, None, timestamp, ())
-        super().write_row(row_key, stored, timestamp, headers)
+        super().set_row(row_key, stored, timestamp)
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         super().commit(changelog_offset=changelog_offset, marker=marker)

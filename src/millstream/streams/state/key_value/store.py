@@ -6,14 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
 from millstream.streams.state.rows.running import RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.storage.byte_store import end_of_prefix
-from millstream.streams.state.store import FlushedChange, StateStore
+from millstream.streams.state.store import StateStore
 
 
 class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
@@ -117,32 +116,30 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
 
     def write_rows(self, rows: RunningRows, written: WrittenRows) -> None:
         """Set rows as a batch has left them; `written` is every single step on the way, for the changelog."""
-        decoded, pending, cache = self._decoded, self.rows.pending, self.cache
-        pack, encode = self._pack_row_start, self._encode_value
-        origin = self.origin()
-        for data in rows if cache is None else written.latest_keys():
-            value, timestamp = row = rows[data]
-            if value is None:
-                stored = None
-                decoded.pop(data, None)
-            else:
-                stored = pack(timestamp) + encode(value)
-                decoded[data] = row
-            if cache is None:
-                pending[data] = stored
-            else:
-                cache.write(data, data, stored, timestamp, origin)
-        if self.changelog is not None and cache is None:
+        if self.cache is not None:
+            in_order = self._encoded_rows((data, rows[data]) for data in written.latest_keys())
+            self.cache.write_all(in_order, self.origin())
+            return
+        pending = self.rows.pending
+        for data, _, stored, _ in self._encoded_rows(rows.items()):
+            pending[data] = stored
+        if self.changelog is not None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
-        new, old = (
-            None if stored is None else self.decode_row(stored)[0]
-            for stored in (entry.stored, before)
-        )
-        return FlushedChange(
-            self._key.decode(entry.row_key), new, old, entry.timestamp, entry.origin
-        )
+    def _encoded_rows(
+        self, rows: Iterable[tuple[bytes, Row]]
+    ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
+        """Yields rows as a cache takes them; each counts as written from then on."""
+        decoded = self._decoded
+        pack, encode = self._pack_row_start, self._encode_value
+        for data, row in rows:
+            value, timestamp = row
+            if value is None:
+                decoded.pop(data, None)
+                yield data, data, None, timestamp
+            else:
+                decoded[data] = row
+                yield data, data, pack(timestamp) + encode(value), timestamp
 
     def scan_bytes(self, low: bytes, high: bytes | None) -> list[Row]:
         """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys. All are read at once."""

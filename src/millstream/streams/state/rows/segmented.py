@@ -15,7 +15,6 @@ from struct import Struct
 from typing import Any
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
-from millstream.streams.state.changelog import Headers
 from millstream.streams.state.storage.transaction import overlaid
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -87,16 +86,17 @@ class SegmentedStore(StateStore):
     def put_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
         super().put_row(row_key, stored, timestamp)
         if self.cache is not None:
-            self._newest_cached = max(self._newest_cached, self.row_time(row_key))
+            self.note_cached(row_key)
 
-    def write_row(
-        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
-    ) -> None:
+    def note_cached(self, row_key: bytes) -> None:
+        """A row has been put in the cache."""
+        self._newest_cached = max(self._newest_cached, self.row_time(row_key))
+
+    def set_row(self, row_key: bytes, stored: bytes | None, _timestamp: int) -> None:
         if self.admits(self.row_time(row_key)):
             self.rows.pending[row_key] = stored
         else:
             self.forget(row_key)
-        self.log_row(row_key, stored, timestamp, headers)
 
     def stored_row(self, row_key: bytes) -> bytes | None:
         """Returns the bytes of a row that can be seen, in the cache or in the store."""

@@ -7,14 +7,21 @@ segment, or end ++ start ++ key where the store is time-ordered. Values carry no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, pack_session
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.windowed import (
+    MAX_TIMESTAMP,
+    Windowed,
+    pack_session,
+    session_windowed,
+)
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlySessionStore, Stored
 from millstream.streams.state.rows.running import WrittenRows
 from millstream.streams.state.rows.segmented import SegmentedStore, unpack_time
-from millstream.streams.state.store import FlushedChange, StoreParts
+from millstream.streams.state.store import StoreParts
 
 Session = tuple[Windowed[Stored], Stored]
 
@@ -100,15 +107,12 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         """Returns the aggregate that operators work with, of a row as processors see it."""
         return row
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
-        data, start, end = self._split(entry.row_key)
-        new, old = (
-            None if stored is None else self.aggregate_of(self.decode_row(stored))
-            for stored in (entry.stored, before)
-        )
-        return FlushedChange(
-            Windowed(self._key.decode(data), start, end), new, old, end, entry.origin
-        )
+    @property
+    def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
+        return session_windowed(self._key)
+
+    def change_time(self, entry: CacheEntry) -> int:
+        return self.row_time(entry.row_key)
 
     def sessions_of_key(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool

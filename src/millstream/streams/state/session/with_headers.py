@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.streams.serdes.windowed import Windowed
-from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.cache import CacheEntry, ProcessorRecordContext
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import (
     NO_HEADERS,
@@ -16,7 +16,7 @@ from millstream.streams.state.headers import (
 )
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.session.store import SessionStore
-from millstream.streams.state.store import FlushedChange, StoreParts
+from millstream.streams.state.store import StoreParts
 
 
 class SessionStoreWithHeaders(SessionStore):
@@ -49,12 +49,10 @@ class SessionStoreWithHeaders(SessionStore):
     def logged_value(self, stored: bytes) -> bytes:
         return without_headers(stored)
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
-        """Gives the change of an entry that leaves the cache, with the headers of the session, not of the record, as in Kafka Streams."""
+    def change_origin(self, entry: CacheEntry) -> ProcessorRecordContext:
+        """Gives the record with the headers of the session, as in Kafka Streams."""
         headers = () if entry.stored is None else split_headers(entry.stored)[0]
-        return (
-            super().change_of(entry, before)._replace(origin=replace(entry.origin, headers=headers))
-        )
+        return replace(entry.origin, headers=headers)
 
     def decode_row(self, stored: bytes) -> AggregationWithHeaders:
         headers, aggregate = split_headers(stored)

@@ -67,7 +67,8 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         return start, data
 
     def row_time(self, row_key: bytes) -> int:
-        return self.split(row_key)[1]
+        start: int = unpack_time(row_key, 8 if self._time_first else len(row_key) - 12)[0]
+        return start
 
     def row_data(self, row_key: bytes) -> bytes:
         return self.split(row_key)[0]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from millstream.streams.state.cache import CacheEntry
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.windowed import time_windowed
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.running import RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
-from millstream.streams.state.store import FlushedChange
 from millstream.streams.state.window.rows import NO_SEQUENCE, WindowRows
 
 
@@ -60,7 +61,8 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         `written` is every single step on the way, for the changelog.
         """
         if self.cache is not None:
-            self._write_to_cache(rows, written)
+            in_order = ((windowed, rows[windowed]) for windowed in written.latest_keys())
+            self.cache.write_all(self._rows_for_cache(in_order), self.origin())
             return
         decoded, pending = self._decoded, self.rows.pending
         pack, encode = self._pack_row_start, self._encode_value
@@ -81,23 +83,30 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             log_keys = [windowed + NO_SEQUENCE for windowed in written.keys]
             self.changelog.extend(log_keys, written.values, written.timestamps)
 
-    def _write_to_cache(self, rows: Mapping[bytes, Row], written: WrittenRows) -> None:
-        """Row by row, for any may have to make room for the next."""
+    def _rows_for_cache(
+        self, rows: Iterable[tuple[bytes, Row]]
+    ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
+        """Yields rows as a cache takes them, one by one, for each may have to make room for the next."""
+        decoded = self._decoded
         pack, encode = self._pack_row_start, self._encode_value
-        for windowed in written.latest_keys():
-            value, timestamp = row = rows[windowed]
+        for windowed, row in rows:
+            row_key = self.row_key(windowed)
+            value, timestamp = row
             if value is None:
-                self._put(windowed, None, None, timestamp)
+                decoded.pop(row_key, None)
+                stored = None
             else:
-                self._put(windowed, row, pack(timestamp) + encode(value), timestamp)
+                decoded[row_key] = row
+                stored = pack(timestamp) + encode(value)
+            yield self.cache_key(row_key), row_key, stored, timestamp
+            self.note_cached(row_key)
 
-    def change_of(self, entry: CacheEntry, before: bytes | None) -> FlushedChange:
-        data, start = self.split(entry.row_key)
-        new, old = (
-            None if stored is None else self.decode_row(stored)[0]
-            for stored in (entry.stored, before)
-        )
-        return FlushedChange(self.window(data, start), new, old, entry.timestamp, entry.origin)
+    @property
+    def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
+        return time_windowed(self._key, self._window_size_ms)
+
+    def table_keys(self, log_keys: list[bytes | None]) -> list[bytes | None]:
+        return [None if log_key is None else log_key[: -len(NO_SEQUENCE)] for log_key in log_keys]
 
     def restore_row(
         self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
