@@ -10,7 +10,7 @@ larger than newest - retention. The persistent time-ordered store alone also sho
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import Any
 
@@ -50,10 +50,15 @@ class SegmentedStore(StateStore):
         self._deleted_before = 0
         """Segments that end at this time have been deleted."""
         self._newest_cached = -1
-        """The newest time that was put in the cache."""
+        """The newest time that was ever put in the cache."""
 
     def known_times(self) -> dict[str, int]:
         return {**self.times, _NEWEST: self._newest}
+
+    def resume(self, times: Mapping[str, int]) -> None:
+        """Take over times. Rows that were restored may be newer than that commit: none is newer than the newest."""
+        newest = max(self._newest, times.get(_NEWEST, -1))
+        super().resume({**times, _NEWEST: newest})
 
     def discard(self) -> None:
         super().discard()
@@ -86,11 +91,7 @@ class SegmentedStore(StateStore):
     def put_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
         super().put_row(row_key, stored, timestamp)
         if self.cache is not None:
-            self.note_cached(row_key)
-
-    def note_cached(self, row_key: bytes) -> None:
-        """A row has been put in the cache."""
-        self._newest_cached = max(self._newest_cached, self.row_time(row_key))
+            self._newest_cached = max(self._newest_cached, self.row_time(row_key))
 
     def set_row(self, row_key: bytes, stored: bytes | None, _timestamp: int) -> None:
         if self.admits(self.row_time(row_key)):

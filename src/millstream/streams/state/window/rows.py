@@ -78,9 +78,9 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         end = min(start + self._window_size_ms, MAX_TIMESTAMP)
         return Windowed(self._key.decode(data), start, end)
 
-    def row_key(self, windowed: bytes) -> bytes:
+    def row_key(self, windowed: bytes, start: int) -> bytes:
         """Returns the key of the one row that this window has where duplicates are not kept; `windowed`: key ++ start."""
-        segment = pack_time(unpack_time(windowed, len(windowed) - 8)[0] // self._segment_ms)
+        segment = pack_time(start // self._segment_ms)
         if self._time_first:
             return segment + windowed[-8:] + windowed[:-8] + NO_SEQUENCE
         return segment + windowed + NO_SEQUENCE

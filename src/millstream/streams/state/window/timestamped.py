@@ -23,11 +23,14 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         return self._row(self.key_bytes(key) + pack_time(start))
 
     def _row(self, windowed: bytes) -> Row | None:
-        row_key = self.row_key(windowed)
+        (start,) = unpack_time(windowed, len(windowed) - 8)
+        if start > self._newest and start > self._newest_cached:
+            return None  # none so new was ever put
+        row_key = self.row_key(windowed, start)
         entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
         if entry is not None:
             stored = entry.stored
-        elif unpack_time(windowed, len(windowed) - 8)[0] < self.oldest_visible():
+        elif not self.oldest_visible() <= start <= self._newest:
             return None
         elif (row := self._decoded.get(row_key)) is not None:
             return row
@@ -40,10 +43,12 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         data, written = self.encoded(key, value)
         row = None if written is None else (value, timestamp)
         stored = None if written is None else pack_time(timestamp) + written
-        self._put(data + pack_time(start), row, stored, timestamp)
+        self._put(data, start, row, stored, timestamp)
 
-    def _put(self, windowed: bytes, row: Row | None, stored: bytes | None, timestamp: int) -> None:
-        row_key = self.row_key(windowed)
+    def _put(
+        self, data: bytes, start: int, row: Row | None, stored: bytes | None, timestamp: int
+    ) -> None:
+        row_key = self.row_key(data + pack_time(start), start)
         self.note_row(row_key, row)
         self.put_row(row_key, stored, timestamp)
 
@@ -61,8 +66,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         `written` is every single step on the way, for the changelog.
         """
         if self.cache is not None:
-            in_order = ((windowed, rows[windowed]) for windowed in written.latest_keys())
-            self.cache.write_all(self._rows_for_cache(in_order), self.origin())
+            self.cache.write_all(self._rows_for_cache(rows, written.latest_keys()), self.origin())
             return
         decoded, pending = self._decoded, self.rows.pending
         pack, encode = self._pack_row_start, self._encode_value
@@ -72,7 +76,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             if start < self._deleted_before:
                 continue
             value, timestamp = row
-            row_key = self.row_key(windowed)
+            row_key = self.row_key(windowed, start)
             if value is None:
                 pending[row_key] = None
                 decoded.pop(row_key, None)
@@ -84,14 +88,15 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             self.changelog.extend(log_keys, written.values, written.timestamps)
 
     def _rows_for_cache(
-        self, rows: Iterable[tuple[bytes, Row]]
+        self, rows: Mapping[bytes, Row], order: Iterable[bytes]
     ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
         """Yields rows as a cache takes them, one by one, for each may have to make room for the next."""
         decoded = self._decoded
         pack, encode = self._pack_row_start, self._encode_value
-        for windowed, row in rows:
-            row_key = self.row_key(windowed)
-            value, timestamp = row
+        for windowed in order:
+            (start,) = unpack_time(windowed, len(windowed) - 8)
+            row_key = self.row_key(windowed, start)
+            value, timestamp = row = rows[windowed]
             if value is None:
                 decoded.pop(row_key, None)
                 stored = None
@@ -99,7 +104,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
                 decoded[row_key] = row
                 stored = pack(timestamp) + encode(value)
             yield self.cache_key(row_key), row_key, stored, timestamp
-            self.note_cached(row_key)
+            self._newest_cached = max(self._newest_cached, start)
 
     @property
     def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
@@ -114,7 +119,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         start = unpack_time(key, len(key) - 12)[0]
         self.advance(start)
         if not self.is_expired(start):
-            row_key = self.row_key(key[:-4])
+            row_key = self.row_key(key[:-4], start)
             self.forget(row_key)
             row = None if value is None else self.row_bytes(value, timestamp, headers)
             self.rows.put(row_key, row)
@@ -133,4 +138,4 @@ class TimestampedWindowStoreWithHeaders(TimestampedRowsWithHeaders, TimestampedW
         data, written = self.encoded(key, value)
         row = None if written is None else ValueTimestampHeaders(value, timestamp, headers)
         stored = None if written is None else self.row_bytes(written, timestamp, headers)
-        self._put(data + pack_time(start), row, stored, timestamp)
+        self._put(data, start, row, stored, timestamp)
