@@ -35,6 +35,8 @@ HELLO_TIMEOUT_S: Final = 20.0
 WORKING_TIMEOUT_S: Final = 60.0
 """A host says every few seconds that it still works. One that has stopped saying it is ended."""
 START_TIMEOUT_S: Final = 60.0
+HOST_MODULE: Final = "millstream.spark.pipeline.host_process"
+"""The module that is run as a task host."""
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -150,7 +152,7 @@ def _start(path: Path) -> None:
             return  # another worker was first
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = subprocess.Popen(  # noqa: S603  # our own module
-            [sys.executable, "-m", "millstream.spark.pipeline.host_process", str(path), str(executor_pid())],
+            [sys.executable, "-m", HOST_MODULE, str(path), str(executor_pid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env=environment,

@@ -12,6 +12,8 @@ import fcntl
 import gc
 import logging
 import os
+import select
+import shutil
 import signal
 import socket
 import sys
@@ -34,6 +36,7 @@ from millstream.spark.pipeline.messages import (
     decode,
     encode,
 )
+from millstream.streams.runtime.steps import Observer, unobserved
 
 WORKING_EVERY_S: Final = 5.0
 CLOSE_TIMEOUT_S: Final = 10.0
@@ -100,7 +103,7 @@ class _Connection:
         await self._writer.drain()
 
 
-async def serve(path: Path, executor_pid: int) -> None:
+async def serve(path: Path, executor_pid: int, observe: Observer) -> None:
     """Serves until the executor has ended or a signal says so."""
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -108,6 +111,7 @@ async def serve(path: Path, executor_pid: int) -> None:
         loop.add_signal_handler(number, ending.set)
     host = TaskHost(
         SystemClock(),
+        observe,
         executor_number=executor_of(executor_pid).number,
         claim=lambda directory, *task: claim(directory, path, *task),
     )
@@ -139,12 +143,30 @@ def _listening(path: Path) -> socket.socket:
     return listening
 
 
-def _remove_files(path: Path) -> None:
-    """The last host of an executor removes their directory, too."""
+def _remove_files(path: Path, executor_pid: int) -> None:
+    """The last host of an executor removes their directory, too, with what hosts have left that were ended by force."""
     for suffix in (".socket", ".start", ".lock"):
         path.with_suffix(suffix).unlink(missing_ok=True)
+    if not _is_alive(executor_pid) and not any(map(_is_held, path.parent.glob("*.lock"))):
+        shutil.rmtree(path.parent, ignore_errors=True)
     with contextlib.suppress(OSError):  # another host has its files there
         path.parent.rmdir()
+
+
+def _is_held(lock: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError), lock.open() as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _remove_what_the_killed_left(directory: Path) -> None:
+    """Hosts that are ended by force leave their files, in a directory that is called after an executor that is gone."""
+    for each in directory.iterdir():
+        if each.name.isdecimal() and not _is_alive(int(each.name)):
+            shutil.rmtree(each, ignore_errors=True)
 
 
 async def _ends_with(executor_pid: int, ending: asyncio.Event) -> None:
@@ -156,12 +178,26 @@ async def _ends_with(executor_pid: int, ending: asyncio.Event) -> None:
     except ProcessLookupError:
         ending.set()
     except (AttributeError, OSError):  # not on this system
-        while _is_alive(executor_pid):  # noqa: ASYNC110  # there is no event to wait for
+        while _can_be_signalled(executor_pid):  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(_LOOK_FOR_EXECUTOR_EVERY_S)
         ending.set()
 
 
 def _is_alive(pid: int) -> bool:
+    """A process that has ended is not alive, although its parent has not asked for its code yet."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except (AttributeError, OSError):  # not on this system
+        return _can_be_signalled(pid)
+    try:
+        return not select.select([descriptor], [], [], 0)[0]
+    finally:
+        os.close(descriptor)
+
+
+def _can_be_signalled(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -177,7 +213,8 @@ async def _close_idle(host: TaskHost) -> None:
         await host.close_idle()
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str], observe: Observer = unobserved) -> None:
+    """`observe` is told of the steps of all tasks."""
     path, executor_pid = Path(arguments[0]), int(arguments[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's goes to the driver, which ends us
     with path.with_suffix(".lock").open("w") as lock:
@@ -185,15 +222,16 @@ def main(arguments: list[str]) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return  # another one serves here
+        _remove_what_the_killed_left(path.parent.parent)
         gc.collect()
         gc.freeze()
         runner = asyncio.Runner(loop_factory=_loop_factory())
         try:
-            runner.run(serve(path, executor_pid))
+            runner.run(serve(path, executor_pid, observe))
         except Exception:
             _LOGGER.exception("the task host has failed")
         finally:
-            _remove_files(path)
+            _remove_files(path, executor_pid)
             logging.shutdown()
             os._exit(0)  # the thread of the kernel may be in a function that does not end
 
