@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +24,7 @@ from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.source_options import LATEST
+from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.report import TaskReport
 
 ATTEMPTS_MAX: Final = 6
@@ -72,6 +73,8 @@ class ApplicationDriver:
     """The plan of a sub-topology as it is now; looks at the cluster now and then. Raises ConfigError where state has grown too small."""
     discovery_interval_ms: int
     max_task_idle_ms: int
+    metrics: MutableMapping[str, Mapping[MetricName, float]]
+    """Those of the last report of each task, by its id."""
 
 
 class MicroBatches:
@@ -185,6 +188,7 @@ class MicroBatches:
         for each, reply in zip(due, replies, strict=True):
             if isinstance(reply, TaskReport):
                 self._backlog.take(each.partition, reply, now_ms)
+                self._driver.metrics[reply.task] = reply.metrics
             else:
                 self._backlog.forget(each.partition)
 

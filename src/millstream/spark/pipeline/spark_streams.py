@@ -33,6 +33,7 @@ from millstream.spark.pipeline.plan import (
     plan_topology,
 )
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.metrics import MetricName
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class SparkStreams:
         self._listeners: list[Callable[[State, State], object]] = []
         self._observers: list[Callable[[Progress], object]] = []
         self._progress: dict[int, Progress] = {}
+        self._metrics: dict[str, Mapping[MetricName, float]] = {}
         self._stopping = threading.Event()
         self._paused = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -167,6 +169,17 @@ class SparkStreams:
     def _repr_html_(self) -> str:
         """The form for notebooks."""
         return explanation.as_html(self._title(), self._explained())
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Returns the metrics of all tasks by Kafka Streams' names, those of processors included, as their last runs have reported them.
+
+        Each has its task's id among its tags. They count from the start of the task in its host.
+        """
+        return {
+            name: value
+            for of_task in list(self._metrics.values())
+            for name, value in of_task.items()
+        }
 
     def on_state_change(self, listener: Callable[[State, State], object]) -> None:
         """Has the listener called with each new state and the one before it."""
@@ -299,6 +312,7 @@ class SparkStreams:
             plan_of=self._plan_of,
             discovery_interval_ms=self._options.discovery_interval_ms,
             max_task_idle_ms=self._config.max_task_idle_ms,
+            metrics=self._metrics,
         )
 
     def _enter(self, state: State) -> None:

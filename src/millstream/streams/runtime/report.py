@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from millstream.streams.metrics import MetricName, metric_name
+
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
@@ -23,5 +25,15 @@ class TaskReport:
     """By input topic with records that wait for those of other topics, the offset after the last of them."""
     idles_until_ms: int | None = None
     """When to run it although the other topics still have none (max.task.idle.ms)."""
+    metrics: Mapping[MetricName, float] = field(default_factory=dict)
+    """The metrics of the task since it was started, and of its processors, each with the task's id among its tags."""
     is_committed: bool = False
     """Something was committed: outputs, offsets, or the same offsets again."""
+
+
+def with_task_id(metrics: Mapping[MetricName, float], task_id: str) -> dict[MetricName, float]:
+    """Returns metrics that several tasks have under one name under names of their own."""
+    return {
+        metric_name(each.group, each.name, {"task-id": task_id} | dict(each.tags)): value
+        for each, value in metrics.items()
+    }

@@ -31,7 +31,7 @@ from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
-from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.report import TaskReport, with_task_id
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
@@ -162,6 +162,7 @@ class ActiveTask:
             next_punctuation_ms=task.next_punctuation_ms,
             held_to={topic: self._read_to[topic] for topic in held},
             idles_until_ms=task.idles_until_ms if held else None,
+            metrics=with_task_id(task.metrics(), self.id),
             is_committed=is_committed,
         )
 
