@@ -36,9 +36,15 @@ def counted(pattern: str, out: str) -> Topology:
     return builder.build()
 
 
-def copied(source: str, out: str) -> Topology:
+def copied(*sources: str, out: str) -> Topology:
     builder = StreamsBuilder()
-    builder.stream(source, key=string(), value=string(), reset=OffsetReset.EARLIEST).to(out)
+    builder.stream(sources, key=string(), value=string(), reset=OffsetReset.EARLIEST).to(out)
+    return builder.build()
+
+
+def all_of(pattern: str, out: str) -> Topology:
+    builder = StreamsBuilder()
+    builder.stream(pattern=pattern, key=string(), value=string()).to(out)
     return builder.build()
 
 
@@ -73,17 +79,38 @@ def test_a_pattern_takes_up_topics_that_come(spark: Any, topics: Any, tmp_path: 
 def test_new_partitions_of_a_stateless_source_are_read_from_their_start(
     spark: Any, topics: Any, tmp_path: Path
 ) -> None:
-    source, out = topics.new("in"), topics.new("out")
+    source, wider, out = topics.new("in"), topics.new("in", 2), topics.new("out")
     topics.put(source, [{"value": b"0"}])
-    with application(spark, topics, copied(source, out), tmp_path) as running:
+    topics.put(wider, [{"value": b"w", "partition": 1}])
+    with application(spark, topics, copied(source, wider, out=out), tmp_path) as running:
         running.start()
-        wait_until(lambda: len(topics.get(out)) == 1)
+        wait_until(lambda: len(topics.get(out)) == 2)
         topics.admin(lambda admin: admin.create_partitions({source: 3}))
         topics.put(source, [{"value": b"%d" % p, "partition": p} for p in (1, 2, 0)])
-        wait_until(lambda: len(topics.get(out)) == 4)
-        topics.put(source, [{"value": b"3", "partition": 2}])
         wait_until(lambda: len(topics.get(out)) == 5)
-    assert sorted(record["value"] for record in topics.get(out)) == [b"0", b"0", b"1", b"2", b"3"]
+        topics.put(source, [{"value": b"3", "partition": 2}])
+        wait_until(lambda: len(topics.get(out)) == 6)
+    found = sorted(record["value"] for record in topics.get(out))
+    assert found == [b"0", b"0", b"1", b"2", b"3", b"w"]
+
+
+def test_a_pattern_goes_on_without_a_topic_that_is_deleted(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    stem = f"deleted-{os.getpid()}"
+    out = topics.new("out")
+    for letter in "ab":
+        topics.create(f"{stem}-{letter}")
+        topics.put(f"{stem}-{letter}", [{"value": letter.encode()}])
+    with application(spark, topics, all_of(f"{stem}-.*", out), tmp_path) as running:
+        running.start()
+        wait_until(lambda: len(topics.get(out)) == 2)
+        topics.admin(lambda admin: admin.delete_topics([f"{stem}-a"]))
+        topics.put(f"{stem}-b", [{"value": b"c"}])
+        wait_until(lambda: len(topics.get(out)) == 3)
+        wait_until(lambda: running.plan.sub_topologies[0].sources == (f"{stem}-b",))
+        topics.put(f"{stem}-b", [{"value": b"d"}])
+        wait_until(lambda: len(topics.get(out)) == 4)
 
 
 def test_new_partitions_of_a_source_with_state_end_the_application(

@@ -23,6 +23,7 @@ from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.plan import SubTopologyPlan
+from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.source_options import LATEST
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.report import TaskReport
@@ -69,9 +70,7 @@ class ApplicationDriver:
     paused: threading.Event
     observe: Callable[[Progress], None]
     records_max: int | None
-    plan_of: Callable[[int], SubTopologyPlan]
-    """The plan of a sub-topology as it is now; looks at the cluster now and then. Raises ConfigError where state has grown too small."""
-    discovery_interval_ms: int
+    plan: CurrentPlan
     max_task_idle_ms: int
     metrics: MutableMapping[str, Mapping[MetricName, float]]
     """Those of the last report of each task, by its id."""
@@ -85,7 +84,7 @@ class MicroBatches:
         self._driver = driver
         self._clock = driver.clock
         self._backlog = Backlog(plan.topics_of_tasks)
-        self._link = Connections(driver.kafka, driver.discovery_interval_ms)
+        self._link = Connections(driver.kafka, driver.plan.interval_ms)
         self._admin: Admin | None = None
         self._batch_id = 0
         self._attempts = 0
@@ -237,8 +236,8 @@ class MicroBatches:
     # Questions to the cluster.
 
     def _look(self) -> None:
-        """Takes up topics and partitions that have come since."""
-        plan = self._driver.plan_of(self._plan.id)
+        """Takes up topics and partitions that have come since, and after a failure those that have gone."""
+        plan = self._driver.plan.of(self._plan.id, at_once=self._attempts > 0)
         if plan != self._plan:
             _LOGGER.info("sub-topology %d reads %s", plan.id, dict(plan.partitions))
             self._plan = plan

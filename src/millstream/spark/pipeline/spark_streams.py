@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from millstream.clients.admin import Admin, NewTopic
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.errors import ConfigError
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
@@ -26,12 +23,8 @@ from millstream.spark.pipeline.micro_batches import (
     MicroBatches,
     Progress,
 )
-from millstream.spark.pipeline.plan import (
-    InternalTopic,
-    SubTopologyPlan,
-    TopologyPlan,
-    plan_topology,
-)
+from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan
+from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.metrics import MetricName
 from millstream.streams.topology.topology import Topology
@@ -120,9 +113,13 @@ class SparkStreams:
             None if options.directory is None else str(Path(options.directory).resolve()),
         )
         self._jobs = TaskJobs(session, application)
-        self._plan_lock = threading.Lock()
-        self._planned_ms = self._clock.now().monotonic_ms
-        self._plan = self._prepare()
+        self._plan = CurrentPlan(
+            self._topology,
+            config.application_id,
+            self._kafka,
+            self._clock,
+            options.discovery_interval_ms,
+        )
         self._state = State.CREATED
         self._listeners: list[Callable[[State, State], object]] = []
         self._observers: list[Callable[[Progress], object]] = []
@@ -155,7 +152,7 @@ class SparkStreams:
     @property
     def plan(self) -> TopologyPlan:
         """The sub-topologies with their topics and tasks, as they were when the cluster was last looked at."""
-        return self._plan
+        return self._plan.last
 
     @property
     def last_progress(self) -> Mapping[int, Progress]:
@@ -196,8 +193,7 @@ class SparkStreams:
         """
         if self._state is not State.CREATED:
             raise IllegalState(f"run_available is for an application that is not {self._state}")
-        self._look_again(after_ms=0)
-        for each in self._plan.sub_topologies:
+        for each in self._plan.looked_at().sub_topologies:
             batches = MicroBatches(each, self._driver(observe))
             try:
                 batches.run_available()
@@ -207,7 +203,7 @@ class SparkStreams:
     def start(self) -> None:
         """Starts all sub-topologies; they run until `close`, or until one of them fails."""
         self._enter(State.RUNNING)
-        for each in self._plan.sub_topologies:
+        for each in self._plan.last.sub_topologies:
             thread = threading.Thread(
                 target=self._run,
                 args=(each,),
@@ -309,8 +305,7 @@ class SparkStreams:
             paused=self._paused,
             observe=observed,
             records_max=self._options.records_per_trigger_max,
-            plan_of=self._plan_of,
-            discovery_interval_ms=self._options.discovery_interval_ms,
+            plan=self._plan,
             max_task_idle_ms=self._config.max_task_idle_ms,
             metrics=self._metrics,
         )
@@ -326,58 +321,9 @@ class SparkStreams:
         for listener in self._listeners:
             listener(state, before)
 
-    # Planning.
-
-    def _plan_of(self, sub_topology: int) -> SubTopologyPlan:
-        self._look_again(after_ms=self._options.discovery_interval_ms)
-        return next(each for each in self._plan.sub_topologies if each.id == sub_topology)
-
-    def _look_again(self, *, after_ms: int) -> None:
-        """Plans anew where the last look at the cluster is older. Several threads ask; one looks."""
-        with self._plan_lock:
-            if self._clock.now().monotonic_ms - self._planned_ms >= after_ms:
-                self._plan = self._prepare()
-                self._planned_ms = self._clock.now().monotonic_ms
-
-    def _prepare(self) -> TopologyPlan:
-        """Looks at the topics of the cluster, plans, and creates the internal topics that are missing."""
-
-        async def prepare() -> TopologyPlan:
-            async with Admin(**self._kafka.of_client()) as admin:
-                names = await admin.list_topics(include_internal=True)
-                topics = (await admin.describe_topics(names)).raise_errors()
-                partitions = {name: len(topics.result(name).partitions) for name in topics}
-                hidden = [name for name in topics if topics.result(name).is_internal]
-                plan = plan_topology(
-                    self._topology, self._config.application_id, partitions, hidden
-                )
-                await _create_internal_topics(admin, plan.internal_topics, partitions)
-            return plan
-
-        return asyncio.run(prepare())
-
 
 class MicroBatchRunner(SparkStreams):
     """The name that `SparkStreams` had at first. `stop` is `close`."""
 
     def stop(self) -> None:
         self.close()
-
-
-async def _create_internal_topics(
-    admin: Admin, topics: Iterable[InternalTopic], existing: Mapping[str, int]
-) -> None:
-    """Creates what is missing. Raises ConfigError when an internal topic has another number of partitions."""
-    missing = []
-    for topic in topics:
-        count = existing.get(topic.name)
-        if count is None:
-            missing.append(NewTopic(topic.name, topic.partitions, configs=dict(topic.settings)))
-        elif count != topic.partitions:
-            raise ConfigError(
-                f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
-                "a source topic has been given more partitions since; reset the application to go on"
-            )
-    if missing:
-        _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
-        (await admin.create_topics(missing)).raise_errors()

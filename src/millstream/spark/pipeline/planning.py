@@ -1,0 +1,89 @@
+"""The plan of an application over the topics that the cluster has now: made at its start, and anew while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+
+from millstream.clients.admin import Admin, NewTopic
+from millstream.errors import ConfigError
+from millstream.runtime import Clock
+from millstream.spark.kafka_settings import KafkaSettings
+from millstream.spark.pipeline.plan import (
+    InternalTopic,
+    SubTopologyPlan,
+    TopologyPlan,
+    plan_topology,
+)
+from millstream.streams.topology.topology import Topology
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class CurrentPlan:
+    """Several threads may ask; one looks at the cluster. Internal topics that are missing are created with each look.
+
+    Looking raises ConfigError where an internal topic has become too small, TopologyError, and what the cluster answers.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        application_id: str,
+        kafka: KafkaSettings,
+        clock: Clock,
+        interval_ms: int,
+    ) -> None:
+        self._topology = topology
+        self._application_id = application_id
+        self._kafka = kafka
+        self._clock = clock
+        self.interval_ms = interval_ms
+        self._lock = threading.Lock()
+        self._looked_ms = clock.now().monotonic_ms
+        self.last = asyncio.run(self._look())
+        """As it was at the last look."""
+
+    def of(self, sub_topology: int, *, at_once: bool = False) -> SubTopologyPlan:
+        """Returns the plan of a sub-topology. Looks again where the last look is older than the interval, or `at_once`."""
+        plan = self.looked_at(0 if at_once else self.interval_ms)
+        return next(each for each in plan.sub_topologies if each.id == sub_topology)
+
+    def looked_at(self, age_ms: int = 0) -> TopologyPlan:
+        """Returns the plan as it is now, or was at a look that is younger."""
+        with self._lock:
+            if self._clock.now().monotonic_ms - self._looked_ms >= age_ms:
+                self.last = asyncio.run(self._look())
+                self._looked_ms = self._clock.now().monotonic_ms
+            return self.last
+
+    async def _look(self) -> TopologyPlan:
+        async with Admin(**self._kafka.of_client()) as admin:
+            names = await admin.list_topics(include_internal=True)
+            topics = (await admin.describe_topics(names)).raise_errors()
+            partitions = {name: len(topics.result(name).partitions) for name in topics}
+            hidden = [name for name in topics if topics.result(name).is_internal]
+            plan = plan_topology(self._topology, self._application_id, partitions, hidden)
+            await _create_internal_topics(admin, plan.internal_topics, partitions)
+        return plan
+
+
+async def _create_internal_topics(
+    admin: Admin, topics: Iterable[InternalTopic], existing: Mapping[str, int]
+) -> None:
+    """Creates what is missing. Raises ConfigError when an internal topic has another number of partitions."""
+    missing = []
+    for topic in topics:
+        count = existing.get(topic.name)
+        if count is None:
+            missing.append(NewTopic(topic.name, topic.partitions, configs=dict(topic.settings)))
+        elif count != topic.partitions:
+            raise ConfigError(
+                f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
+                "a source topic has been given more partitions since; reset the application to go on"
+            )
+    if missing:
+        _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
+        (await admin.create_topics(missing)).raise_errors()
