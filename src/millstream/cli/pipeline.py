@@ -1,7 +1,9 @@
-"""`millstream pipeline`: how far an application on Spark has come, and how it begins anew."""
+"""`millstream pipeline`: how far an application on Spark has come, how it begins anew, and what its executors need."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -24,7 +26,7 @@ _application = click.argument("application_id", metavar="APPLICATION")
 
 @click.group(cls=ClientGroup)
 def pipeline() -> None:
-    """Show how far an application has come; reset it."""
+    """Show how far an application has come; reset it; pack what its executors need."""
 
 
 @pipeline.command()
@@ -91,6 +93,40 @@ def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: boo
             admin.delete_topics(topics).raise_errors()
             rows += [{"kind": "topic", "name": name, "result": "deleted"} for name in topics]
     print_rows(rows, output, _RESET_COLUMNS)
+
+
+@pipeline.command()
+def conf() -> None:
+    """Write the settings of a session that `configure()` would make, as a properties file for spark-submit."""
+    from millstream.spark.session import SparkOptions, settings
+
+    for name, value in settings(SparkOptions()).items():
+        click.echo(f"{name} {value}")
+
+
+@pipeline.command()
+@output_option
+@click.option(
+    "--with", "also", multiple=True, metavar="NAME",
+    help="Another installed distribution that the topology needs, as fastavro. May be repeated.",
+)  # fmt: skip
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def pack(file: Path, *, output: str, also: tuple[str, ...]) -> None:
+    """Write an archive of this installation for the executors of a cluster: FILE.tar.gz.
+
+    It holds millstream and what it needs for pipelines, without PySpark and without Python, which executors have. An existing file
+    is replaced.
+    """
+    from millstream.spark.packing import pack as write_archive
+
+    found = write_archive(file, also)
+    rows = [{"distribution": each.metadata["Name"], "version": each.version} for each in found]
+    print_rows(rows, output, ("distribution", "version"))
+    note(
+        f"spark-submit --archives {file}#environment --conf spark.pyspark.python=./environment/bin/python "
+        f"--conf spark.pyspark.driver.python={sys.executable} …",
+        output,
+    )
 
 
 def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, int]:

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,19 +32,18 @@ class StandaloneCluster:
     """`directory` gets a home of Spark's that is made of links, the logs, and the working directories of executors."""
 
     directory: Path
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str]
     master: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     url: str = ""
 
     def start(self, workers: int) -> None:
         home = linked_spark_home(self.directory / "spark")
-        self.environment = os.environ | {
+        self.environment |= {
             "SPARK_HOME": str(home),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "PYSPARK_PYTHON": sys.executable,
         }
         self.master = self._started(
             "master", "org.apache.spark.deploy.master.Master", "--port", "0"
@@ -107,10 +105,12 @@ class StandaloneCluster:
 
 
 @contextmanager
-def standalone_cluster(directory: Path, *, workers: int = 2) -> Iterator[StandaloneCluster]:
+def standalone_cluster(
+    directory: Path, *, workers: int = 2, environment: Mapping[str, str] = os.environ
+) -> Iterator[StandaloneCluster]:
     """Asserts that nothing of it is left behind."""
     directory.mkdir(parents=True, exist_ok=True)
-    cluster = StandaloneCluster(directory)
+    cluster = StandaloneCluster(directory, dict(environment))
     try:
         cluster.start(workers)
         yield cluster

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,8 @@ SOON_S = 20
 
 
 class Host:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pid: int) -> None:
+        self.pid = pid
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.settimeout(LONG_ENOUGH_S)
         self._connection.connect(str(path))
@@ -68,18 +69,16 @@ class Host:
 
 
 @contextmanager
-def host(path: Path) -> Iterator[Host]:
+def host(
+    path: Path, *, python: str = sys.executable, environment: Mapping[str, str] = os.environ
+) -> Iterator[Host]:
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "millstream.spark.pipeline.host_process",
-            str(path),
-            str(os.getpid()),
-        ]
+        [python, "-m", "millstream.spark.pipeline.host_process", str(path), str(os.getpid())],
+        env=environment,
     )
-    wait_until(path.exists)
-    connected = Host(path)
+    wait_until(lambda: path.exists() or process.poll() is not None)
+    assert process.poll() is None
+    connected = Host(path, process.pid)
     try:
         yield connected
     finally:
