@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from millstream.streams import ProcessorContext, Record, StreamsBuilder, StreamsConfig
+from millstream.streams import (
+    Materialized,
+    ProcessorContext,
+    Record,
+    StreamsBuilder,
+    StreamsConfig,
+    TimeWindows,
+)
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 from millstream.streams.serdes import string
@@ -115,3 +124,38 @@ def test_the_metadata_of_an_offset_is_kafka_streams_own(metadata, text: str) -> 
 )
 def test_metadata_of_version_1_is_read_and_any_other_text_says_nothing(text: str, time: int) -> None:  # fmt: skip
     assert OffsetMetadata.decode(text) == OffsetMetadata(time)
+
+
+def counts_by_window(cache_bytes: int) -> StreamTask:
+    builder = StreamsBuilder()
+    windows = TimeWindows.tumbling(timedelta(seconds=10), grace=timedelta(days=1))
+    grouped = builder.stream("in", timestamps=use_partition_time).group_by_key()
+    grouped.windowed_by(windows).count(materialized=Materialized("counts"))
+    config = StreamsConfig("app", string(), string(), cache_max_bytes=cache_bytes)
+    return StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1_000_000])
+def test_a_window_that_was_restored_is_found_though_the_commit_knew_of_none_so_new(
+    cache_bytes: int,
+) -> None:
+    """At least once, a changelog may be ahead of the commit whose times the task takes over."""
+    task = counts_by_window(cache_bytes)
+    task.add("in", rows(0, 5_000))
+    task.process(0)
+    early = task.prepare_commit()
+    task.commit()
+    task.add("in", rows(1, 15_000, 16_000))
+    changelog = task.process(0).changelogs or task.prepare_commit().output.changelogs
+    [logged] = changelog.values()
+
+    task = counts_by_window(cache_bytes)
+    task.restore(
+        logged.topic,
+        RawBatch(logged.keys, logged.values, logged.timestamps, range(len(logged))),
+    )
+    task.resume(early.partition_times, early.store_times)
+    task.add("in", rows(1, 15_000, 16_000))
+    task.process(0)
+    task.prepare_commit()
+    assert task.stores["counts"].row_at("k", 10_000) == (4, 16_000)

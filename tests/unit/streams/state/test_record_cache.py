@@ -60,6 +60,22 @@ def flushed(
     )
 
 
+def unreadable(_data: bytes) -> str:
+    raise AssertionError("nobody looks at it")
+
+
+def test_what_leaves_the_cache_for_a_sink_goes_as_the_bytes_that_were_written() -> None:
+    written_only = replace(string(), decode=unreadable)
+    builder = StreamsBuilder()
+    kept = Materialized("rows", key=string(), value=written_only)
+    grouped = builder.stream("in").group_by_key()
+    table = grouped.aggregate(str, lambda _key, value, _all: value, materialized=kept)
+    table.to_stream().to("out", value=written_only)
+    out, task = flushed(builder.build(), [("a", "x", 1), ("b", "y", 2), ("a", "z", 3)])
+    assert out == [(b"b", b"y", 2), (b"a", b"z", 3)]
+    task.commit()
+
+
 def test_a_key_goes_out_once_with_its_last_value_in_the_order_of_the_latest_writes() -> None:
     out, _ = flushed(counts(), [("a", "x", 1), ("b", "x", 2), ("a", "x", 3), ("c", "x", 4)])
     assert out == [
