@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import chain, compress
 from typing import Final, TypeVar
 
 from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
 
 Headers = tuple[tuple[str, bytes | None], ...]
+T = TypeVar("T")
 SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 NO_HEADERS: Headers = ()
 
@@ -234,10 +235,10 @@ def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
         return batches[0]
     return SinkBatch(
         batches[0].topic,
-        [key for batch in batches for key in batch.keys],
-        [value for batch in batches for value in batch.values],
-        [timestamp for batch in batches for timestamp in batch.timestamps],
-        [headers for batch in batches for headers in batch.headers],
+        _one_after_the_other(batch.keys for batch in batches),
+        _one_after_the_other(batch.values for batch in batches),
+        _one_after_the_other(batch.timestamps for batch in batches),
+        _one_after_the_other(batch.headers for batch in batches),
         _partitions(batches),
         _partition_keys(batches),
     )
@@ -246,14 +247,16 @@ def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
 def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:
     if all(batch.partitions is None for batch in batches):
         return None
-    return [each for batch in batches for each in batch.partitions or [None] * len(batch)]
+    return _one_after_the_other(batch.partitions or [None] * len(batch) for batch in batches)
 
 
 def _partition_keys(batches: Sequence[SinkBatch]) -> Data | None:
     if all(batch.partition_keys is None for batch in batches):
         return None
-    return [
-        key
-        for batch in batches
-        for key in (batch.keys if batch.partition_keys is None else batch.partition_keys)
-    ]
+    return _one_after_the_other(
+        batch.keys if batch.partition_keys is None else batch.partition_keys for batch in batches
+    )
+
+
+def _one_after_the_other(columns: Iterable[Iterable[T]]) -> list[T]:
+    return list(chain.from_iterable(columns))
