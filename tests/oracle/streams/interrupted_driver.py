@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.streams import StreamsConfig, Topology
-from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask
+from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask, TaskTopics
 from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteStore
 from millstream.streams.state.storage.factory import MemoryTaskStores
 from millstream.streams.topology import StoreSpec, SubTopology
@@ -66,7 +66,7 @@ class RestartedDriver(TopologyTestDriver):
             0,
             self._stores_of,
             self._config,
-            pattern_topics=old.source_topics,
+            topics=TaskTopics(matched=old.source_topics),
             global_stores=stores,
         )
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from millstream.streams import StreamsBuilder, StreamsConfig, TopologyBuilder
 from millstream.streams.errors import StreamsError
-from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel import RawBatch, StreamTask, TaskTopics
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
@@ -61,7 +61,7 @@ class Tasks:
             0,
             stores,
             self.config,
-            pattern_topics=topics,
+            topics=TaskTopics(matched=topics),
             global_stores=shared,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import Batch, Headers, RawBatch, SinkBatch
+from millstream.streams.kernel.task.inputs import TaskTopics
 from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "SinkBatch",
     "StreamTask",
     "TaskOutput",
+    "TaskTopics",
 ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from millstream.clients import Producer
 from millstream.errors import ConfigError
+from millstream.streams.kernel.task.inputs import TaskTopics
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.clients import ReadableLog
@@ -146,8 +147,7 @@ class TaskStart:
             self._partition,
             rocksdb_stores(Path(spec.state_directory), persist_all=True),
             config,
-            pattern_topics=spec.sources,
-            named_topics=spec.sources,
+            topics=TaskTopics(named=spec.sources, matched=spec.sources),
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
         )

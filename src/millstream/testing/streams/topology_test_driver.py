@@ -17,7 +17,14 @@ from millstream.streams import queries
 from millstream.streams.arguments import check_headers, check_kind, check_serdes
 from millstream.streams.config import OnError, ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import InvalidStoreError, SerializationError, StreamsError
-from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
+from millstream.streams.kernel import (
+    Headers,
+    RawBatch,
+    SinkBatch,
+    StreamTask,
+    TaskOutput,
+    TaskTopics,
+)
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
     FailureReason,
@@ -101,7 +108,7 @@ class TopologyTestDriver:
             0,
             factory,
             config,
-            pattern_topics=pattern_topics,
+            topics=TaskTopics(matched=pattern_topics),
             global_stores=global_stores,
             wall_clock_ms=wall_clock_ms,
             cache_room=room,

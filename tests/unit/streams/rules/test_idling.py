@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.streams import StreamsBuilder, StreamsConfig
-from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel import RawBatch, StreamTask, TaskTopics
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
 
@@ -87,7 +87,9 @@ def test_a_topic_that_lacks_the_partition_is_not_waited_for() -> None:
     builder = StreamsBuilder()
     builder.stream("a").merge(builder.stream("b")).to("out")
     config = StreamsConfig("app", string(), string(), max_task_idle_ms=100)
-    task = StreamTask(builder.build(), 0, 7, in_memory_stores(), config, named_topics=["a"])
+    task = StreamTask(
+        builder.build(), 0, 7, in_memory_stores(), config, topics=TaskTopics(named=["a"])
+    )
     task.add("a", record(0, at=10))
     assert task.source_topics == ("a",)
     assert task.process(1_000, lags={"a": 0}).processed == 1

@@ -17,7 +17,7 @@ from millstream.streams import (
     TopologyBuilder,
 )
 from millstream.streams.errors import TopologyError
-from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel import RawBatch, StreamTask, TaskTopics
 from millstream.streams.serdes import Serde, string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import SourceNode, StoreKind, StoreSpec, Topology
@@ -295,7 +295,12 @@ def test_a_pattern_reads_the_topics_that_a_task_is_told_of(matching: list[str]) 
     builder = StreamsBuilder()
     builder.stream(pattern=r"in-\d+").to("out")
     task = StreamTask(
-        builder.build(), 0, 0, in_memory_stores(), CONFIG, pattern_topics=[*matching, "other"]
+        builder.build(),
+        0,
+        0,
+        in_memory_stores(),
+        CONFIG,
+        topics=TaskTopics(matched=[*matching, "other"]),
     )
     assert list(task.source_topics) == matching
 

@@ -6,6 +6,7 @@ Owns the queue of each; how records get in and out of them is the queues' affair
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.resolved_serdes import source_serdes
@@ -16,11 +17,19 @@ from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.topology import Topology
 
 
-class Inputs:
-    """`sources` are those of the task. Patterns of others are known, too: no topic may belong to two of them.
+@dataclass(frozen=True, slots=True)
+class TaskTopics:
+    """The topics that have a partition for a task. `named`: of those that sources name, None where all have one.
 
-    `only`: of the topics that sources name, those that have the task's partition; None where all have.
+    `matched`: topics that patterns may match; others are passed over.
     """
+
+    named: Collection[str] | None = None
+    matched: Iterable[str] = ()
+
+
+class Inputs:
+    """`sources` are those of the task. Patterns of others are known, too: no topic may belong to two of them."""
 
     def __init__(
         self,
@@ -28,7 +37,7 @@ class Inputs:
         topology: Topology,
         context: TaskContext,
         failures: Failures,
-        only: Collection[str] | None = None,
+        topics: TaskTopics,
     ) -> None:
         self._context = context
         self._failures = failures
@@ -40,8 +49,10 @@ class Inputs:
         for source in self._sources.values():
             for topic in source.topics:
                 name = topology.decorated(topic, context.config.application_id)
-                if only is None or name in only:
+                if topics.named is None or name in topics.named:
                     self._read(source, name)
+        for topic in topics.matched:
+            self.maybe_read(topic)
 
     def maybe_read(self, topic: str) -> bool:
         """Whether the topic is read, from now on at the latest. Raises TopologyError where two patterns match it."""

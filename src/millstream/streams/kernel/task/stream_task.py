@@ -6,7 +6,7 @@ out, and commits; see README.md of this package for the order of calls that lose
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +25,7 @@ from millstream.streams.kernel.stateless import PassThroughOperator
 from millstream.streams.kernel.task.caches import TaskCaches
 from millstream.streams.kernel.task.failures import Failures
 from millstream.streams.kernel.task.idling import IdlePolicy, Readiness
-from millstream.streams.kernel.task.inputs import Inputs
+from millstream.streams.kernel.task.inputs import Inputs, TaskTopics
 from millstream.streams.kernel.task.metrics import (
     ENFORCED_PROCESSING,
     PROCESS,
@@ -58,6 +58,7 @@ from millstream.streams.topology.execution_plan import (
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology
 
+_ALL_TOPICS: Final = TaskTopics()
 _ID_WITHOUT_OWNER: Final = "-1_-1"
 """What Kafka Streams calls a task that fills global stores where processors and metrics see it."""
 
@@ -88,9 +89,8 @@ class PreparedCommit:
 class StreamTask:
     """One sub-topology on one partition.
 
-    `pattern_topics` are the topics that exist for sources with a pattern; `named_topics` those of the others that have
-    this partition, None where all have. `global_stores` are those of the tasks that fill global stores. `cache_room`: shared by the caches of several tasks, as by those of a thread of Kafka
-    Streams. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
+    `topics` are those that have this partition. `global_stores` are those of the tasks that fill global stores.
+    `cache_room`: shared by the caches of several tasks, as by those of a thread of Kafka Streams. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
     `wall_clock_ms`: the clock now, from which the punctuations count that processors schedule in `init`. Stores are
     opened here and stay open until `close`.
     """
@@ -103,8 +103,7 @@ class StreamTask:
         stores: StoreFactory,
         config: StreamsConfig,
         *,
-        pattern_topics: Iterable[str] = (),
-        named_topics: Collection[str] | None = None,
+        topics: TaskTopics = _ALL_TOPICS,
         global_stores: Mapping[str, StateStore] | None = None,
         restore_listener: StateRestoreListener | None = None,
         cache_room: CacheRoom | None = None,
@@ -146,9 +145,7 @@ class StreamTask:
         }
         nodes = (each.node for each in self._plan.nodes.values())
         sources = [node for node in nodes if isinstance(node, SourceNode)]
-        self._inputs = Inputs(sources, topology, self._context, self._failures, named_topics)
-        for topic in pattern_topics:
-            self._inputs.maybe_read(topic)
+        self._inputs = Inputs(sources, topology, self._context, self._failures, topics)
         self._group = self._inputs.group
         self._idling = IdlePolicy(config.max_task_idle_ms)
         self._has_processors = self._start_processors()
