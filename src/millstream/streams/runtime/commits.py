@@ -11,6 +11,7 @@ from functools import partial
 from millstream.clients import Producer
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import MillstreamError
+from millstream.streams.errors import StreamsError
 from millstream.streams.handlers import OnError
 from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
 from millstream.streams.runtime.committed import CommittedPosition
@@ -71,6 +72,7 @@ class TaskCommits:
 
     async def _written(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
         """Leaves the transaction open that holds all of it."""
+        letter_topics: set[str] = set()
         while True:
             if self._spec.is_exact:
                 await self._producer.begin_transaction()
@@ -84,7 +86,12 @@ class TaskCommits:
                 refused = await refused_records(self._producer, output)
                 if not refused:  # a changelog's, without which the state would be lost
                     raise
-                output = await self._environment.in_kernel(partial(_left, task, output, refused))
+                _require_no_letters(refused, letter_topics)
+                letters = await self._environment.in_kernel(
+                    partial(_dead_letters, task, output, refused)
+                )
+                letter_topics.update(letters.sinks)
+                output = together([without(output, refused), letters])
 
     async def _write(self, output: TaskOutput) -> dict[str, int]:
         """Returns, by changelog topic, the offset after what was written. Nobody else writes to this partition of it."""
@@ -97,9 +104,19 @@ class TaskCommits:
         self._environment.observe(step, self._spec.task_id(self._partition))
 
 
-def _left(task: StreamTask, output: TaskOutput, refused: list[RefusedRecord]) -> TaskOutput:
-    """The output without refused records, and with their dead letters. Raises StreamsError where the task must stop."""
+def _dead_letters(task: StreamTask, output: TaskOutput, refused: list[RefusedRecord]) -> TaskOutput:
+    """Asks the application's handler about each record, and returns its dead letters. Raises StreamsError where the task must stop."""
     for each in refused:
         answer = task.production_failed(outgoing(output, each), each.error)
         assert answer is OnError.CONTINUE, "what may pass is not asked about"
-    return together([without(output, refused), task.prepare_commit().output])
+    return task.prepare_commit().output
+
+
+def _require_no_letters(refused: list[RefusedRecord], letter_topics: set[str]) -> None:
+    """The dead letter of a dead letter would be refused for the same reason, and so on."""
+    for each in refused:
+        if each.topic in letter_topics:
+            raise StreamsError(
+                f"topic {each.topic} refused a dead letter of a record that was refused: {each.error}; give it room for the "
+                "records that it is to hold"
+            ) from each.error

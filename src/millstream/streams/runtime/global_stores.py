@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
 from typing import TextIO
@@ -68,11 +69,10 @@ class GlobalStores:
     async def close(self) -> None:
         """Closes the stores and gives their directory free. Idempotent."""
         tasks, self._tasks = self._tasks, []
-        try:
+        async with AsyncExitStack() as last_first:
+            last_first.callback(self._lock.close)
             for task in tasks:
-                await task.close()
-        finally:
-            self._lock.close()
+                last_first.push_async_callback(task.close)
 
 
 def _own_directory(parent: Path) -> tuple[Path, TextIO]:

@@ -80,3 +80,26 @@ async def test_the_handler_is_given_the_record_and_the_error(copying: World) -> 
     await copying.run(0)
     small = f"{copying.application}-small"
     assert asked == [(small, 2_000, MessageTooLarge), (small, 3_000, MessageTooLarge)]
+
+
+def huge(world: World) -> None:
+    """Makes the topology write what is larger than the producer's max.request.size."""
+    builder = StreamsBuilder()
+    stream = builder.stream(world.source, key=string(), value=string())
+    stream.map_values(lambda value: value * 1_000).to(world.sink, key=string(), value=string())
+    world.topology = builder.build()
+    world.config = replace(world.config, on_production_error=OnError.CONTINUE)
+
+
+async def test_a_record_that_the_producer_itself_refuses_is_asked_about_too(copying: World) -> None:
+    huge(copying)
+    copying.config = replace(copying.config, dead_letter_topic=None)
+    report = await copying.run(0)
+    assert (report.written, report.dropped) == (3, 2)
+    assert await values(copying, "out") == [b"a" * 1_000, b"b" * 1_000, b"c" * 1_000]
+
+
+async def test_a_dead_letter_that_is_refused_stops_the_task(copying: World) -> None:
+    huge(copying)
+    with pytest.raises(StreamsError, match=r"-letters refused a dead letter of a record"):
+        await copying.run(0)
