@@ -6,6 +6,7 @@ Must not decide anything about a pipeline.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -24,8 +25,12 @@ JAVA_MISSING = (
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit for the program that it starts; its JVM knows the master."""
-_CHEAP_FORKS: Final = "-Djdk.lang.Process.launchMechanism=VFORK"
+_WORKERS_PYTHON: Final = "spark.pyspark.python"
+"""Heard by spark-submit only; PySpark itself goes by an environment variable."""
+_LAUNCH_MECHANISM: Final = "jdk.lang.Process.launchMechanism"
+_CHEAP_FORKS: Final = f"-D{_LAUNCH_MECHANISM}=VFORK"
 _SHORT_LIVED_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,7 @@ def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSes
     options = options or SparkOptions()
     _require_java()
     # Workers start from this variable or from a bare `python3`, which would miss the environment.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", overrides.get(_WORKERS_PYTHON, sys.executable))
     master = options.master
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
@@ -94,6 +99,7 @@ def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSes
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     _require_settings(session, wanted)
+    _tell_what_comes_too_late(session)
     without_checksum_files(session)
     from millstream.spark.source import register
 
@@ -123,6 +129,17 @@ def _require_settings(session: SparkSession, wanted: dict[str, str]) -> None:
         raise ConfigError(
             f"a Spark session runs already with other settings ({', '.join(differing)}); "
             "call millstream.spark.configure() before anything else creates a session, or stop that session"
+        )
+
+
+def _tell_what_comes_too_late(session: SparkSession) -> None:
+    """The JVM that spark-submit has started keeps the options that it was started with, and works with them."""
+    jvm: Any = session.sparkContext._jvm  # py4j objects have no types
+    if _SUBMITTED in os.environ and jvm.java.lang.System.getProperty(_LAUNCH_MECHANISM) is None:
+        _LOGGER.info(
+            "spark-submit has started the driver without %s: give it --driver-java-options, or the properties file that "
+            "`millstream pipeline conf` writes",
+            _CHEAP_FORKS,
         )
 
 

@@ -65,8 +65,9 @@ def test_every_setting_takes_effect(tmp_path: Path) -> None:
 
 
 _SUBMITTED = """
-import sys
+import logging, sys
 from pathlib import Path
+logging.basicConfig(level=logging.INFO)
 from millstream.spark import SparkOptions, configure
 given = None if sys.argv[2] == "None" else sys.argv[2]
 session = configure(SparkOptions(master=given, app_name="submitted"))
@@ -81,13 +82,29 @@ def test_the_master_of_spark_submit_counts_unless_another_is_asked_for(
 ) -> None:
     program, told = tmp_path / "program.py", tmp_path / "master"
     program.write_text(_SUBMITTED)
-    submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[3]"]
-    subprocess.run(
-        [*submit, str(program), str(told), str(given)],
+    done = submitted("--master", "local[3]", str(program), str(told), str(given))
+    assert told.read_text() == used
+    assert "`millstream pipeline conf`" in done.stdout, "the JVM is there before the program"
+
+
+def test_spark_submit_takes_the_settings_as_a_file(tmp_path: Path) -> None:
+    program, told, file = tmp_path / "program.py", tmp_path / "master", tmp_path / "conf"
+    program.write_text(_SUBMITTED)
+    command = [sys.executable, "-m", "millstream.cli.main", "pipeline", "conf"]
+    file.write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert "spark.python.unix.domain.socket.enabled true" in file.read_text().splitlines()
+    given = "--properties-file", str(file), "--master", "local[3]"
+    done = submitted(*given, str(program), str(told), "None")
+    assert told.read_text() == "local[3]"
+    assert "`millstream pipeline conf`" not in done.stdout
+
+
+def submitted(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("spark-submit")), *arguments],
         env=os.environ | {"PYSPARK_PYTHON": sys.executable},
         capture_output=True, text=True, timeout=240, check=True,
     )  # fmt: skip
-    assert told.read_text() == used
 
 
 def test_without_java_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
