@@ -14,6 +14,7 @@ from millstream.streams import (
     StreamsConfig,
     TimeWindows,
 )
+from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
 from millstream.streams.serdes import string
@@ -159,3 +160,15 @@ def test_a_window_that_was_restored_is_found_though_the_commit_knew_of_none_so_n
     task.process(0)
     task.prepare_commit()
     assert task.stores["counts"].row_at("k", 10_000) == (4, 16_000)
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1_000_000])
+def test_a_closed_store_refuses_a_window_newer_than_all_it_has(cache_bytes: int) -> None:
+    task = counts_by_window(cache_bytes)
+    task.add("in", rows(0, 5_000, 6_000))
+    task.process(0)
+    store = task.stores["counts"]
+    assert store.row_at("k", 10_000) is None
+    task.close()
+    with pytest.raises(InvalidStoreError, match="store counts is closed"):
+        store.row_at("k", 10_000)

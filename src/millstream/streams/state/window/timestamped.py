@@ -24,13 +24,11 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
 
     def _row(self, windowed: bytes) -> Row | None:
         (start,) = unpack_time(windowed, len(windowed) - 8)
-        if start > self._newest and start > self._newest_cached:
-            return None  # none so new was ever put
         row_key = self.row_key(windowed, start)
         entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
         if entry is not None:
             stored = entry.stored
-        elif not self.oldest_visible() <= start <= self._newest:
+        elif start < self.oldest_visible():
             return None
         elif (row := self._decoded.get(row_key)) is not None:
             return row
@@ -58,7 +56,14 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
 
     def running_rows(self) -> RunningRows:
         """Returns the rows as they are, by the bytes of key ++ start; to be given back to `write_windows`."""
-        return RunningRows(self._row)
+        return RunningRows(self._row_unless_new)
+
+    def _row_unless_new(self, windowed: bytes) -> Row | None:
+        """The row, which is not looked for where none so new was ever put."""
+        (start,) = unpack_time(windowed, len(windowed) - 8)
+        if start > self._newest and start > self._newest_cached:
+            return None
+        return self._row(windowed)
 
     def write_windows(self, rows: Mapping[bytes, Row], written: WrittenRows) -> None:
         """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
