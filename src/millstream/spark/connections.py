@@ -100,6 +100,7 @@ class Connections:
             settings = self.kafka.of_reader() | {
                 "max_partition_fetch_bytes": _WATCHED_BYTES,
                 "auto_offset_reset": "earliest",
+                "allow_auto_create_topics": False,  # one that is deleted would come back
             }
             self._watcher = self.run(_made(lambda: Consumer(**settings)))
         return self._watcher

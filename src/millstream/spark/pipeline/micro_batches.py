@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.clients.admin import Admin
-from millstream.errors import ConfigError, KafkaError, MillstreamError
+from millstream.errors import ConfigError, KafkaError, MillstreamError, RequestTimedOut
 from millstream.model import Offset, TopicPartition
 from millstream.runtime import Clock
 from millstream.spark import admission
@@ -31,6 +31,7 @@ from millstream.streams.runtime.report import TaskReport
 ATTEMPTS_MAX: Final = 6
 RETRY_FIRST_MS: Final = 100
 POLL_MS: Final = 1_000
+TOPIC_TIMEOUT_MS: Final = 5_000
 PURGE_MS: Final = 30_000
 """Repartition topics are cut so often, as in Kafka Streams (repartition.purge.interval.ms)."""
 _LOGGER = logging.getLogger(__name__)
@@ -259,12 +260,22 @@ class MicroBatches:
 
     def _readable(self) -> dict[TopicPartition, Offset]:
         """The last stable offsets of the source partitions."""
-        reader = self._link.reader()
         return {
             TopicPartition(topic, partition): Offset(offset)
             for topic in self._plan.sources
-            for partition, offset in self._link.run(reader.offsets(topic, LATEST)).items()
+            for partition, offset in self._readable_of(topic).items()
         }
+
+    def _readable_of(self, topic: str) -> Mapping[int, int]:
+        """Looks whether the topic is still there before it waits for it. One of a pattern that is gone has nothing."""
+        reader = self._link.reader()
+        try:
+            return self._link.run(reader.offsets(topic, LATEST, timeout_ms=TOPIC_TIMEOUT_MS))
+        except RequestTimedOut:
+            plan = self._driver.plan.of(self._plan.id, at_once=True)
+            if topic not in plan.sources:
+                return {}
+            return self._link.run(reader.offsets(topic, LATEST))
 
     def _wait(self) -> None:
         """Waits for records, but not longer than until something else is due."""
