@@ -14,6 +14,7 @@ from millstream.streams.runtime.spec import TaskEnvironment
 
 OPEN_TIMEOUT_MS: Final = 30_000
 OPEN_RETRY_S: Final = 0.05
+_DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
 
 
 async def open_task(
@@ -61,6 +62,12 @@ def stored_state(task: StreamTask) -> StoredState:
 def stored_marker(task: StreamTask) -> StoreMarker | None:
     markers = (task.store_marker(store) for store in task.stores)
     return StoreMarker.decode(next((marker for marker in markers if marker is not None), None))
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the files of a database are not as RocksDB has left them, so that it cannot be opened."""
+    text = str(error)
+    return text.startswith(_DAMAGES) and not _is_lock_error(error)
 
 
 def _is_lock_error(error: Exception) -> bool:

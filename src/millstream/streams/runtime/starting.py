@@ -25,7 +25,7 @@ from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
-from millstream.streams.runtime.opening import mark, open_task, stored_state
+from millstream.streams.runtime.opening import is_damage, mark, open_task, stored_state
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.storage.factory import rocksdb_stores
@@ -105,7 +105,7 @@ class TaskStart:
         self, committed: CommittedPosition
     ) -> tuple[StreamTask, dict[str, str]]:
         """Opens the stores and catches them up; those that cannot be trusted are deleted first."""
-        self._task = task = await self._opened()
+        self._task = task = await self._opened_or_made_anew()
         logs = await self._changelogs(task, committed)
         self._require_same_changelogs(committed, logs)
         topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
@@ -134,6 +134,16 @@ class TaskStart:
             processed = committed.offsets.get(topic, 0)
             logs[topic] = replace(logs[topic], end=min(logs[topic].end, processed))
         return logs
+
+    async def _opened_or_made_anew(self) -> StreamTask:
+        try:
+            return await self._opened()
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, error)
+        await self._environment.in_kernel(self._delete_stores)
+        return await self._opened()
 
     async def _opened(self) -> StreamTask:
         spec = self._spec

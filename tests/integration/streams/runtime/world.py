@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -61,6 +62,9 @@ class World:
             application_id=application, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2
         )
         self.crash_at: Step | None = None
+        self.stand_still: tuple[Step, float] | None = None
+        """The step after which the process stands still once, and for how many seconds."""
+        self.transaction_timeout_ms = 60_000
         self.kernel = ThreadPoolExecutor(1)
         self.producers: list[Producer] = []
 
@@ -76,6 +80,17 @@ class World:
             for group in world.topology.sub_topologies:
                 mine = world.topology.topics_of(group, application)
                 await world.create(*mine.repartition, *mine.changelogs)
+            yield world
+            world.kernel.shutdown()
+
+    @asynccontextmanager
+    async def second_owner(self, directory: Path) -> AsyncIterator[World]:
+        """Another process with the same application, on another disk."""
+        async with (
+            Admin(bootstrap_servers=self.servers) as admin,
+            RangeReader(bootstrap_servers=self.servers, isolation_level="read_committed") as reader,
+        ):
+            world = World(self.application, admin, reader, self.servers, directory)
             yield world
             world.kernel.shutdown()
 
@@ -151,10 +166,16 @@ class World:
         if step is self.crash_at:
             self.crash_at = None
             raise Crash(step)
+        if self.stand_still is not None and step is self.stand_still[0]:
+            (_, pause_s), self.stand_still = self.stand_still, None
+            time.sleep(pause_s)
 
     def _producer(self, transactional_id: str | None) -> Producer:
         producer = Producer(
-            bootstrap_servers=self.servers, transactional_id=transactional_id, linger_ms=0
+            bootstrap_servers=self.servers,
+            transactional_id=transactional_id,
+            transaction_timeout_ms=self.transaction_timeout_ms,
+            linger_ms=0,
         )
         self.producers.append(producer)
         return producer

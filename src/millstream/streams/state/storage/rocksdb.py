@@ -60,9 +60,9 @@ class RocksDatabase:
             self.rows.write(batch)
 
     def close(self) -> None:
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        database, self._open = self._open, None
+        if database is not None:
+            database.close()
 
 
 class RocksByteStore:
