@@ -1,12 +1,11 @@
-"""The application that is killed: the demo's topology on Spark, over everything that there is. `python -m ... SERVERS DIRECTORY LIMIT`."""
+"""An application that is killed, on Spark, over everything that there is: `python -m ... SHAPE SERVERS DIRECTORY LIMIT`."""
 
 from __future__ import annotations
 
 import sys
 
-from millstream.cli.demo.topology import APPLICATION_ID, flights_topology
 from millstream.spark import Progress, RunnerOptions, SparkOptions, SparkStreams, configure
-from millstream.streams.config import StreamsConfig
+from tests.support.kills.shapes import SHAPES
 
 
 def say(*words: object) -> None:
@@ -14,7 +13,7 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def main(servers: str, directory: str, limit: str) -> None:
+def main(shape: str, servers: str, directory: str, limit: str) -> None:
     session = configure(
         SparkOptions(master="local[2]", short_lived=True),
         **{"spark.python.daemon.module": "tests.support.kills.worker_daemon"},
@@ -27,8 +26,8 @@ def main(servers: str, directory: str, limit: str) -> None:
     def progress(made: Progress) -> None:
         say("batch", made.sub_topology, made.batch_id)
 
-    config = StreamsConfig(application_id=APPLICATION_ID)
-    with SparkStreams(flights_topology(), config, session, options) as application:
+    killed = SHAPES[shape]
+    with SparkStreams(killed.topology(), killed.config, session, options) as application:
         application.run_available(progress)
     say("done")
     session.stop()

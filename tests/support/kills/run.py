@@ -9,19 +9,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from tests.patience import LONG_ENOUGH_S
 from tests.support.kills.orders import VARIABLE, stat_of
 
 ROOT: Final = Path(__file__).parents[3]
-ENDED: Final = frozenset({"done", ""})
 
 
 class Run:
     """In a session of its own, so that everything that it starts can be found. `directory`: for stores, orders, temporary files and its log."""
 
-    def __init__(self, servers: str, directory: Path, limit: int) -> None:
+    def __init__(self, shape: str, servers: str, directory: Path, limit: int) -> None:
         self.directory = directory
         temporary = directory / "t"
         temporary.mkdir(parents=True, exist_ok=True)
@@ -32,22 +31,17 @@ class Run:
         }
         with (directory / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.kills.application", servers, str(directory), str(limit)],
+                [sys.executable, "-m", "tests.support.kills.application", shape, servers, str(directory), str(limit)],
                 stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1, start_new_session=True,
                 env=environment, cwd=ROOT,
             )  # fmt: skip
 
-    def micro_batches(self, wanted: int, then_s: float) -> bool:
-        """Lets it do so many micro-batches, and a little more. False when it came to its end."""
-        for _ in range(wanted):
-            if self._line() in ENDED:
-                return False
-        deadline = time.monotonic() + then_s
-        while (left := deadline - time.monotonic()) > 0:
-            ready, _, _ = select.select([self._output], [], [], left)
-            if ready and self._line() in ENDED:
-                return False
-        return True
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing goes on, whatever has failed."""
+        self.kill()
 
     def finish(self) -> bool:
         """Waits until it ends by itself. Whether it has done everything."""
@@ -86,9 +80,6 @@ class Run:
     def _output(self) -> IO[str]:
         assert self.process.stdout is not None, "it is a pipe"
         return self.process.stdout
-
-    def _line(self) -> str:
-        return self._output.readline().strip()
 
     def _is_ours(self, pid: int) -> bool:
         stat = stat_of(pid)

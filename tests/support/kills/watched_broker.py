@@ -19,7 +19,7 @@ def watched_broker(pid_file: Path) -> Iterator[Broker]:
         pid_file.write_text(str(broker.pid))
 
         def watch() -> None:
-            while not ending.wait(0.05):
+            while not ending.wait(0.05):  # how often it looks
                 assert broker.pid is not None, "it was started"
                 stat = stat_of(broker.pid)
                 if stat is None or stat[0] == "Z":
