@@ -36,7 +36,7 @@ from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.messages import Reply, RunTask, RunTasks, TaskFailed
 from millstream.streams.runtime.clients import TaskClients
-from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
@@ -49,6 +49,7 @@ TRANSACTION_TIMEOUT_MS: Final = 30_000
 _RETRIABLE: Final = (
     RetriableError,
     StoreLocked,
+    StoreNotWritten,
     ProducerFenced,
     InvalidProducerEpoch,
     InvalidProducerIdMapping,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import socket
 import struct
@@ -118,8 +119,7 @@ def _receive(host: socket.socket, timeout_s: float) -> object:
         return decode(_exactly(host, length))
     except TimeoutError as error:
         pid = _pid_of(host)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        _end(pid)
         raise HostUnreachable(
             f"the task host, process {pid}, did not answer for {timeout_s:g} s and was ended"
         ) from error
@@ -135,6 +135,21 @@ def _exactly(host: socket.socket, size: int) -> bytes:
             raise HostUnreachable("the task host has ended")
         data += part
     return bytes(data)
+
+
+def _end(pid: int) -> None:
+    """Kills a process, and waits until it has ended: until then its socket takes connections."""
+    with contextlib.suppress(ProcessLookupError):
+        try:
+            descriptor = os.pidfd_open(pid)
+        except AttributeError:  # not on this system
+            os.kill(pid, signal.SIGKILL)
+            return
+        try:
+            os.kill(pid, signal.SIGKILL)
+            select.select([descriptor], [], [], HELLO_TIMEOUT_S)
+        finally:
+            os.close(descriptor)
 
 
 def _pid_of(host: socket.socket) -> int:

@@ -11,3 +11,7 @@ class DataLoss(MillstreamError):
 
 class StoreLocked(MillstreamError):
     """Another process has the stores of this task open."""
+
+
+class StoreNotWritten(MillstreamError):
+    """The disk did not take what a task has committed."""

@@ -28,6 +28,7 @@ from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits
 from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
@@ -210,7 +211,13 @@ class ActiveTask:
         self._position, self._is_committed = position, True
         written_ms = self._environment.clock.now().wall_ms
         marker = StoreMarker(self._topic_ids, position.offsets, written_ms)
-        await mark(task, self._environment, marker, written.logged)
+        try:
+            await mark(task, self._environment, marker, written.logged)
+        except Exception as error:
+            raise StoreNotWritten(
+                f"the stores of task {self.id} in {self._spec.state_directory} could not be written, and are restored at its "
+                f"next start; what it has committed stays: {error}"
+            ) from error
         self._step(Step.STORED)
         return written.output
 

@@ -14,6 +14,7 @@ import pytest
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
 from millstream.errors import MillstreamError, ProducerFenced
 from millstream.spark.pipeline.host import _is_retriable
+from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.steps import Step
 from millstream.streams.state.storage.rocksdb import RocksDatabase
 from millstream.testing.broker import Broker
@@ -145,8 +146,9 @@ async def test_a_disk_that_is_full_after_the_commit_costs_no_output(
         raise OSError("IO error: No space left on device")
 
     monkeypatch.setattr(RocksDatabase, "together", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(StoreNotWritten, match="No space left") as failed:
         await task.run({source: 9})
+    assert _is_retriable(failed.value)
     monkeypatch.undo()
     await task.close()
     await world.run(1)
