@@ -20,7 +20,7 @@ from millstream.cli.demo.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, flights_
 from millstream.cli.demo.verification import expected
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.runtime.system import SystemClock
-from millstream.streams import JoinWindows, StreamsBuilder, StreamsConfig
+from millstream.streams import JoinWindows, StreamJoined, StreamsBuilder, StreamsConfig
 from millstream.streams.serdes import string
 from millstream.streams.topology import Topology
 
@@ -83,7 +83,9 @@ def join_topology() -> Topology:
     builder = StreamsBuilder()
     left, right = (builder.stream(each, key=string(), value=string()) for each in (LEFT, RIGHT))
     windows = JoinWindows.of(timedelta(hours=1), grace=timedelta(hours=1))
-    left.join(right, lambda one, other: f"{one}+{other}", windows=windows).to(JOINED)
+    serdes = StreamJoined(key=string(), value=string(), other_value=string())
+    joined = left.join(right, lambda one, other: f"{one}+{other}", windows=windows, joined=serdes)
+    joined.to(JOINED, key=string(), value=string())
     return builder.build()
 
 
