@@ -84,6 +84,8 @@ class Driver:
         for pid in processes_of(self.process.pid):
             os.kill(pid, signal.SIGKILL)
         self.process.wait(LONG_ENOUGH_S)
+        assert self.process.stdin is not None
+        self.process.stdin.close()
 
     def executors(self) -> dict[str, int]:
         """Those of a local-cluster, which the driver has started."""
@@ -211,6 +213,32 @@ def test_a_cluster_within_one_process_has_executors_with_disks_of_their_own(
         running.close()
     stores = {path.parts[-4] for path in tmp_path.glob("*/state/count/1_*")}
     assert len(stores) == 3, "two executors, and the one that replaced one of them"
+
+
+def test_the_next_driver_goes_on_and_executors_that_idle_away_take_nothing_with_them(
+    cluster: StandaloneCluster, own_broker: Broker, words: Words, tmp_path: Path
+) -> None:
+    dynamic = SMALL_EXECUTOR | {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "0",
+        "spark.dynamicAllocation.executorIdleTimeout": "1s",
+    }
+    given = cluster.url, own_broker, tmp_path / "driver.log", cluster.environment
+    own = {"application_id": "count", "directory": str(tmp_path / "{executor}"), "records_max": 50}
+    with driver(*given, **own, spark=dynamic) as first:
+        words.write(200)
+        before = len(first.progress())
+        first.wait_for(lambda: len(first.progress()) > before)
+        first.kill()
+    with driver(*given, **own, spark=dynamic) as second:
+        second.wait_for(words.are_counted)
+        assert sorted(words.read()) == words.every_update()
+        second.wait_for(lambda: cluster.executors() == {})
+        words.write(50)
+        second.wait_for(words.are_counted)
+        assert sorted(words.read()) == words.every_update()
+        second.close()
 
 
 def kill_an_executor_at_work(running: Driver, executors: StandaloneCluster | Driver) -> str:
