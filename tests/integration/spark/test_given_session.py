@@ -44,7 +44,7 @@ def test_a_topology_runs_on_a_session_of_its_owner(topics: Any, tmp_path: Path, 
     done = subprocess.run(
         [sys.executable, "-c", _APPLICATION, topics.bootstrap_servers, source, out, str(tmp_path), first],
         env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
-        capture_output=True, text=True, check=False, timeout=4 * LONG_ENOUGH_S,
+        capture_output=True, text=True, check=False, timeout=LONG_ENOUGH_S * 4,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     counted = {row["key"]: int.from_bytes(row["value"], "big") for row in topics.get(out)}
