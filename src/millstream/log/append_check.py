@@ -325,7 +325,14 @@ def _refusal(
 def _set_header_times(
     header: BatchHeader, view: memoryview, config: LogConfig, now: Instant, max_timestamp: int
 ) -> None:
-    """Sets the timestamp type and the largest timestamp in the header, as the topic and the records ask, like Kafka."""
+    """Sets the timestamp type and the largest timestamp in the header, as the topic and the records ask, like Kafka.
+
+    Raises InvalidTimestamp where every record is older than the base timestamp, which is the first one's.
+    """
+    if not config.is_log_append_time and max_timestamp < header.base_timestamp:
+        raise InvalidTimestamp(
+            f"the newest record has timestamp {max_timestamp}, before base timestamp {header.base_timestamp}"
+        )
     if config.is_log_append_time:
         patch_log_append_time(view, now.wall_ms)
         header.attributes |= LOG_APPEND_TIME_BIT

@@ -7,7 +7,7 @@ from dataclasses import replace
 import cramjam
 import pytest
 
-from millstream.errors import InvalidRecord, MessageTooLarge
+from millstream.errors import InvalidRecord, InvalidTimestamp, MessageTooLarge
 from millstream.log import append_check
 from millstream.log.append_check import (
     Allowance,
@@ -18,7 +18,7 @@ from millstream.log.append_check import (
     checked_batches,
 )
 from millstream.metadata.topic_config import LogConfig
-from millstream.records.batch import read_header, validate_batch
+from millstream.records.batch import BATCH_HEADER_BYTES, patch_crc, read_header, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.compression import Codec, compress
 from millstream.records.record import Record, iterate_records
@@ -175,3 +175,12 @@ def test_what_the_coordinator_writes_is_not_walked():
     records = memoryview(bytearray(assemble(WHOLE, bytes(40))))
     checked = checked_batches(records, PLAIN_TOPIC, NOW, AppendOrigin.COORDINATOR)
     assert checked.size_bytes == len(records)
+
+
+def test_a_batch_whose_records_are_all_older_than_its_base_timestamp_is_refused():
+    """No reader of ours would take it: the base timestamp is the first record's."""
+    changed = bytearray(batch(1, value=b"v"))
+    changed[BATCH_HEADER_BYTES + 2] = 1  # the timestamp delta, -1
+    patch_crc(memoryview(changed))
+    with pytest.raises(InvalidTimestamp, match="before base timestamp"):
+        check(changed)
