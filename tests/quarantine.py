@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-QUARANTINED: dict[str, str] = {}
+QUARANTINED: dict[str, str] = {
+    "tests/integration/spark/test_topics_that_come.py::test_a_pattern_goes_on_without_a_topic_that_is_deleted": (
+        "seen once to stop after a ProducerFenced, on a busy machine: the task was started anew for its other topics, and no "
+        "further record came out; find out whether two hosts had the task, and which attempt waits for what"
+    ),
+}
 """`path::test`, of a parametrized test without its parameters: what makes it fail, and what is needed to mend it."""
 
 
