@@ -113,7 +113,7 @@ class MicroBatches:
                 self._driver.stopping.wait(POLL_MS / 1000)
                 continue
             try:
-                self._look()
+                self._look(at_once=self._attempts > 0)
                 self._learn()
                 readable = self._readable()
                 due = self._due(readable)
@@ -236,9 +236,9 @@ class MicroBatches:
 
     # Questions to the cluster.
 
-    def _look(self) -> None:
-        """Takes up topics and partitions that have come since, and after a failure those that have gone."""
-        plan = self._driver.plan.of(self._plan.id, at_once=self._attempts > 0)
+    def _look(self, *, at_once: bool) -> None:
+        """Takes up topics and partitions that have come since the last look, and lets go those that have gone."""
+        plan = self._driver.plan.of(self._plan.id, at_once=at_once)
         if plan != self._plan:
             _LOGGER.info("sub-topology %d reads %s", plan.id, dict(plan.partitions))
             self._plan = plan
@@ -272,8 +272,9 @@ class MicroBatches:
         try:
             return self._link.run(reader.offsets(topic, LATEST, timeout_ms=TOPIC_TIMEOUT_MS))
         except RequestTimedOut:
-            plan = self._driver.plan.of(self._plan.id, at_once=True)
-            if topic not in plan.sources:
+            # A task that is run with a topic that is gone could not commit its offset, and would be fenced when that takes too long.
+            self._look(at_once=True)
+            if topic not in self._plan.sources:
                 return {}
             return self._link.run(reader.offsets(topic, LATEST))
 
