@@ -18,13 +18,13 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
-from millstream.streams.kernel.task.stream_task import StreamTask, TaskOutput
+from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits
 from millstream.streams.runtime.committed import CommittedPosition
@@ -135,19 +135,7 @@ class ActiveTask:
         output = together([first, prepared.output])
         self._step(Step.PROCESSED)
         held = {topic for topic, waiting in task.queued.items() if waiting}
-        position = CommittedPosition(
-            offsets={
-                topic: max(
-                    offset,
-                    prepared.offsets.get(topic, 0),
-                    0 if topic in held else self._read_to[topic],
-                )
-                for topic, offset in self._position.offsets.items()
-            },
-            times={**self._position.times, **prepared.partition_times},
-            store_times=prepared.store_times,
-            changelogs=self._topic_ids,
-        )
+        position = self._advanced(prepared, held)
         is_committed = renew or self._is_new(position, output)
         if is_committed:
             output = await self._commit(position, output)
@@ -199,6 +187,19 @@ class ActiveTask:
                 read += batch.num_rows
             self._read_to[topic] = end
         return read
+
+    def _advanced(self, prepared: PreparedCommit, held: Collection[str]) -> CommittedPosition:
+        """Returns the position after a run. Offsets behind the last record are done, too, unless records before them wait (`held`)."""
+        offsets = {
+            topic: max(
+                offset,
+                prepared.offsets.get(topic, 0),
+                0 if topic in held else self._read_to[topic],
+            )
+            for topic, offset in self._position.offsets.items()
+        }
+        times = {**self._position.times, **prepared.partition_times}
+        return CommittedPosition(offsets, times, prepared.store_times, self._topic_ids)
 
     def _is_new(self, position: CommittedPosition, output: TaskOutput) -> bool:
         has_output = bool(output.sinks or output.changelogs)
