@@ -77,7 +77,7 @@ class _Connection:
                 await self._host.close_tasks(message.application_id)
                 await self._send(message)
             case _:
-                raise AssertionError(f"nobody sends no {type(message).__name__}")
+                raise AssertionError(f"a host is not sent a {type(message).__name__}")
 
     async def _run(self, request: RunTasks) -> None:
         """Runs go on when their worker has gone: each is whole, and the next one finds what it has done."""
@@ -226,14 +226,16 @@ def main(arguments: list[str], observe: Observer = unobserved) -> None:
         gc.collect()
         gc.freeze()
         runner = asyncio.Runner(loop_factory=_loop_factory())
+        code = 1
         try:
             runner.run(serve(path, executor_pid, observe))
+            code = 0
         except Exception:
             _LOGGER.exception("the task host has failed")
         finally:
             _remove_files(path, executor_pid)
             logging.shutdown()
-            os._exit(0)  # the thread of the kernel may be in a function that does not end
+            os._exit(code)  # the thread of the kernel may be in a function that does not end
 
 
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:

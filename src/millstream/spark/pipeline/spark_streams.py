@@ -61,6 +61,8 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerOptions:
+    """The cluster of an application, the place of its stores, and the limits of what it reads at a time."""
+
     bootstrap_servers: str
     directory: str | None = None
     """Holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary directory.
