@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         CorruptBatch,
         LogTruncation,
         NoOffsetForPartition,
+        TopicDeleted,
         WakeupError,
     )
     from millstream.clients.consumer.core.interceptors import ConsumerInterceptor
@@ -50,7 +51,7 @@ else:
             "millstream.clients.admin": "Admin NewTopic",
             "millstream.clients.consumer.consumer": "Consumer",
             "millstream.clients.consumer.core.interceptors": "ConsumerInterceptor",
-            "millstream.clients.consumer.core.errors": "CommitFailed CorruptBatch LogTruncation NoOffsetForPartition WakeupError",
+            "millstream.clients.consumer.core.errors": "CommitFailed CorruptBatch LogTruncation NoOffsetForPartition TopicDeleted WakeupError",
             "millstream.clients.producer.core.interceptors": "ProducerInterceptor ProducerRecord",
             "millstream.clients.core.illegal_state": "ConcurrentUse IllegalState",
             "millstream.clients.producer.core.partitioner": "RoundRobinPartitioner",
@@ -97,6 +98,7 @@ __all__ = [
     "RecordMetadata",
     "RoundRobinPartitioner",
     "ShareConsumer",
+    "TopicDeleted",
     "TopicIdPartition",
     "TopicPartition",
     "TransactionAborted",

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.config.settings import parse_settings
+from millstream.clients.consumer.core.errors import TopicDeleted
 from millstream.clients.consumer.core.fetched import FetchedChunk, next_offset_of, partition_error
 from millstream.clients.consumer.offset_lookup import lookup_offsets
 from millstream.clients.core.client_names import described
@@ -21,9 +24,10 @@ from millstream.errors import (
     OffsetOutOfRange,
     RequestTimedOut,
     UnknownServerError,
+    UnknownTopicOrPartition,
     error_for,
 )
-from millstream.model import ZERO_UUID, TopicPartition
+from millstream.model import ZERO_UUID, TopicPartition, Uuid
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
@@ -40,6 +44,14 @@ if TYPE_CHECKING:
 
 _PARTITION_FETCH_BYTES = 8 * 1024 * 1024
 _LAST_VERSION_BY_NAME = 12
+
+
+@dataclass(slots=True)
+class _Source:
+    """What one read reads. The topic is known once it has answered: metadata may be of one that was deleted before."""
+
+    partition: TopicPartition
+    topic_id: Uuid | None = None
 
 
 class RangeReader:
@@ -97,24 +109,26 @@ class RangeReader:
 
         Columns: key, value (binary), offset, timestamp (int64, ms), and headers when asked for. Offsets that hold no
         record (compacted, control) are passed over. Waits for records that are not written yet. Raises
-        OffsetOutOfRange when the start is no longer, or not yet, in the log, RequestTimedOut after `timeout_ms`
-        (default_api_timeout_ms) without progress, and CorruptBatch where a batch cannot be read.
+        OffsetOutOfRange when the start is no longer, or not yet, in the log, TopicDeleted when the topic is deleted
+        meanwhile, RequestTimedOut after `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where
+        a batch cannot be read.
         """
         from millstream.clients.core.arrow_batches import readable_rows, rows_before
 
         topic_partition = TopicPartition(topic, partition)
+        source = _Source(topic_partition)
         patience_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         position = start_offset
         fetch: asyncio.Task[FetchedChunk] | None = None
         try:
             while position < end_offset:
                 if fetch is None:
-                    fetch = self._start(topic_partition, position, patience_ms)
+                    fetch = self._start(source, position, patience_ms)
                 chunk = await fetch
                 fetch = None
                 at, position = position, chunk.next_offset
                 if position < end_offset:
-                    fetch = self._start(topic_partition, position, patience_ms)
+                    fetch = self._start(source, position, patience_ms)
                 records, broken = readable_rows(
                     chunk,
                     topic_partition,
@@ -157,25 +171,19 @@ class RangeReader:
         )
         return {tp.partition: ends.get(tp, result).offset for tp, result in found.items()}
 
-    def _start(
-        self, topic_partition: TopicPartition, offset: int, patience_ms: int
-    ) -> asyncio.Task[FetchedChunk]:
+    def _start(self, source: _Source, offset: int, patience_ms: int) -> asyncio.Task[FetchedChunk]:
         self._scope.check()
         return self._scope.start(
-            self._fetch(topic_partition, offset, patience_ms),
-            f"fetch {topic_partition}",
-            awaited=True,
+            self._fetch(source, offset, patience_ms), f"fetch {source.partition}", awaited=True
         )
 
-    async def _fetch(
-        self, topic_partition: TopicPartition, offset: int, patience_ms: int
-    ) -> FetchedChunk:
+    async def _fetch(self, source: _Source, offset: int, patience_ms: int) -> FetchedChunk:
         """Long polls until something is there."""
         deadline_ms = self._cluster.now_ms() + patience_ms
 
         async def attempt() -> FetchedChunk:
             while True:
-                answer = await self._ask_leader(topic_partition, offset, deadline_ms)
+                answer = await self._ask_leader(source, offset, deadline_ms)
                 records = answer.records or memoryview(b"")
                 assert isinstance(records, memoryview), "decoded records are views of their frame"
                 if (next_offset := next_offset_of(records, offset)) > offset:
@@ -190,13 +198,12 @@ class RangeReader:
             return await self._cluster.retrying(attempt, deadline_ms)
         except RequestTimedOut as error:
             raise RequestTimedOut(
-                f"{topic_partition}: no record at or after offset {offset} within {patience_ms} ms: {error}"
+                f"{source.partition}: no record at or after offset {offset} within {patience_ms} ms: {error}"
             ) from error
 
-    async def _ask_leader(
-        self, topic_partition: TopicPartition, offset: int, deadline_ms: int
-    ) -> PartitionData:
-        topic = await self._cluster.topic(topic_partition.topic, deadline_ms)
+    async def _ask_leader(self, source: _Source, offset: int, deadline_ms: int) -> PartitionData:
+        topic_partition = source.partition
+        topic = await self._same_topic(source, deadline_ms)
 
         def leader_of() -> int | None:
             node_id = self._cluster.snapshot.leader(topic_partition)
@@ -230,7 +237,20 @@ class RangeReader:
             lane=Lane.FETCH,
             version_max=_LAST_VERSION_BY_NAME if topic.topic_id == ZERO_UUID else 2**15,
         )
-        return self._checked(topic_partition, offset, response)
+        answer = self._checked(topic_partition, offset, response)
+        source.topic_id = topic.topic_id
+        return answer
+
+    async def _same_topic(self, source: _Source, deadline_ms: int) -> TopicMetadata:
+        """Raises TopicDeleted where the metadata say so: offsets of a topic mean nothing in another one of its name."""
+        name = source.partition.topic
+        code = self._cluster.snapshot.topic_errors.get(name)
+        if source.topic_id is not None and code == UnknownTopicOrPartition.code:
+            raise TopicDeleted(f"topic {name!r} was deleted while it was read")
+        topic = await self._cluster.topic(name, deadline_ms)
+        if source.topic_id not in (None, topic.topic_id):
+            raise TopicDeleted(f"topic {name!r} was deleted and made anew while it was read")
+        return topic
 
     def _checked(
         self, topic_partition: TopicPartition, offset: int, response: FetchResponse

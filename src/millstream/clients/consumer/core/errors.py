@@ -42,6 +42,10 @@ class LogTruncation(OffsetOutOfRange):
         self.diverging = diverging
 
 
+class TopicDeleted(MillstreamError):
+    """The topic that a call is about was deleted meanwhile. One that was made anew under its name is another topic."""
+
+
 class CorruptBatch(CorruptMessage):
     """A batch that cannot be read. The position stays before it; seek to `next_offset` to go on behind it."""
 
