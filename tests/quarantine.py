@@ -10,13 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-QUARANTINED: dict[str, str] = {
-    "tests/integration/spark/test_topics_that_come.py::test_a_pattern_goes_on_without_a_topic_that_is_deleted": (
-        "seen once to take longer than a minute: a run that is planned with a topic which is deleted before it commits waits until its "
-        "transaction has timed out (30 to 40 s) and is fenced. The driver plans no such run once it has noticed the deletion; "
-        "a run under way should give up the topic's offset at once"
-    ),
-}
+QUARANTINED: dict[str, str] = {}
 """`path::test`, of a parametrized test without its parameters: what makes it fail, and what is needed to mend it."""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from millstream.errors import RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
-from millstream.spark.pipeline.messages import Reply, RunTask
+from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches
 from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.streams.runtime.report import TaskReport
@@ -32,7 +33,7 @@ class Plan:
 
 
 class Jobs:
-    """Notes the requests; the application stops with the first."""
+    """Notes the requests; the application stops with the first that succeeds. A run with the topic that is gone fails."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self.requests: list[RunTask] = []
@@ -40,18 +41,23 @@ class Jobs:
 
     def run(self, requests: Sequence[RunTask], _description: str) -> list[Reply]:
         self.requests += requests
+        if any("gone" in run.topics for run in requests):
+            return [TaskFailed("0_0", "topic 'gone' was deleted", is_retriable=True)]
         self._stopping.set()
         return [TaskReport("0_0", dict.fromkeys(run.topics, 5)) for run in requests]
 
 
+@dataclass
 class Link:
-    """The clients of a driver: everything is committed up to 3 and readable up to 5, and the topic that is gone has no leader."""
+    """The clients of a driver: everything is committed up to 3 and readable up to 5. A topic that is gone has no leader."""
+
+    gone: str
 
     def reader(self) -> Link:
         return self
 
     async def offsets(self, topic: str, _which: int, timeout_ms: int = 0) -> Mapping[int, int]:
-        if topic == "gone":
+        if topic == self.gone:
             raise RequestTimedOut(f"{topic} within {timeout_ms} ms")
         return {0: 5}
 
@@ -65,14 +71,11 @@ class Link:
         return {}
 
 
-def test_a_task_is_not_run_with_a_topic_that_was_found_to_be_gone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It could not commit that topic's offset, and would be fenced when its transaction has taken too long."""
+def batches(monkeypatch: pytest.MonkeyPatch, link: Any) -> tuple[MicroBatches, Jobs]:
     stopping = threading.Event()
-    jobs: Any = Jobs(stopping)
+    made = Jobs(stopping)
+    jobs: Any = made
     plan: Any = Plan()
-    link: Any = Link()
     driver = ApplicationDriver(
         application_id="app",
         kafka=for_both({"bootstrap.servers": "b:1"}),
@@ -90,5 +93,22 @@ def test_a_task_is_not_run_with_a_topic_that_was_found_to_be_gone(
     monkeypatch.setattr(batches, "_link", link)
     committed = {TopicPartition("gone", 0): 3, TopicPartition("kept", 0): 3}
     monkeypatch.setattr(batches, "_learn", lambda: batches._backlog.learn(committed))
-    batches.run()
+    return batches, made
+
+
+def test_a_task_is_not_run_with_a_topic_that_was_found_to_be_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its run would find that out only when it commits that topic's offset."""
+    running, jobs = batches(monkeypatch, Link("gone"))
+    running.run()
     assert [run.topics for run in jobs.requests] == [("kept",)]
+
+
+@pytest.mark.parametrize("run", [MicroBatches.run, MicroBatches.run_available])
+def test_a_run_that_finds_a_topic_gone_is_repeated_without_it(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[[MicroBatches], None]
+) -> None:
+    running, jobs = batches(monkeypatch, Link(gone=""))
+    run(running)
+    assert [request.topics for request in jobs.requests] == [("gone", "kept"), ("kept",)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from millstream.clients import Producer, RangeReader
+from millstream.clients import Producer, RangeReader, TopicDeleted
 from millstream.clients.admin import Admin
 from millstream.clients.producer.transaction.core.errors import (
     TransactionAborted,
@@ -57,6 +57,7 @@ _RETRIABLE: Final = (
     UnknownProducerId,
     TransactionAbortable,
     TransactionAborted,
+    TopicDeleted,
     ConnectionError,
     TimeoutError,
 )

@@ -31,7 +31,8 @@ from millstream.streams.runtime.report import TaskReport
 ATTEMPTS_MAX: Final = 6
 RETRY_FIRST_MS: Final = 100
 POLL_MS: Final = 1_000
-TOPIC_TIMEOUT_MS: Final = 5_000
+TOPIC_TIMEOUT_MS: Final = 1_000
+"""A topic that does not answer for so long may be gone."""
 PURGE_MS: Final = 30_000
 """Repartition topics are cut so often, as in Kafka Streams (repartition.purge.interval.ms)."""
 _LOGGER = logging.getLogger(__name__)
@@ -95,8 +96,10 @@ class MicroBatches:
     def run_available(self) -> None:
         """Works until everything that is readable now has been processed. Raises PipelineFailed."""
         last = self._readable()
-        self._learn()
         while not self._driver.stopping.is_set():
+            if self._attempts:
+                self._look(at_once=True)
+            self._learn()
             due = self._due(last)
             if due:
                 self._run(due, last)
@@ -208,7 +211,6 @@ class MicroBatches:
         pause_ms = RETRY_FIRST_MS << (self._attempts - 1)
         _LOGGER.warning("sub-topology %d: %s; again in %d ms", self._plan.id, text, pause_ms)
         self._driver.stopping.wait(pause_ms / 1000)
-        self._learn()
 
     def _progress(self, replies: Sequence[Reply], duration_ms: int, lag: int) -> Progress:
         reports = [reply for reply in replies if isinstance(reply, TaskReport)]
@@ -272,7 +274,7 @@ class MicroBatches:
         try:
             return self._link.run(reader.offsets(topic, LATEST, timeout_ms=TOPIC_TIMEOUT_MS))
         except RequestTimedOut:
-            # A task that is run with a topic that is gone could not commit its offset, and would be fenced when that takes too long.
+            # A run with a topic that is gone fails, at the latest when it commits that topic's offset.
             self._look(at_once=True)
             if topic not in self._plan.sources:
                 return {}

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.clients import Producer, RangeReader
+from millstream.clients import Producer, RangeReader, TopicDeleted
 from millstream.clients.admin import Admin, OffsetSpec
-from millstream.errors import OffsetOutOfRange
-from millstream.model import TopicPartition, Uuid
+from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
+from millstream.model import TopicPartition
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.logs import ReadableLog
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+LOOK_S: Final = 1.0
+"""Whoever waits for what needs a topic looks so often whether it is still there."""
 _LATEST: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class ReadableLog:
-    """A partition as readers see it: offsets from `start` to before `end`, in a topic with this id."""
-
-    topic_id: Uuid
-    start: int
-    end: int
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +106,14 @@ class TaskClients:
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[pa.RecordBatch]:
-        """The records of a range. Raises DataLoss where they are no longer in the log."""
+        """The records of a range. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
+        reading = self.reader.read(topic, partition, start, end, headers=True)
+
+        async def next_batch() -> pa.RecordBatch | None:
+            return await anext(reading, None)
+
         try:
-            async for batch in self.reader.read(topic, partition, start, end, headers=True):
+            while (batch := await self.while_there([topic], next_batch())) is not None:
                 yield batch
         except OffsetOutOfRange as error:
             log = (await self.logs([topic], partition))[topic]
@@ -121,3 +122,24 @@ class TaskClients:
                 "retention or a delete was faster than the application, or the topic was made anew. Going on would leave "
                 "records out; reset the application to go on with what is left"
             ) from error
+
+    async def while_there(
+        self, topics: Sequence[str], work: Coroutine[object, object, _Result]
+    ) -> _Result:
+        """Returns the result of what would wait in vain for a topic that is gone. Raises TopicDeleted soon after that."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                working = tasks.create_task(work)
+                while not (await asyncio.wait((working,), timeout=LOOK_S))[0]:
+                    await self._require_there(topics)
+        except ExceptionGroup as failed:
+            error = failed.exceptions[0]
+            raise error from error.__cause__
+        return working.result()
+
+    async def _require_there(self, topics: Sequence[str]) -> None:
+        """Raises TopicDeleted. A broker that does not answer is no reason."""
+        described = await self.admin.describe_topics(topics, timeout_ms=int(LOOK_S * 1000))
+        for topic, error in described.errors().items():
+            if isinstance(error, UnknownTopicOrPartition):
+                raise TopicDeleted(f"topic {topic!r} was deleted; the task goes on without it")

@@ -56,7 +56,8 @@ class TaskCommits:
         if self._spec.is_exact:
             group = ConsumerGroupMetadata(self._spec.application)
             offsets = position.encode(self._partition)
-            await self._producer.send_offsets_to_transaction(offsets, group)
+            sending = self._producer.send_offsets_to_transaction(offsets, group)
+            await self._clients.while_there(list(position.offsets), sending)
             self._step(Step.OFFSETS_SENT)
             await self._producer.commit_transaction()
         else:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.stream_task import StreamTask
-from millstream.streams.runtime.clients import ReadableLog
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import open_task, stored_marker
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec

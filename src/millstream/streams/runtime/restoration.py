@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from millstream.streams.runtime.clients import ReadableLog
+from millstream.streams.runtime.logs import ReadableLog
 
 TOMBSTONES_KEPT_MS: Final = 86_400_000
 """Kafka's delete.retention.ms: after that a changelog may lack the deletions that an older store has not seen."""

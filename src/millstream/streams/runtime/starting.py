@@ -20,11 +20,11 @@ from millstream.errors import ConfigError
 from millstream.streams.kernel.task.inputs import TaskTopics
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
-from millstream.streams.runtime.clients import ReadableLog
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import is_damage, mark, open_task, stored_state
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec

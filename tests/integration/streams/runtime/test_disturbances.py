@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -43,7 +44,7 @@ async def test_a_process_that_stood_still_past_its_transaction_time_out_begins_a
             world.transaction_timeout_ms = TRANSACTION_MS
             await world.put(WORDS)
             await world.run(0)
-            world.stand_still = (step, PAUSE_S)
+            world.once_after = (step, lambda: time.sleep(PAUSE_S))
             with pytest.raises(MillstreamError) as failed:
                 await world.run(1)
             assert _is_retriable(failed.value), "the next run is told to try again"

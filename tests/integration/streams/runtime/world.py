@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -62,9 +61,10 @@ class World:
             application_id=application, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2
         )
         self.crash_at: Step | None = None
-        self.stand_still: tuple[Step, float] | None = None
-        """The step after which the process stands still once, and for how many seconds."""
+        self.once_after: tuple[Step, Callable[[], object]] | None = None
+        """The step after which something happens once, while the process stands still."""
         self.transaction_timeout_ms = 60_000
+        self.max_block_ms = 60_000
         self.kernel = ThreadPoolExecutor(1)
         self.producers: list[Producer] = []
 
@@ -98,11 +98,14 @@ class World:
         wanted = [NewTopic(name, partitions) for name in names]
         (await self.admin.create_topics(wanted)).raise_errors()
 
-    async def put(self, values: Sequence[str]) -> None:
+    async def put(self, values: Sequence[str], topic: str | None = None) -> None:
         async with Producer(bootstrap_servers=self.servers) as producer:
             for number, value in enumerate(values):
                 await producer.send(
-                    self.source, value.encode(), key=str(number).encode(), timestamp_ms=number
+                    topic or self.source,
+                    value.encode(),
+                    key=str(number).encode(),
+                    timestamp_ms=number,
                 )
 
     async def results(self, topic: str | None = None) -> list[tuple[str, int]]:
@@ -166,15 +169,16 @@ class World:
         if step is self.crash_at:
             self.crash_at = None
             raise Crash(step)
-        if self.stand_still is not None and step is self.stand_still[0]:
-            (_, pause_s), self.stand_still = self.stand_still, None
-            time.sleep(pause_s)
+        if self.once_after is not None and step is self.once_after[0]:
+            (_, happen), self.once_after = self.once_after, None
+            happen()
 
     def _producer(self, transactional_id: str | None) -> Producer:
         producer = Producer(
             bootstrap_servers=self.servers,
             transactional_id=transactional_id,
             transaction_timeout_ms=self.transaction_timeout_ms,
+            max_block_ms=self.max_block_ms,
             linger_ms=0,
         )
         self.producers.append(producer)

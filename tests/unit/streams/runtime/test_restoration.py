@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from millstream.model import Uuid
-from millstream.streams.runtime.clients import ReadableLog
+from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.restoration import TOMBSTONES_KEPT_MS, StoredState, StoreMarker
 
 TOPIC = "app-counts-changelog"
