@@ -44,7 +44,7 @@ def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None
         is_open = [
             each.transactional_id
             for each in admin.list_transactions(states=["Ongoing"])
-            if each.transactional_id.startswith(f"{application_id}-")
+            if each.transactional_id.startswith(f"{application_id}@")
         ]
     rows = [
         {

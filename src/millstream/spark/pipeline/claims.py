@@ -16,11 +16,11 @@ from millstream.spark.pipeline.messages import LENGTH, CloseTask, encode
 CLAIM_TIMEOUT_S: Final = 10.0
 
 
-async def claim(directory: Path, own_socket: Path, application_id: str, task_id: str) -> None:
+async def claim(directory: Path, own_socket: Path, application_id: str, task_name: str) -> None:
     """Notes that the task is ours, and has it closed by the host that had it last, if that is another one and still there."""
-    other = _exchanged(directory / f"{task_id}.host", str(own_socket))
+    other = _exchanged(directory / f"{task_name}.host", str(own_socket))
     if other is not None and other != str(own_socket):
-        await _have_closed(other, CloseTask(application_id, task_id))
+        await _have_closed(other, CloseTask(application_id, task_name))
 
 
 def _exchanged(note: Path, own_socket: str) -> str | None:

@@ -65,10 +65,10 @@ _LOGGER = logging.getLogger(__name__)
 
 
 Claim = Callable[[Path, str, str], Awaitable[None]]
-"""Called with the directory of an application's stores, its id and a task's: has other processes close that task."""
+"""Called with the directory of an application's stores, its id and a task's name: has other processes close that task."""
 
 
-async def unclaimed(directory: Path, application_id: str, task_id: str) -> None:
+async def unclaimed(directory: Path, application_id: str, task_name: str) -> None:
     """For a process that has its directories to itself."""
 
 
@@ -113,7 +113,7 @@ class TaskHost:
         """By digest."""
         self._clients: dict[KafkaSettings, TaskClients] = {}
         self._places: dict[tuple[str, str], _Place] = {}
-        """By application id and task id."""
+        """By application id and the name of the task."""
         self._globals: dict[str, _Globals] = {}
         """By digest."""
 
@@ -136,15 +136,17 @@ class TaskHost:
         return tuple(each.result() for each in running)
 
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
-        task_id = f"{run.sub_topology}_{run.partition}"
-        place = self._places.setdefault((request.application_id, task_id), _Place())
+        application = self._applications[request.application_digest]
+        spec = application.spec(run.sub_topology, run.topics)
+        key = request.application_id, spec.task_name(run.partition)
+        place = self._places.setdefault(key, _Place())
         async with place.lock:
             try:
-                active = await self._active(place, request, run)
+                active = await self._active(place, request.application_digest, spec, run.partition)
                 report = await active.run(run.ends, lags=run.lags, renew=run.renew)
             except Exception as error:  # noqa: BLE001  # whatever users' functions raise
                 await self._close(place)
-                return _failed(task_id, error)
+                return _failed(spec.task_id(run.partition), error)
             except BaseException:
                 await self._close(place)
                 raise
@@ -158,9 +160,9 @@ class TaskHost:
             if application.config.application_id == application_id:
                 del self._applications[digest]
 
-    async def close_task(self, application_id: str, task_id: str) -> None:
+    async def close_task(self, application_id: str, task_name: str) -> None:
         """Closes one task, after the run that it is in. Its next run starts it anew."""
-        place = self._places.get((application_id, task_id))
+        place = self._places.get((application_id, task_name))
         if place is not None:
             async with place.lock:
                 await self._close(place)
@@ -179,20 +181,20 @@ class TaskHost:
         self._clients.clear()
         self._kernel.shutdown()
 
-    async def _active(self, place: _Place, request: RunTasks, run: RunTask) -> ActiveTask:
-        digest = request.application_digest
-        if place.active is not None and (place.digest, place.topics) == (digest, run.topics):
+    async def _active(
+        self, place: _Place, digest: str, spec: TaskSpec, partition: int
+    ) -> ActiveTask:
+        if place.active is not None and (place.digest, place.topics) == (digest, spec.sources):
             return place.active
         await self._close(place)
-        place.digest, place.topics = digest, run.topics
+        place.digest, place.topics = digest, spec.sources
         application = self._applications[digest]
         clients = self._clients_of(application.kafka)
         environment = TaskEnvironment(clients, self._clock, self._kernel, self._observe)
-        spec = application.spec(run.sub_topology, run.topics)
-        task_id = spec.task_id(run.partition)
-        await self._claim(application.state_directory, request.application_id, task_id)
+        name = spec.task_name(partition)
+        await self._claim(application.state_directory, spec.application, name)
         global_stores = await self._global_stores(digest, spec, environment)
-        place.active = await ActiveTask.start(spec, run.partition, environment, global_stores)
+        place.active = await ActiveTask.start(spec, partition, environment, global_stores)
         return place.active
 
     async def _global_stores(

@@ -71,7 +71,7 @@ class _Connection:
             case RunTasks():
                 await self._run(message)
             case CloseTask():
-                await self._host.close_task(message.application_id, message.task_id)
+                await self._host.close_task(message.application_id, message.task_name)
                 await self._send(message)
             case CloseTasks():
                 await self._host.close_tasks(message.application_id)

@@ -73,7 +73,8 @@ class CloseTask:
     """Asks a host to close one task, because another host is about to open it; it answers with the same."""
 
     application_id: str
-    task_id: str
+    task_name: str
+    """As its directory is called: `TaskSpec.task_name`."""
 
 
 @dataclass(frozen=True, slots=True)

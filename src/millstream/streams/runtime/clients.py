@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.clients import Producer, RangeReader, TopicDeleted
+from millstream.clients import OffsetAndMetadata, Producer, RangeReader, TopicDeleted
 from millstream.clients.admin import Admin, OffsetSpec
 from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
 from millstream.model import TopicPartition
-from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.committed import CommittedPosition, owners_of
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
 
@@ -37,12 +37,23 @@ class TaskClients:
         self, group_id: str, topics: Iterable[str], partition: int
     ) -> CommittedPosition:
         """The position of a task, once transactions that are about to commit it have ended."""
+        return CommittedPosition.decode(
+            await self._offsets(group_id, topics, partition, require_stable=True)
+        )
+
+    async def owners(self, group_id: str, topics: Iterable[str], partition: int) -> set[str]:
+        """The names of the tasks whose transactions have committed these offsets. Transactions that are open are not waited for."""
+        return owners_of(await self._offsets(group_id, topics, partition, require_stable=False))
+
+    async def _offsets(
+        self, group_id: str, topics: Iterable[str], partition: int, *, require_stable: bool
+    ) -> Mapping[TopicPartition, OffsetAndMetadata]:
         wanted = [TopicPartition(topic, partition) for topic in topics]
         groups = await self.admin.list_consumer_group_offsets(
-            {group_id: wanted}, require_stable=True
+            {group_id: wanted}, require_stable=require_stable
         )
         found = groups.result(group_id)
-        return CommittedPosition.decode({tp: found.result(tp) for tp in found})
+        return {tp: found.result(tp) for tp in found}
 
     async def logs(self, topics: Iterable[str], partition: int) -> dict[str, ReadableLog]:
         """Returns, by topic, what can be read of one partition: up to the last stable offset where readers are read_committed."""

@@ -46,6 +46,7 @@ class TaskCommits:
         self._environment = environment
         self._clients = environment.clients
         self._producer = producer
+        self._owner = spec.name if spec.is_exact else None
 
     async def commit(
         self, task: StreamTask, position: CommittedPosition, output: TaskOutput
@@ -55,7 +56,7 @@ class TaskCommits:
         self._step(Step.PRODUCED)
         if self._spec.is_exact:
             group = ConsumerGroupMetadata(self._spec.application)
-            offsets = position.encode(self._partition)
+            offsets = position.encode(self._partition, self._owner)
             sending = self._producer.send_offsets_to_transaction(offsets, group)
             await self._clients.while_there(list(position.offsets), sending)
             self._step(Step.OFFSETS_SENT)

@@ -3,7 +3,7 @@
 Pure. The offset of each input partition is committed in the group `<application id>`, as Kafka Streams does, with Kafka Streams'
 metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
 changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
-(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece.
+(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. The task that has committed an offset is the name of a number, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ METADATA_BYTES_MAX: Final = 4096
 """Kafka's offset.metadata.max.bytes."""
 _MARK: Final = "/"
 """Begins the name of a piece; no processor of Kafka Streams is called so."""
-_PIECE_CHARS: Final = METADATA_BYTES_MAX // 4 * 3 - len(OffsetMetadata(0, {_MARK: 0}).encode())
+_OWNER_MARK: Final = "@"
+"""Begins the name of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,23 @@ class CommittedPosition:
     store_times: StoreTimes = field(default_factory=dict)
     changelogs: Mapping[str, str] = field(default_factory=dict)
 
-    def encode(self, partition: int) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The offsets to commit for the task of this partition. Raises ConfigError where stores are too many for the input topics."""
-        pieces = self._pieces()
+    def encode(
+        self, partition: int, owner: str | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The offsets to commit for the task of this partition, which `owner` is the name of: `owners_of` finds it again.
+
+        Raises ConfigError where stores are too many for the input topics.
+        """
+        own = {} if owner is None else {_OWNER_MARK + owner: 0}
+        pieces = self._pieces(_room_beside(own))
         topics = sorted(self.offsets)
         if len(pieces) > len(topics):
             raise ConfigError(
                 f"what the {len(self.changelogs)} stores of a task remember does not fit beside the offsets of its "
                 f"{len(topics)} input topics: give its stores shorter names, or cut the topology with repartition()"
             )
-        numbers = [{_MARK + piece: place} for place, piece in enumerate(pieces)]
-        numbers += [{}] * (len(topics) - len(pieces))
+        numbers = [own | {_MARK + piece: place} for place, piece in enumerate(pieces)]
+        numbers += [own] * (len(topics) - len(pieces))
         return {
             TopicPartition(topic, partition): OffsetAndMetadata(
                 self.offsets[topic], OffsetMetadata(self.times.get(topic, -1), mine).encode()
@@ -82,13 +89,28 @@ class CommittedPosition:
             changelogs=changelogs,
         )
 
-    def _pieces(self) -> list[str]:
+    def _pieces(self, size: int) -> list[str]:
         if not (self.store_times or self.changelogs):
             return []
         facts = {name: dict(times) for name, times in self.store_times.items()}
         text = json.dumps([facts, dict(self.changelogs)], separators=(",", ":"))
         packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode("ascii")
-        return [packed[at : at + _PIECE_CHARS] for at in range(0, len(packed), _PIECE_CHARS)]
+        return [packed[at : at + size] for at in range(0, len(packed), size)]
+
+
+def owners_of(committed: Mapping[TopicPartition, OffsetAndMetadata]) -> set[str]:
+    """Returns the names of the tasks that have committed these offsets."""
+    return {
+        name.removeprefix(_OWNER_MARK)
+        for found in committed.values()
+        for name in OffsetMetadata.decode(found.metadata).processor_times
+        if name.startswith(_OWNER_MARK)
+    }
+
+
+def _room_beside(numbers: Mapping[str, int]) -> int:
+    """Returns how many characters a piece may have beside these numbers: the text of both is base64."""
+    return METADATA_BYTES_MAX // 4 * 3 - len(OffsetMetadata(0, {**numbers, _MARK: 0}).encode())
 
 
 def _unpacked(packed: str) -> tuple[StoreTimes, Mapping[str, str]]:

@@ -6,8 +6,7 @@ import logging
 import shutil
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.task.stream_task import StreamTask
@@ -17,12 +16,13 @@ from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import open_task, stored_marker
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.state.storage.factory import rocksdb_stores
 from millstream.streams.state.store import StateStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_PARTITION: Final = 0
+"""One task reads all partitions."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -57,8 +57,7 @@ class GlobalTask:
             if why is not None:
                 _LOGGER.warning("global stores %s are deleted and read anew: %s", _names(task), why)
                 await environment.in_kernel(task.close)
-                directory = Path(spec.state_directory) / task.id
-                await environment.in_kernel(lambda: shutil.rmtree(directory))
+                await environment.in_kernel(lambda: shutil.rmtree(spec.directory(_PARTITION)))
                 task, marker = await _opened(spec, environment), None
         except BaseException:
             await environment.in_kernel(task.close)
@@ -127,8 +126,8 @@ async def _opened(spec: TaskSpec, environment: TaskEnvironment) -> StreamTask:
         StreamTask,
         spec.topology,
         spec.sub_topology,
-        0,
-        rocksdb_stores(Path(spec.state_directory), persist_all=True),
+        _PARTITION,
+        spec.stores(_PARTITION),
         spec.config,
         wall_clock_ms=environment.clock.now().wall_ms,
     )

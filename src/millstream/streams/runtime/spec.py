@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeVar
 
 from millstream.runtime import Clock
@@ -15,6 +16,13 @@ from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.task_names import (
+    sub_topology_name,
+    task_name,
+    transactional_id,
+)
+from millstream.streams.state.storage.factory import RocksTaskStores
+from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import Topology
 
@@ -67,8 +75,29 @@ class TaskSpec:
                 return node.reset
         return OffsetReset.EARLIEST
 
+    @property
+    def name(self) -> str:
+        """The name of the sub-topology that outlives an upgrade."""
+        group = self.topology.sub_topologies[self.sub_topology]
+        return sub_topology_name(self.topology, group, self.application)
+
     def task_id(self, partition: int) -> str:
+        """Kafka Streams' id of a task, by numbers: for people, metrics and processors. Nothing is found by it that outlives the process."""
         return f"{self.sub_topology}_{partition}"
+
+    def task_name(self, partition: int) -> str:
+        return task_name(self.name, partition)
+
+    def transactional_id(self, partition: int) -> str:
+        return transactional_id(self.application, self.name, partition)
+
+    def directory(self, partition: int) -> Path:
+        """The directory that holds the stores of a task."""
+        return Path(self.state_directory, self.task_name(partition))
+
+    def stores(self, partition: int) -> StoreFactory:
+        """Opens the stores of a task, all of them on disk."""
+        return lambda _task_id: RocksTaskStores(self.directory(partition), persist_all=True)
 
 
 def _reads(source: SourceNode, topic: str) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.clients import Producer
@@ -28,7 +27,6 @@ from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import is_damage, mark, open_task, stored_state
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.state.storage.factory import rocksdb_stores
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,7 +153,7 @@ class TaskStart:
             spec.topology,
             spec.sub_topology,
             self._partition,
-            rocksdb_stores(Path(spec.state_directory), persist_all=True),
+            spec.stores(self._partition),
             config,
             topics=TaskTopics(named=spec.sources, matched=spec.sources),
             global_stores=None if self._global_stores is None else self._global_stores.stores,
@@ -166,7 +164,7 @@ class TaskStart:
         )
 
     def _delete_stores(self) -> None:
-        shutil.rmtree(Path(self._spec.state_directory) / self._id, ignore_errors=True)
+        shutil.rmtree(self._spec.directory(self._partition), ignore_errors=True)
 
     def _partition_count(self) -> Callable[[str], int]:
         """Asked by the kernel, which runs beside the loop."""

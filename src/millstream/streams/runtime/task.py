@@ -29,6 +29,7 @@ from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import StoreNotWritten
+from millstream.streams.runtime.fencing import fence_former_owners
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
@@ -82,12 +83,14 @@ class ActiveTask:
         Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers.
         """
         task_id = spec.task_id(partition)
-        transactional_id = f"{spec.application}-{task_id}" if spec.is_exact else None
-        producer = environment.clients.make_producer(transactional_id)
+        producer = environment.clients.make_producer(
+            spec.transactional_id(partition) if spec.is_exact else None
+        )
         try:
             environment.observe(Step.STARTING, task_id)
             if spec.is_exact:
                 await producer.init_transactions()
+                await fence_former_owners(spec, partition, environment)
             environment.observe(Step.FENCED, task_id)
             start = TaskStart(spec, partition, environment, producer, global_stores)
             started = await start.start()

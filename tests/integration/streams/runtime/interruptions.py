@@ -306,8 +306,12 @@ class InterruptedApplication:
     async def _go_on(self, producer: _Producer) -> None:
         """A process that stood still wakes up, and commits: it must not succeed where another has taken its place."""
         transactional_id = producer.config.transactional_id
-        number, _, partition = str(transactional_id).rpartition("-")[2].partition("_")
-        if self.tasks[int(number), int(partition)].active is None:
+        owner = next(
+            task
+            for task in self.tasks.values()
+            if task.spec.transactional_id(task.partition) == transactional_id
+        )
+        if owner.active is None:
             self.left.append(producer)
             return
         with suppress(

@@ -55,6 +55,8 @@ class World:
             servers,
         )
         self.source, self.sink = f"{application}-in", f"{application}-out"
+        self.other_source = f"{application}-added"
+        """Of a later version."""
         self.directory = directory
         self.topology = counting(self.source, self.sink)
         self.config = StreamsConfig(
@@ -107,6 +109,11 @@ class World:
                     key=str(number).encode(),
                     timestamp_ms=number,
                 )
+
+    async def put_keys(self, keys: Sequence[str]) -> None:
+        async with Producer(bootstrap_servers=self.servers) as producer:
+            for key in keys:
+                await producer.send(self.source, b"", key=key.encode(), timestamp_ms=0)
 
     async def results(self, topic: str | None = None) -> list[tuple[str, int]]:
         """What a read_committed consumer sees of the output, or of another topic of counts."""

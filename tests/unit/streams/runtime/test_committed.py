@@ -11,7 +11,7 @@ from millstream.clients import OffsetAndMetadata
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition, Uuid
 from millstream.streams.kernel.offset_metadata import OffsetMetadata
-from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.committed import CommittedPosition, owners_of
 
 POSITION = CommittedPosition(
     offsets={"left": 7, "right": 9},
@@ -79,3 +79,19 @@ def with_stores(count: int, *, topics: int) -> CommittedPosition:
             for store, id_ in zip(stores, ids, strict=True)
         },
     )
+
+
+def test_an_offset_says_which_task_has_committed_it() -> None:
+    committed = POSITION.encode(3, owner="left")
+    assert owners_of(committed) == {"left"}
+    assert CommittedPosition.decode(committed) == POSITION
+    assert owners_of(POSITION.encode(3)) == set()
+    by_hand = {TopicPartition("left", 0): OffsetAndMetadata(5, "set by hand")}
+    assert owners_of(by_hand) == set()
+
+
+def test_a_long_name_of_a_task_takes_its_room_from_what_stores_remember() -> None:
+    position = with_stores(85, topics=2)
+    committed = position.encode(0, owner="o" * 200)
+    assert all(1_000 < len(each.metadata) <= 4096 for each in committed.values())
+    assert CommittedPosition.decode(committed) == position

@@ -1,0 +1,100 @@
+"""A new version of an application goes on with the stores of the one before, and fences it, although numbers have shifted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from millstream.clients.producer.transaction.core.errors import TransactionFailed
+from millstream.errors import ProducerFenced
+from millstream.streams import Materialized, StreamsBuilder
+from millstream.streams.runtime.steps import Step
+from millstream.streams.serdes import long, string
+from millstream.streams.topology import Topology
+from tests.integration.streams.runtime.test_disturbances import counted
+from tests.integration.streams.runtime.world import Crash, World
+
+WORDS = [*"abcabcaabbcabcab"]
+
+
+def first_version(world: World) -> Topology:
+    return counting(StreamsBuilder(), [world.source], world.sink)
+
+
+def with_a_stream_in_front(world: World) -> Topology:
+    builder = StreamsBuilder()
+    builder.stream(world.other_source, key=string(), value=string()).to(world.sink)
+    return counting(builder, [world.source], world.sink)
+
+
+def with_another_topic(world: World) -> Topology:
+    """It comes first by name, so the sub-topology is called after it."""
+    return counting(StreamsBuilder(), [world.other_source, world.source], world.sink)
+
+
+def counting(builder: StreamsBuilder, sources: list[str], sink: str) -> Topology:
+    """Values of what is unkeyed are counted as they come: topic and changelog have one partition."""
+    values = builder.stream(sources, key=string(), value=string())
+    counts = values.group_by_key().count(materialized=Materialized("counts"))
+    counts.to_stream().to(sink, value=long())
+    return builder.build()
+
+
+@pytest.fixture
+async def world(world: World) -> World:
+    world.topology = first_version(world)
+    await world.create(world.other_source, f"{world.application}-counts-changelog")
+    return world
+
+
+async def test_nothing_is_restored_and_counts_go_on_when_a_stream_is_added_in_front(
+    world: World,
+) -> None:
+    await world.put_keys(WORDS[:9])
+    before = world.spec(0)
+    await world.run(0)
+    world.topology = with_a_stream_in_front(world)
+    await world.put_keys(WORDS[9:])
+    report = await world.run(1)
+    assert (report.task, report.restored, report.read) == ("1_0", 0, 7)
+    assert world.spec(1).transactional_id(0) == before.transactional_id(0)
+    assert await world.results() == counted(WORDS)
+
+
+async def test_the_task_that_has_the_number_now_touches_nothing_of_the_task_that_had_it(
+    world: World,
+) -> None:
+    await world.put_keys(WORDS)
+    task = await world.start(0)
+    await task.run({world.source: 9})
+    new = World(world.application, world.admin, world.reader, world.servers, world.directory)
+    new.topology = with_a_stream_in_front(world)
+    await new.run(0)
+    await task.run({world.source: 16})
+    await task.close()
+    new.kernel.shutdown()
+    assert await world.results() == counted(WORDS)
+
+
+@pytest.mark.parametrize("step", [Step.PRODUCED, Step.OFFSETS_SENT])
+@pytest.mark.parametrize("change", [with_a_stream_in_front, with_another_topic])
+async def test_an_attempt_of_the_old_version_is_fenced_by_the_start_of_the_new_one(
+    world: World, tmp_path: Path, step: Step, change: Callable[[World], Topology]
+) -> None:
+    await world.put_keys(WORDS)
+    old = await world.start(0)
+    await old.run({world.source: 5})
+    world.crash_at = step
+    with pytest.raises(Crash):
+        await old.run({world.source: 16})
+    async with world.second_owner(tmp_path / "there") as new:
+        new.topology = change(world)
+        number = len(new.topology.sub_topologies) - 1
+        report = await new.run(number)
+        assert report.restored == 5, "its disk is another one"
+        with pytest.raises((ProducerFenced, TransactionFailed)):
+            await old._producer.commit_transaction()
+    await old.close()
+    assert await world.results() == counted(WORDS)
