@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError
@@ -17,6 +17,8 @@ from millstream.spark.pipeline.plan import (
     TopologyPlan,
     plan_topology,
 )
+from millstream.streams.runtime.renaming import require_same_names
+from millstream.streams.runtime.reset import internal_topics
 from millstream.streams.topology.topology import Topology
 
 _LOGGER = logging.getLogger(__name__)
@@ -66,14 +68,25 @@ class CurrentPlan:
             partitions = {name: len(topics.result(name).partitions) for name in topics}
             hidden = [name for name in topics if topics.result(name).is_internal]
             plan = plan_topology(self._topology, self._application_id, partitions, hidden)
-            await _create_internal_topics(admin, plan.internal_topics, partitions)
+            await self._create_internal_topics(admin, plan.internal_topics, partitions)
         return plan
 
+    async def _create_internal_topics(
+        self, admin: Admin, topics: Sequence[InternalTopic], existing: Mapping[str, int]
+    ) -> None:
+        """Creates what is missing. Raises ConfigError where it is missing because generated names have shifted."""
+        missing = _missing(topics, existing)
+        if not missing:
+            return
+        groups = [each.group_id for each in await admin.list_groups()]
+        own = internal_topics(self._application_id, existing, groups)
+        require_same_names(self._application_id, [topic.name for topic in topics], own)
+        _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
+        (await admin.create_topics(missing)).raise_errors()
 
-async def _create_internal_topics(
-    admin: Admin, topics: Iterable[InternalTopic], existing: Mapping[str, int]
-) -> None:
-    """Creates what is missing. Raises ConfigError when an internal topic has another number of partitions."""
+
+def _missing(topics: Iterable[InternalTopic], existing: Mapping[str, int]) -> list[NewTopic]:
+    """Returns the topics to create. Raises ConfigError when an internal topic has another number of partitions."""
     missing = []
     for topic in topics:
         count = existing.get(topic.name)
@@ -84,6 +97,4 @@ async def _create_internal_topics(
                 f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
                 "a source topic has been given more partitions since; reset the application to go on"
             )
-    if missing:
-        _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
-        (await admin.create_topics(missing)).raise_errors()
+    return missing
