@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
+    from millstream.spark.pipeline.lifecycle import State
     from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
     from millstream.spark.pipeline.spark_streams import (
         MicroBatchRunner,
         RunnerOptions,
         SparkStreams,
-        State,
     )
     from millstream.spark.session import SparkOptions, configure
     from millstream.spark.source import FORMAT, register
@@ -22,8 +22,9 @@ else:
     __getattr__ = names_of(
         __name__,
         {
+            "millstream.spark.pipeline.lifecycle": "State",
             "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
-            "millstream.spark.pipeline.spark_streams": "MicroBatchRunner RunnerOptions SparkStreams State",
+            "millstream.spark.pipeline.spark_streams": "MicroBatchRunner RunnerOptions SparkStreams",
             "millstream.spark.session": "SparkOptions configure",
             "millstream.spark.source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",

@@ -6,7 +6,10 @@
         ├── SerializationError     a value that its serde cannot write, or bytes that it cannot read
         ├── ProcessingError        a user function raised; names node, topic, partition and offset
         ├── ProcessorStateError    what a record cache held back could not go on when it was flushed
-        └── InvalidStoreError      a store used while it is closed, or not connected to the node
+        └── InvalidStoreError      a store used while it is closed, or not connected to the node, or not there to be asked
+            ├── InvalidStorePartition   the store has no such partition
+            ├── StoreNotAvailable       ask again: the task is opened, moves, or is restored
+            └── StreamsNotStarted       the application does not run
 
 Wrong arguments of a call are `ValueError`, as everywhere in Python.
 """
@@ -41,3 +44,15 @@ class ProcessorStateError(StreamsError):
 
 class InvalidStoreError(StreamsError):
     """A store that is closed, unknown, or not connected to the node that asks for it."""
+
+
+class InvalidStorePartition(InvalidStoreError):
+    """A partition was asked for that the store does not have."""
+
+
+class StoreNotAvailable(InvalidStoreError):
+    """The task that keeps the store cannot be asked now; the same question may be answered a moment later."""
+
+
+class StreamsNotStarted(InvalidStoreError):
+    """The application was asked before it ran, or after it was closed or had failed."""

@@ -12,6 +12,7 @@ import pickle
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +35,9 @@ from millstream.errors import (
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.hosted_application import HostedApplication
-from millstream.spark.pipeline.messages import Reply, RunTask, RunTasks, TaskFailed
+from millstream.spark.pipeline.messages import AskStore, Reply, RunTask, RunTasks, TaskFailed
+from millstream.spark.pipeline.store_questions import Answer, NotHere, answered
+from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
 from millstream.streams.runtime.global_stores import GlobalStores
@@ -152,6 +155,32 @@ class TaskHost:
                 raise
             place.used_ms = self._clock.now().monotonic_ms
         return report
+
+    async def answer(self, asked: AskStore) -> Answer:
+        """Asks a store as the last commit has left it: between the runs of its task. Opens nothing. Never raises what a store raises."""
+        ask = partial(answered, asked.question)
+        if asked.task_name is None:
+            return await self._answer_of_globals(asked, ask)
+        place = self._places.get((asked.application_id, asked.task_name))
+        if place is None:
+            return NotHere()
+        async with place.lock:
+            if place.active is None or place.digest != asked.application_digest:
+                return NotHere()
+            place.used_ms = self._clock.now().monotonic_ms
+            return await place.active.ask(ask)
+
+    async def _answer_of_globals(
+        self, asked: AskStore, ask: Callable[[StreamTask], Answer]
+    ) -> Answer:
+        globals_ = self._globals.get(asked.application_digest)
+        if globals_ is None:
+            return NotHere()
+        async with globals_.lock:
+            task = None if globals_.stores is None else globals_.stores.task_of(asked.store)
+            if task is None:
+                return NotHere()
+            return await asyncio.get_running_loop().run_in_executor(self._kernel, ask, task)
 
     async def close_tasks(self, application_id: str) -> None:
         """Closes all tasks of an application, and forgets it."""

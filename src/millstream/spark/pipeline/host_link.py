@@ -22,6 +22,7 @@ from millstream.spark.pipeline.messages import (
     LENGTH,
     Application,
     ApplicationWanted,
+    AskStore,
     CloseTasks,
     Hello,
     Reply,
@@ -45,6 +46,10 @@ class HostUnreachable(Exception):
     """The host did not start, or has ended before it answered."""
 
 
+class NoAnswerInTime(Exception):
+    """The host has not answered a question in time; it may be busy."""
+
+
 def run_tasks(
     request: RunTasks, application: Callable[[], bytes], number: int
 ) -> tuple[Reply, ...]:
@@ -64,17 +69,38 @@ def run_tasks(
     return answer
 
 
+def ask_host(path: Path, message: AskStore, timeout_s: float) -> object:
+    """Asks the host of this socket, which may be another executor's. Starts and ends nothing.
+
+    Raises HostUnreachable, and NoAnswerInTime: the task is in a run that takes longer.
+    """
+    try:
+        host = _connection(path)
+    except OSError as error:
+        raise HostUnreachable(f"there is no task host at {path}: {error}") from error
+    with host:
+        host.settimeout(timeout_s)
+        try:
+            host.sendall(encode(message))
+            (length,) = LENGTH.unpack(_exactly(host, LENGTH.size))
+            return decode(_exactly(host, length))
+        except TimeoutError as error:
+            raise NoAnswerInTime(f"no answer within {timeout_s:g} s") from error
+        except OSError as error:
+            raise HostUnreachable(f"the task host has ended: {error}") from error
+
+
 def close_tasks(application_id: str, hosts: int) -> None:
     """Closes the tasks of an application in the hosts of this executor that are there."""
     for number in range(hosts):
-        with contextlib.suppress(OSError, HostUnreachable), _connection(_socket(number)) as host:
+        with contextlib.suppress(OSError, HostUnreachable), _connection(socket_of(number)) as host:
             _ask(host, CloseTasks(application_id), HELLO_TIMEOUT_S)
 
 
 @contextlib.contextmanager
 def _connected(number: int) -> Iterator[socket.socket]:
     """A connection to a host that answers. Raises HostUnreachable."""
-    path = _socket(number)
+    path = socket_of(number)
     for _ in range(2):
         try:
             host = _connection(path)
@@ -192,8 +218,8 @@ def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
     raise HostUnreachable(f"the task host did not start within {START_TIMEOUT_S:g} s")
 
 
-def _socket(number: int) -> Path:
-    """In a directory of this user and executor, which nobody else may enter."""
+def socket_of(number: int) -> Path:
+    """Returns the path of a host's socket: in a directory of this user and executor, which nobody else may enter."""
     directory = Path(tempfile.gettempdir(), f"millstream-{os.getuid()}")
     directory.mkdir(mode=0o700, exist_ok=True)
     known = directory.stat()

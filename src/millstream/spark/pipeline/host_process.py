@@ -28,6 +28,7 @@ from millstream.spark.pipeline.messages import (
     LENGTH,
     Application,
     ApplicationWanted,
+    AskStore,
     CloseTask,
     CloseTasks,
     Hello,
@@ -70,6 +71,8 @@ class _Connection:
                 await self._send(message)
             case RunTasks():
                 await self._run(message)
+            case AskStore():
+                await self._send(await self._host.answer(message))
             case CloseTask():
                 await self._host.close_task(message.application_id, message.task_name)
                 await self._send(message)

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.errors import MillstreamError
+from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime, ask_host
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
-from millstream.spark.pipeline.messages import Reply, RunTask, RunTasks
+from millstream.spark.pipeline.messages import AskStore, Reply, RunTask, RunTasks
 from millstream.spark.pipeline.placement import Slot, Task, placed
 
 if TYPE_CHECKING:
@@ -45,11 +49,24 @@ class _Share:
 
 
 @dataclass(frozen=True, slots=True)
+class HostAddress:
+    """The machine of a task host, and its socket there."""
+
+    machine: str
+    socket: str
+
+    @property
+    def is_here(self) -> bool:
+        return self.machine == socket.gethostname() and Path(self.socket).exists()
+
+
+@dataclass(frozen=True, slots=True)
 class _Done:
     """What a Spark task brings back: replies by their place in the job, and the host that they come from."""
 
     replies: tuple[tuple[int, Reply], ...]
     slot: Slot
+    address: HostAddress
 
 
 class TaskJobs:
@@ -64,6 +81,7 @@ class TaskJobs:
         self._application = self._context.broadcast(pickled)
         self._driver_cores = _cores_of_driver(self._context)
         self._places: dict[Task, Slot] = {}
+        self._addresses: dict[Slot, HostAddress] = {}
         self._placing = threading.Lock()
 
     @property
@@ -72,6 +90,12 @@ class TaskJobs:
         with self._placing:
             places = dict(self._places)
         return {task: slot.executor for task, slot in places.items() if slot.executor is not None}
+
+    @property
+    def places_of_tasks(self) -> Mapping[Task, Slot]:
+        """The host of each task that has been run."""
+        with self._placing:
+            return {task: slot for task, slot in self._places.items() if slot in self._addresses}
 
     def run(self, requests: Sequence[RunTask], description: str) -> list[Reply]:
         """Runs the requests in one job and returns their replies in order. Raises JobFailed."""
@@ -88,9 +112,41 @@ class TaskJobs:
         replies = {place: reply for each in done for place, reply in each.replies}
         with self._placing:
             for each in done:
+                self._addresses[each.slot] = each.address
                 for place, _ in each.replies:
                     self._places[_task(requests[place])] = each.slot
         return [replies[place] for place in range(len(requests))]
+
+    def ask(self, task: Task, message: AskStore, timeout_s: float) -> object:
+        """Asks the host of a task: over its socket where that is on this machine, else by a job on its executor.
+
+        Raises HostUnreachable, NoAnswerInTime and JobFailed.
+        """
+        slot = self.places_of_tasks.get(task)
+        if slot is None:
+            raise HostUnreachable("it has not run yet")
+        with self._placing:
+            address = self._addresses[slot]
+        if address.is_here:
+            return ask_host(Path(address.socket), message, timeout_s)
+        return in_time(timeout_s, partial(self._ask_in_job, slot, address, message, timeout_s))
+
+    def _ask_in_job(
+        self, slot: Slot, address: HostAddress, message: AskStore, timeout_s: float
+    ) -> object:
+        rows = [((message, address.socket), [slot.executor] if slot.executor else [])]
+        try:
+            self._context.setLocalProperty("spark.job.description", f"{self._name}: a query")
+            (reply,) = (
+                _parallelized(self._context, rows)
+                .mapPartitions(partial(_ask_beside, timeout_s))
+                .collect()
+            )
+        except Exception as error:
+            raise JobFailed(str(error)) from error
+        if isinstance(reply, HostUnreachable | NoAnswerInTime):
+            raise reply
+        return reply
 
     def _shares(self, requests: Sequence[RunTask]) -> dict[Slot, _Share]:
         """The runs by the host that is to have their tasks."""
@@ -166,13 +222,22 @@ def _perform(
     application: Broadcast[bytes], driver_cores: int, shares: Iterator[_Share]
 ) -> Iterator[_Done]:
     from millstream.spark.pipeline.executor import executor_of, executor_pid
-    from millstream.spark.pipeline.host_link import run_tasks
+    from millstream.spark.pipeline.host_link import run_tasks, socket_of
 
     executor = executor_of(executor_pid())
     for share in shares:
         slot = Slot(executor.name, share.number % (executor.cores or driver_cores or 1))
         replies = run_tasks(share.request, lambda: application.value, slot.number)
-        yield _Done(tuple(zip(share.places, replies, strict=True)), slot)
+        address = HostAddress(socket.gethostname(), str(socket_of(slot.number)))
+        yield _Done(tuple(zip(share.places, replies, strict=True)), slot, address)
+
+
+def _ask_beside(timeout_s: float, asked: Iterator[tuple[AskStore, str]]) -> Iterator[object]:
+    for message, path in asked:
+        try:
+            yield ask_host(Path(path), message, timeout_s)
+        except (HostUnreachable, NoAnswerInTime) as error:
+            yield error
 
 
 def _close_tasks(application_id: str, driver_cores: int, places: Iterator[str]) -> Iterator[str]:
@@ -183,6 +248,23 @@ def _close_tasks(application_id: str, driver_cores: int, places: Iterator[str]) 
     for place in places:
         close_tasks(application_id, hosts)
         yield place
+
+
+def in_time(timeout_s: float, work: Callable[[], object]) -> object:
+    """Does the work in a thread of its own, which goes on when the time is over. Raises NoAnswerInTime."""
+    done: Future[object] = Future()
+
+    def perform() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # whoever waits is told
+            done.set_exception(error)
+
+    threading.Thread(target=perform, daemon=True).start()
+    try:
+        return done.result(timeout_s)
+    except TimeoutError as error:
+        raise NoAnswerInTime(f"no answer within {timeout_s:g} s") from error
 
 
 def _is_local(context: SparkContext) -> bool:

@@ -78,6 +78,20 @@ class CloseTask:
 
 
 @dataclass(frozen=True, slots=True)
+class AskStore:
+    """Asks a task that is open in the host about one of its stores; `task_name` None asks a global store.
+
+    The answer is one of `store_questions`. `question` is pickled with cloudpickle.
+    """
+
+    application_id: str
+    application_digest: str
+    task_name: str | None
+    store: str
+    question: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Working:
     """The host still works on the request."""
 

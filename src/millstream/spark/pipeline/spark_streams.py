@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -18,6 +17,7 @@ from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline import explanation
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.jobs import TaskJobs
+from millstream.spark.pipeline.lifecycle import TRANSITIONS, State
 from millstream.spark.pipeline.micro_batches import (
     ApplicationDriver,
     MicroBatches,
@@ -25,7 +25,10 @@ from millstream.spark.pipeline.micro_batches import (
 )
 from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
+from millstream.spark.pipeline.queryable import Queryable
+from millstream.spark.pipeline.store_queries import StoreQueries
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
 from millstream.streams.topology.topology import Topology
 
@@ -36,27 +39,6 @@ RECORDS_PER_TRIGGER_MAX: Final = 200_000
 DISCOVERY_INTERVAL_MS: Final = 30_000
 _JOIN_S: Final = 0.2
 _LOGGER = logging.getLogger(__name__)
-
-
-class State(StrEnum):
-    """The life of an application, with Kafka Streams' names."""
-
-    CREATED = "CREATED"
-    RUNNING = "RUNNING"
-    PENDING_SHUTDOWN = "PENDING_SHUTDOWN"
-    NOT_RUNNING = "NOT_RUNNING"
-    PENDING_ERROR = "PENDING_ERROR"
-    ERROR = "ERROR"
-
-
-TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
-    State.CREATED: frozenset({State.RUNNING, State.PENDING_SHUTDOWN}),
-    State.RUNNING: frozenset({State.PENDING_SHUTDOWN, State.PENDING_ERROR}),
-    State.PENDING_SHUTDOWN: frozenset({State.NOT_RUNNING}),
-    State.PENDING_ERROR: frozenset({State.ERROR}),
-    State.ERROR: frozenset({State.PENDING_SHUTDOWN}),
-    State.NOT_RUNNING: frozenset(),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +65,7 @@ class RunnerOptions:
     """How soon new topics of a pattern and new partitions are noticed while the application runs."""
 
 
-class SparkStreams:
+class SparkStreams(Queryable):
     """A topology on Spark. `run_available` works through what is there; `start` goes on until `close`.
 
     Exactly once unless the configuration says at_least_once. The application's group holds what is done, so that any session may
@@ -121,6 +103,9 @@ class SparkStreams:
             self._kafka,
             self._clock,
             options.discovery_interval_ms,
+        )
+        self._queries = StoreQueries(
+            self._topology, config, self._jobs, self._plan, self._require_askable
         )
         self._state = State.CREATED
         self._listeners: list[Callable[[State, State], object]] = []
@@ -256,6 +241,7 @@ class SparkStreams:
         self._stopping.set()
         for thread in self._threads:
             thread.join()
+        self._queries.close()
         self._jobs.close()
         self._enter(State.NOT_RUNNING)
 
@@ -267,6 +253,14 @@ class SparkStreams:
         application_id = self._config.application_id
         plans, places = self.plan.sub_topologies, self._jobs.places
         return explanation.explained(self._topology, application_id, plans, places)
+
+    def _require_askable(self) -> None:
+        """After `run_available` the stores can be asked, too: the tasks stay open."""
+        has_run = self._state is State.RUNNING or bool(self._jobs.places_of_tasks)
+        if self._state not in {State.CREATED, State.RUNNING} or not has_run:
+            raise StreamsNotStarted(
+                f"application {self._config.application_id} is {self._state}: its stores can be asked once it has been started"
+            )
 
     # In threads.
 

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import TextIO
 
+from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.global_task import GlobalTask
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.store import StateStore
@@ -52,6 +53,10 @@ class GlobalStores:
     def stores(self) -> Mapping[str, StateStore]:
         """The stores by name, as `StreamTask` takes them."""
         return {name: store for task in self._tasks for name, store in task.stores.items()}
+
+    def task_of(self, store: str) -> StreamTask | None:
+        """The task that fills a store, to be asked; None where there is no such store. Its rows are whole between its calls."""
+        return next((each.task for each in self._tasks if store in each.stores), None)
 
     async def catch_up(self) -> None:
         """Processes everything that stands in the topics when it is called. Callers that wait for each other share one look.

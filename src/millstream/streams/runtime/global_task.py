@@ -68,6 +68,10 @@ class GlobalTask:
     def stores(self) -> Mapping[str, StateStore]:
         return self._task.stores
 
+    @property
+    def task(self) -> StreamTask:
+        return self._task
+
     async def catch_up(self) -> int:
         """Reads what the topic has got, each partition to its end, and returns how many records it was.
 

@@ -18,9 +18,9 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
@@ -41,6 +41,8 @@ from millstream.streams.runtime.steps import Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_Answer = TypeVar("_Answer")
 
 
 class ActiveTask:
@@ -162,6 +164,10 @@ class ActiveTask:
     def position(self) -> Mapping[str, int]:
         """The position: by input topic, the next offset to read."""
         return self._position.offsets
+
+    async def ask(self, question: Callable[[StreamTask], _Answer]) -> _Answer:
+        """Asks the stores, which are as the last commit has left them. Not for use while the task runs."""
+        return await self._environment.in_kernel(partial(question, self._open_task))
 
     async def close(self) -> None:
         """Closes stores and producer; what is not committed is aborted. Idempotent."""
