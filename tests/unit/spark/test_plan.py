@@ -104,3 +104,21 @@ def test_a_chain_of_repartitions_runs_in_its_order() -> None:
     stream.to("out")
     plan = plan_topology(builder.build(), "app", {"in": 2})
     assert [each.tasks for each in plan.sub_topologies] == [2, 5, 5, 5]
+
+
+def test_sub_topologies_of_a_foreign_key_join_feed_each_other_and_one_is_first() -> None:
+    builder = StreamsBuilder()
+    left, right = (
+        builder.table(topic, key=string(), value=string()) for topic in ("left", "right")
+    )
+    joined = left.join(right, lambda a, b: a + b, foreign_key=lambda value: value)
+    joined.to_stream().group_by(lambda _, value: value).count().to_stream().to("out")
+    plan = plan_topology(builder.build(), "app", {"left": 3, "right": 2})
+    assert plan.is_circular
+    assert {each.id: each.tasks for each in plan.sub_topologies} == {0: 3, 1: 2, 2: 3}
+    assert plan.sub_topologies[0].id == 0
+
+
+def test_writers_that_come_before_readers_are_no_circle() -> None:
+    plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4})
+    assert not plan.is_circular

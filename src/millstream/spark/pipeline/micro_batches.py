@@ -89,13 +89,19 @@ class MicroBatches:
         self._link = Connections(driver.kafka, driver.plan.interval_ms)
         self._admin: Admin | None = None
         self._batch_id = 0
+        self._read = 0
+        self._available: Offsets = {}
         self._attempts = 0
         self._purged_ms = self._clock.now().monotonic_ms
         self._purged: dict[TopicPartition, int] = {}
 
-    def run_available(self) -> None:
-        """Works until everything that is readable now has been processed. Raises PipelineFailed."""
-        last = self._readable()
+    def run_available(self) -> bool:
+        """Works until everything that is readable now has been processed, and returns whether that was anything.
+
+        When it is called again, it goes on with what the application itself has written since. Raises PipelineFailed.
+        """
+        read = self._read
+        last = self._available = self._more_available()
         while not self._driver.stopping.is_set():
             if self._attempts:
                 self._look(at_once=True)
@@ -108,6 +114,7 @@ class MicroBatches:
             else:
                 break
         self._purge()
+        return self._read > read
 
     def run(self) -> None:
         """Works until the driver stops. Raises PipelineFailed."""
@@ -167,7 +174,9 @@ class MicroBatches:
             return
         self._take(due, replies)
         duration_ms = self._clock.now().monotonic_ms - began_ms
-        self._driver.observe(self._progress(replies, duration_ms, lag))
+        progress = self._progress(replies, duration_ms, lag)
+        self._read += progress.input_records
+        self._driver.observe(progress)
         self._batch_id += 1
         self._require_success(replies)
 
@@ -259,6 +268,15 @@ class MicroBatches:
             return {tp: found.result(tp).offset for tp in found}
 
         self._backlog.learn(self._link.run(committed()))
+
+    def _more_available(self) -> Offsets:
+        """The readable offsets; of topics that others write, those of the first call."""
+        outside = {
+            tp: offset
+            for tp, offset in self._available.items()
+            if tp.topic not in self._plan.repartition_sources
+        }
+        return self._readable() | outside
 
     def _readable(self) -> dict[TopicPartition, Offset]:
         """The last stable offsets of the source partitions."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from millstream.errors import ConfigError
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -50,10 +49,14 @@ class SubTopologyPlan:
 
 @dataclass(frozen=True, slots=True)
 class TopologyPlan:
-    """`sub_topologies` in an order in which each comes after those that write what it reads."""
+    """`sub_topologies` in an order in which each comes after those that write what it reads.
+
+    `is_circular`: there is no such order, because some feed each other, as those of a join on a foreign key do.
+    """
 
     sub_topologies: tuple[SubTopologyPlan, ...]
     internal_topics: tuple[InternalTopic, ...]
+    is_circular: bool = False
 
 
 def plan_topology(
@@ -64,14 +67,13 @@ def plan_topology(
 ) -> TopologyPlan:
     """Plans over the topics that exist; `hidden` are those that no pattern matches, as the cluster's own.
 
-    Raises ConfigError for what does not run on Spark, TopologyError for a source topic that does not exist and for topics that must
-    have equal partition counts.
+    Raises TopologyError for a source topic that does not exist and for topics that must have equal partition counts.
     """
     own = _internal_names(topology, application_id)
     topology = topology.with_pattern_topics(existing_partitions.keys() - own - set(hidden))
     groups = [group for group in topology.sub_topologies if not group.is_global]
     topics = {group.id: topology.topics_of(group, application_id) for group in groups}
-    ordered = _in_order(groups, topics)
+    ordered, is_circular = _in_order(groups, topics)
     partitions = partition_counts(topology, application_id, existing_partitions)
     plans, internal = [], []
     for group in ordered:
@@ -90,7 +92,7 @@ def plan_topology(
             for name, conf in mine.changelogs.items()
             if name not in mine.sources and plan.tasks
         ]
-    return TopologyPlan(tuple(plans), tuple(internal))
+    return TopologyPlan(tuple(plans), tuple(internal), is_circular)
 
 
 def _internal_names(topology: Topology, application_id: str) -> set[str]:
@@ -100,16 +102,16 @@ def _internal_names(topology: Topology, application_id: str) -> set[str]:
 
 def _in_order(
     groups: list[SubTopology], topics: Mapping[int, SubTopologyTopics]
-) -> list[SubTopology]:
-    """Writers of internal topics before their readers. Raises ConfigError when they feed each other in a circle."""
+) -> tuple[list[SubTopology], bool]:
+    """Writers of internal topics before their readers, and whether some feed each other: of these the first comes first."""
     remaining = {group.id: group for group in groups}
     ordered: list[SubTopology] = []
+    is_circular = False
     while remaining:
         unwritten = {topic for number in remaining for topic in topics[number].sinks}
         ready = [n for n in remaining if not unwritten.intersection(topics[n].repartition)]
         if not ready:
-            raise ConfigError(
-                f"sub-topologies {sorted(remaining)} feed each other through repartition topics"
-            )
+            is_circular = True
+            ready = [min(remaining)]
         ordered += [remaining.pop(number) for number in sorted(ready)]
-    return ordered
+    return ordered, is_circular

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -180,12 +181,15 @@ class SparkStreams(Queryable):
         """
         if self._state is not State.CREATED:
             raise IllegalState(f"run_available is for an application that is not {self._state}")
-        for each in self._plan.looked_at().sub_topologies:
-            batches = MicroBatches(each, self._driver(observe))
-            try:
-                batches.run_available()
-            finally:
-                batches.close()
+        plan = self._plan.looked_at()
+        with ExitStack() as last_first:
+            groups = [MicroBatches(each, self._driver(observe)) for each in plan.sub_topologies]
+            for each in groups:
+                last_first.callback(each.close)
+            is_left = True
+            while is_left:  # sub-topologies that feed each other: what one has written for another that ran before it
+                moved = [each.run_available() for each in groups]
+                is_left = plan.is_circular and any(moved)
 
     def start(self) -> None:
         """Starts all sub-topologies; they run until `close`, or until one of them fails."""
