@@ -28,10 +28,18 @@ class Sample(NamedTuple):
     available: Offset
 
 
+class Later(NamedTuple):
+    """Asks for the first record later than `time` among the offsets from `start` to before `end`."""
+
+    time: int
+    start: Offset
+    end: Offset
+
+
 TimesAt = Callable[[Mapping[TopicPartition, Sample]], Mapping[TopicPartition, int]]
 """The latest timestamp in each sample; left out where there is none."""
-OffsetsAfter = Callable[[Mapping[TopicPartition, int]], Mapping[TopicPartition, Offset]]
-"""For each partition the offset of the first record later than a time; left out where there is none."""
+OffsetsAfter = Callable[[Mapping[TopicPartition, Later]], Mapping[TopicPartition, Offset]]
+"""For each partition the offset of the record that is asked for; left out where there is none."""
 
 
 def in_proportion(
@@ -71,13 +79,12 @@ def in_time(
     for tp in sorted(times, key=lambda tp: (times[tp], tp)):
         last.setdefault(tp.partition, tp)
     others = {
-        tp: times[slowest]
+        tp: Later(times[slowest], start.get(tp, Offset(0)), end[tp])
         for number, slowest in last.items()
         for tp in together[number]
         if tp != slowest
     }
-    for tp, offset in offsets_after(others).items():
-        end[tp] = min(end[tp], max(offset, start.get(tp, Offset(0))))
+    end.update(offsets_after(others))
     return end
 
 

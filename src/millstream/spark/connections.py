@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from millstream.clients import Consumer, Producer, RangeReader
 from millstream.errors import MillstreamError, OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
-from millstream.spark.admission import Sample
+from millstream.spark.admission import Later, Sample
 from millstream.spark.kafka_settings import KafkaSettings
 
 METADATA_AGE_MS: Final = 300_000
@@ -76,24 +76,41 @@ class Connections:
         """The latest timestamp in each sample, or of the first record behind it; none where there is no record."""
         if not samples:
             return {}
+        return self.run(_times(self._sampling(), samples))
+
+    def offsets_after(self, wanted: Mapping[TopicPartition, Later]) -> dict[TopicPartition, Offset]:
+        """For each partition the offset of the record that is asked for; left out where there is none.
+
+        The broker's index begins at the start of the log and has aborted records too, so that what it finds only says where
+        to look from.
+        """
+        if not wanted:
+            return {}
+        times = {tp: each.time + 1 for tp, each in wanted.items()}
+        found = self.run(self._watching().offsets_for_times(times))
+        sampler, reader = self._sampling(), self.reader()
+        searches = {}
+        for tp, each in wanted.items():
+            first = found[tp]
+            if first is None or first.offset >= each.end:
+                continue
+            if first.offset >= each.start:  # it is this one, or was aborted
+                searches[tp] = _first_later(sampler, tp, each._replace(start=Offset(first.offset)))
+            else:
+                searches[tp] = _first_later(reader, tp, each)
+        return self.run(_found(searches))
+
+    def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
+        """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
+        self.run(_first_record(self._watching(), after, timeout_ms))
+
+    def _sampling(self) -> RangeReader:
         if self._sampler is None:
             settings = self.kafka.of_reader() | {
                 "max_partition_fetch_bytes": 1
             }  # a batch at a time
             self._sampler = self.run(_made(lambda: RangeReader(**settings)))
-        return self.run(_times(self._sampler, samples))
-
-    def offsets_after(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, Offset]:
-        """For each partition the offset of the first record later than a time; left out where there is none."""
-        if not times:
-            return {}
-        later = {partition: time + 1 for partition, time in times.items()}
-        found = self.run(self._watching().offsets_for_times(later))
-        return {tp: Offset(each.offset) for tp, each in found.items() if each is not None}
-
-    def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
-        """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
-        self.run(_first_record(self._watching(), after, timeout_ms))
+        return self._sampler
 
     def _watching(self) -> Consumer:
         if self._watcher is None:
@@ -162,6 +179,31 @@ async def _time(reader: RangeReader, partition: TopicPartition, sample: Sample) 
     finally:
         await _closed(batches)
     return latest
+
+
+async def _found(
+    searches: Mapping[TopicPartition, Coroutine[object, object, Offset | None]],
+) -> dict[TopicPartition, Offset]:
+    found = await asyncio.gather(*searches.values())
+    return {tp: offset for tp, offset in zip(searches, found, strict=True) if offset is not None}
+
+
+async def _first_later(
+    reader: RangeReader, partition: TopicPartition, wanted: Later
+) -> Offset | None:
+    import pyarrow.compute as pc
+
+    batches = reader.read(partition.topic, partition.partition, wanted.start, wanted.end)
+    try:
+        async for rows in batches:
+            later = rows.column("offset").filter(pc.greater(rows.column("timestamp"), wanted.time))
+            if len(later):
+                return Offset(later[0].as_py())
+    except OffsetOutOfRange:  # the reading task says what was lost
+        return None
+    finally:
+        await _closed(batches)
+    return None
 
 
 async def _next(items: AsyncIterator[_Result]) -> _Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 
 import pytest
@@ -10,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.model import Offset, TopicPartition
-from millstream.spark.admission import Sample, fair_shares, in_proportion, in_time, with_heads
+from millstream.spark.admission import (
+    Later,
+    Sample,
+    fair_shares,
+    in_proportion,
+    in_time,
+    with_heads,
+)
 from millstream.spark.offsets import Offsets, advanced
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -35,7 +41,7 @@ def record_count(start: Offsets, end: Offsets) -> int:
 
 
 class Logs:
-    """What a broker would answer about logs whose timestamps rise."""
+    """What a broker would answer about logs."""
 
     def __init__(self, timestamps: Mapping[TopicPartition, list[int]]) -> None:
         self.timestamps = timestamps
@@ -44,9 +50,12 @@ class Logs:
     def times_at(self, places: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
         return {tp: max(self.timestamps[tp][start:end]) for tp, (start, end, _) in places.items()}
 
-    def offsets_after(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, Offset]:
-        found = {tp: bisect_right(self.timestamps[tp], time) for tp, time in times.items()}
-        return {tp: Offset(offset) for tp, offset in found.items() if offset < self.ends[tp]}
+    def offsets_after(self, wanted: Mapping[TopicPartition, Later]) -> dict[TopicPartition, Offset]:
+        found = {
+            tp: next((n for n in range(start, end) if self.timestamps[tp][n] > time), None)
+            for tp, (time, start, end) in wanted.items()
+        }
+        return {tp: Offset(offset) for tp, offset in found.items() if offset is not None}
 
     def admitted(self, start: Offsets, limit: int | None) -> dict[TopicPartition, Offset]:
         return in_time(start, self.ends, limit, self.times_at, self.offsets_after)
@@ -121,3 +130,9 @@ def test_what_is_left_for_later_is_not_older_than_what_was_read_of_other_topics(
 def test_every_partition_with_records_gives_its_first_where_a_task_must_know_its_time() -> None:
     begin, available = at(a0=5, a1=0, b0=7), at(a0=9, a1=0, b0=9)
     assert with_heads(begin, available, at(a0=9, a1=0, b0=7)) == at(a0=9, a1=0, b0=8)
+
+
+def test_what_has_been_read_says_nothing_about_what_comes() -> None:
+    """A record of the far future that lies behind does not keep its partition back while the others go on."""
+    logs = Logs({A0: [1_000, *range(1, 20)], B0: list(range(1, 20))})
+    assert logs.admitted(at(a0=1, b0=0), 4) == at(a0=3, b0=2)
