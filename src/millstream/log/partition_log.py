@@ -381,8 +381,12 @@ class PartitionLog:
         )
 
     def fail_flush(self, plan: FlushPlan, error: OSError) -> NoReturn:
-        """Makes the log refuse everything after `plan.sync()` raised. Raises KafkaStorageError."""
+        """Makes the log refuse everything after `plan.sync()` raised. Raises KafkaStorageError.
+
+        Of a log that is out of use by now, as one whose topic was deleted, it says nothing about the disk: the files have moved.
+        """
         plan.close()
+        self._check_usable()
         self._fail(
             f"the disk failed to sync it ({error.strerror or error}); restart the broker to recover the log"
         )

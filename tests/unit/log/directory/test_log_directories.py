@@ -81,6 +81,19 @@ def test_a_failed_directory_takes_its_logs_offline_and_no_others(two, world):
         two.of(log)
 
 
+def test_a_flush_that_a_deleted_topic_overtakes_says_nothing_about_the_disk(two, world):
+    """Its directory has another name when the disk is asked to sync it."""
+    place(two, world, "x")
+    log = two.metadata.get(TopicPartition("x", 0))
+    world.append(log, b"v")
+    plan = log.plan_flush()
+    two.metadata.delete_log(TopicPartition("x", 0), world.now)
+    moved = FileNotFoundError(errno.ENOENT, "No such file or directory")
+    with pytest.raises(KafkaStorageError, match="its topic was deleted"):
+        log.fail_flush(plan, moved)
+    assert two.metadata.failure is None
+
+
 def test_a_full_disk_is_no_broken_disk(two, world):
     place(two, world, "x")
     log = two.metadata.get(TopicPartition("x", 0))
