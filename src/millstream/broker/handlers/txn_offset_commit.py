@@ -157,12 +157,15 @@ async def _join_transaction(
 ) -> int:
     """Sees to it that the transaction knows of `partition`; the last marker offset of the producer there. Raises why not."""
     producers = partition.log.producers
-    producers.check_epoch(request.producer_id, request.producer_epoch)
-    marker_offset = producers.last_marker_offset(request.producer_id)
     operation = _operation(context.version)
     verifies = services.config.current.transaction_partition_verification_enable
     must_ask = operation is SupportedOperation.ADD_PARTITION or verifies
-    if must_ask and not producers.has_open_transaction(request.producer_id, request.producer_epoch):
+    while True:
+        producers.check_epoch(request.producer_id, request.producer_epoch)
+        marker_offset = producers.last_marker_offset(request.producer_id)
+        is_open = producers.has_open_transaction(request.producer_id, request.producer_epoch)
+        if is_open or not must_ask:
+            return marker_offset
         producer = TransactionalProducer(
             request.transactional_id, request.producer_id, request.producer_epoch, operation
         )
@@ -171,7 +174,9 @@ async def _join_transaction(
         )
         for error in errors.values():
             raise error
-    return marker_offset
+        if producers.last_marker_offset(request.producer_id) == marker_offset:
+            return marker_offset
+        # The previous transaction was completed here just now: its marker is not this one's.
 
 
 def _operation(version: int) -> SupportedOperation:

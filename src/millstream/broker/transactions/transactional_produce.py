@@ -146,23 +146,20 @@ async def verify_with_coordinator(
 ) -> Verification:
     """Adds or verifies the partitions in which a transaction begins. Waits a moment while the previous one is being completed."""
     producer = produce.producer
-    verification = produce.verify_in_logs(partitions, config)
-    if not verification.begins:
-        return verification
     remaining_ms = config.add_partitions_to_txn_retry_backoff_max_ms
     while True:
+        verification = produce.verify_in_logs(partitions, config)
+        if not verification.begins:
+            return verification
         errors = await verify_partitions(
             transaction_coordinator, producer, verification.begins.keys()
         )
         is_early = any(isinstance(error, ConcurrentTransactions) for error in errors.values())
-        if (
-            not is_early
-            or producer.operation is not SupportedOperation.ADD_PARTITION
-            or remaining_ms <= 0
-        ):
-            break
-        await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
-        remaining_ms -= config.add_partitions_to_txn_retry_backoff_ms
+        if is_early and producer.operation is SupportedOperation.ADD_PARTITION and remaining_ms > 0:
+            await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
+            remaining_ms -= config.add_partitions_to_txn_retry_backoff_ms
+        elif errors or produce.verify_in_logs(partitions, config).begins == verification.begins:
+            break  # otherwise the previous transaction was completed here just now: its marker is not this one's
     told = {partition: _told(error, producer) for partition, error in errors.items()}
     return replace(verification, refused={**verification.refused, **told})
 
