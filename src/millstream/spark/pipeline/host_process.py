@@ -12,6 +12,7 @@ import fcntl
 import gc
 import logging
 import os
+import resource
 import select
 import shutil
 import signal
@@ -172,6 +173,12 @@ def _remove_what_the_killed_left(directory: Path) -> None:
             shutil.rmtree(each, ignore_errors=True)
 
 
+def _allow_as_many_files_as_possible() -> None:
+    """Each open task takes up to HANDLES_MAX, and connections; the usual limit of 1024 is for programs that use select()."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 async def _ends_with(executor_pid: int, ending: asyncio.Event) -> None:
     """A process id may be given to another process, but not while this one has an open descriptor of it."""
     descriptor = None
@@ -226,6 +233,7 @@ def main(arguments: list[str], observe: Observer = unobserved) -> None:
         except BlockingIOError:
             return  # another one serves here
         _remove_what_the_killed_left(path.parent.parent)
+        _allow_as_many_files_as_possible()
         gc.collect()
         gc.freeze()
         runner = asyncio.Runner(loop_factory=_loop_factory())

@@ -298,12 +298,22 @@ class StateStore(ABC):
         headers: Sequence[Headers] | None = None,
     ) -> None:
         """Apply changelog records; they are committed at once with the offset after them."""
+        self.restore_columns(keys, values, timestamps, headers)
+        self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
+
+    def restore_columns(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        """Put columns of changelog records into the rows. Stores whose rows are made from one record each do without `restore_rows`."""
         given = repeat((), len(keys)) if headers is None else headers
         columns = zip(keys, values, timestamps, given, strict=True)
         self.restore_rows(
             [ChangelogRecord(k, v, at, h) for k, v, at, h in columns if k is not None]
         )
-        self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
 
     def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
         """Put a batch of changelog records into the rows."""

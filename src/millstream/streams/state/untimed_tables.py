@@ -6,6 +6,7 @@ read from there, and have theirs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from millstream.streams.state.changelog import Headers
@@ -31,6 +32,14 @@ class UntimedRows(TimestampedRows):
 
     def row_bytes(self, value: bytes, _timestamp: int, _headers: Headers) -> bytes:
         return _NO_TIMESTAMP + value
+
+    def row_column(
+        self,
+        values: Sequence[bytes | None],
+        _timestamps: Sequence[int],
+        _headers: Sequence[Headers] | None,
+    ) -> list[bytes | None]:
+        return [None if value is None else _NO_TIMESTAMP + value for value in values]
 
 
 class UntimedTableStore(UntimedRows, TimestampedKeyValueStore):

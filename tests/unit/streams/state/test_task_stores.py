@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millstream.streams.state import rocksdb_stores
+from millstream.streams.state.storage.factory import RocksTaskStores
 from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.topology import StoreKind, StoreSpec
 
@@ -64,3 +66,38 @@ def test_the_options_of_a_database_may_be_changed(tmp_path: Path) -> None:
     rocksdb_stores(tmp_path, configure=small_buffers)("0_0").open(spec("one"))
     (written,) = (tmp_path / "0_0").glob("OPTIONS-*[0-9]")
     assert "write_buffer_size=1048576" in written.read_text()
+
+
+def test_what_is_loaded_in_bulk_survives_like_any_write(tmp_path: Path) -> None:
+    stores = rocksdb_stores(tmp_path)("0_0")
+    assert isinstance(stores, RocksTaskStores)
+    store = stores.open(spec("one"))
+    stores.begin_bulk_load()
+    store.write({b"a": b"loaded"}, b"1")
+    stores.end_bulk_load()
+    store.write({b"b": b"written"}, b"2")
+    killed = tmp_path / "killed"
+    shutil.copytree(tmp_path / "0_0", killed / "0_0")  # as a process leaves it that is killed
+    stores.close()
+
+    again = rocksdb_stores(killed)("0_0")
+    found = again.open(spec("one"))
+    assert (found.get(b"a"), found.get(b"b"), found.metadata()) == (b"loaded", b"written", b"2")
+    again.close()
+
+
+def test_rows_of_a_bulk_load_that_is_cut_off_are_those_of_one_of_its_writes(tmp_path: Path) -> None:
+    stores = rocksdb_stores(tmp_path)("0_0")
+    assert isinstance(stores, RocksTaskStores)
+    store = stores.open(spec("one"))
+    store.write({b"a": b"before"}, b"1")
+    stores.begin_bulk_load()
+    store.write({b"a": b"loaded", b"b": b"loaded"}, b"2")
+    killed = tmp_path / "killed"
+    shutil.copytree(tmp_path / "0_0", killed / "0_0")
+    stores.close()
+
+    again = rocksdb_stores(killed)("0_0")
+    found = again.open(spec("one"))
+    assert (found.get(b"a"), found.get(b"b"), found.metadata()) == (b"before", None, b"1")
+    again.close()

@@ -10,12 +10,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.key_value.store import (
     KeyValueStore,
     OrderedRows,
     TimestampedKeyValueStore,
 )
-from millstream.streams.state.store import ChangelogRecord, StoreParts
+from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
 
 
 class RecentKeys:
@@ -84,6 +85,16 @@ class BoundedRows(OrderedRows):
     def discard(self) -> None:
         super().discard()
         self._recent.discard()
+
+    def restore_columns(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        """One by one, for each may push another row out."""
+        StateStore.restore_columns(self, keys, values, timestamps, headers)
 
     def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
         for record in records:

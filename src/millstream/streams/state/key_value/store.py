@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.changelog import Headers
@@ -145,6 +145,18 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys. All are read at once."""
         return [self.decode_row(stored) for _, stored in self.rows_in(low, high)]
 
+    def restore_columns(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        self._decoded.clear()
+        pending = self.rows.pending
+        pending.update(zip(keys, self.row_column(values, timestamps, headers), strict=True))  # type: ignore[arg-type]  # None goes next
+        pending.pop(None, None)  # type: ignore[call-overload]  # a record without a key
+
     def restore_row(
         self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
     ) -> None:
@@ -184,6 +196,17 @@ class KeyValueStore(OrderedRows):
 
     def decode_row(self, stored: bytes) -> Stored:
         return self._decode_value(stored)
+
+    def restore_columns(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        _timestamps: Sequence[int],
+        _headers: Sequence[Headers] | None,
+    ) -> None:
+        pending = self.rows.pending
+        pending.update(zip(keys, values, strict=True))  # type: ignore[arg-type]  # None goes next
+        pending.pop(None, None)  # type: ignore[call-overload]  # a record without a key
 
     def restore_row(
         self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers

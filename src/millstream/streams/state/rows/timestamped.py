@@ -6,6 +6,8 @@ own: Kafka Streams' formats. Where a row lies is the business of the key-value a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
@@ -38,6 +40,18 @@ class TimestampedRows(StateStore):
     def row_bytes(self, value: bytes, timestamp: int, _headers: Headers) -> bytes:
         """Returns the stored form of a value."""
         return pack_time(timestamp) + value
+
+    def row_column(
+        self,
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        _headers: Sequence[Headers] | None,
+    ) -> list[bytes | None]:
+        """Returns the stored form of a column of values; of None, a deletion, None."""
+        return [
+            None if value is None else pack_time(timestamp) + value
+            for value, timestamp in zip(values, timestamps, strict=True)
+        ]
 
     def decoded_row(self, row_key: bytes, stored: bytes) -> Row:
         """Returns a row that was found to be stored so."""

@@ -5,6 +5,8 @@ A changelog record of a row has the row's headers; that of a deletion has those 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import (
     ValueTimestampHeaders,
@@ -39,3 +41,15 @@ class TimestampedRowsWithHeaders(TimestampedRows):
 
     def row_bytes(self, value: bytes, timestamp: int, headers: Headers) -> bytes:
         return with_headers(pack_time(timestamp) + value, headers)
+
+    def row_column(
+        self,
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> list[bytes | None]:
+        given = [()] * len(values) if headers is None else headers
+        return [
+            None if value is None else self.row_bytes(value, timestamp, of_row)
+            for value, timestamp, of_row in zip(values, timestamps, given, strict=True)
+        ]

@@ -70,6 +70,21 @@ class RocksTaskStores:
     def together(self) -> AbstractContextManager[None]:
         return nullcontext() if self._database is None else self._database.together()
 
+    @property
+    def database(self) -> RocksDatabase | None:
+        """The open database; None where the task has no store in one, and when it is closed."""
+        return self._database
+
+    def begin_bulk_load(self) -> None:
+        """Begins to write rows that come from a changelog: a crash may lose the last of them."""
+        if self._database is not None:
+            self._database.begin_bulk_load()
+
+    def end_bulk_load(self) -> None:
+        """Ends it: no crash of the process loses what has been written, nor what is written from now on."""
+        if self._database is not None:
+            self._database.end_bulk_load()
+
     def close(self) -> None:
         if self._database is not None:
             self._database.close()
