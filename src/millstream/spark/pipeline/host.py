@@ -112,6 +112,7 @@ class TaskHost:
         self._executor_number = executor_number
         self._claim = claim
         self._kernel = ThreadPoolExecutor(1, "kernel")
+        self._copier = ThreadPoolExecutor(1, "snapshots")
         self._applications: dict[str, HostedApplication] = {}
         """By digest."""
         self._clients: dict[KafkaSettings, TaskClients] = {}
@@ -209,6 +210,7 @@ class TaskHost:
             await clients.admin.close()
         self._clients.clear()
         self._kernel.shutdown()
+        self._copier.shutdown(wait=False, cancel_futures=True)
 
     async def _active(
         self, place: _Place, digest: str, spec: TaskSpec, partition: int
@@ -219,7 +221,9 @@ class TaskHost:
         place.digest, place.topics = digest, spec.sources
         application = self._applications[digest]
         clients = self._clients_of(application.kafka)
-        environment = TaskEnvironment(clients, self._clock, self._kernel, self._observe)
+        environment = TaskEnvironment(
+            clients, self._clock, self._kernel, self._observe, self._copier
+        )
         name = spec.task_name(partition)
         await self._claim(application.state_directory, spec.application, name)
         global_stores = await self._global_stores(digest, spec, environment)

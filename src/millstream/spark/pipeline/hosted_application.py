@@ -11,6 +11,7 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.config import StreamsConfig
+from millstream.streams.runtime.snapshots import SnapshotPlan
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.topology.topology import Topology
 
@@ -19,12 +20,13 @@ EXECUTOR_PLACEHOLDER: Final = "{executor}"
 
 @dataclass(frozen=True, slots=True)
 class HostedApplication:
-    """`directory` holds the stores of its tasks on a machine, as `RunnerOptions` has it."""
+    """`directory` holds the stores of its tasks on a machine, as `RunnerOptions` has it, and `snapshots` copies of them elsewhere."""
 
     topology: Topology
     config: StreamsConfig
     kafka: KafkaSettings
     directory: str | None
+    snapshots: SnapshotPlan | None = None
 
     def in_executor(self, number: str) -> HostedApplication:
         """The application with the directory that this executor has for it."""
@@ -44,6 +46,7 @@ class HostedApplication:
             config=self.config,
             state_directory=str(self.state_directory),
             topics=topics,
+            snapshots=self.snapshots,
         )
 
     def pickled(self) -> bytes:

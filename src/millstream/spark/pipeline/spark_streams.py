@@ -31,6 +31,7 @@ from millstream.spark.pipeline.store_queries import StoreQueries
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
+from millstream.streams.runtime.snapshots import INTERVAL_MS, SnapshotPlan
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ class RunnerOptions:
     discovery_interval_ms: int = DISCOVERY_INTERVAL_MS
     """How soon new topics of a pattern and new partitions are noticed while the application runs."""
 
+    checkpoint_directory: str | None = None
+    """On storage that all machines see under this path: snapshots of large stores, with which tasks begin that have moved."""
+
+    checkpoint_interval_ms: int = INTERVAL_MS
+    """How often a task takes a snapshot, if there is enough new in its stores."""
+
 
 class SparkStreams(Queryable):
     """A topology on Spark. `run_available` works through what is there; `start` goes on until `close`.
@@ -96,6 +103,7 @@ class SparkStreams(Queryable):
             config,
             self._kafka,
             None if options.directory is None else str(Path(options.directory).resolve()),
+            _snapshots(options),
         )
         self._jobs = TaskJobs(session, application)
         self._plan = CurrentPlan(
@@ -320,6 +328,13 @@ class SparkStreams(Queryable):
             self._state = state
         for listener in self._listeners:
             listener(state, before)
+
+
+def _snapshots(options: RunnerOptions) -> SnapshotPlan | None:
+    if options.checkpoint_directory is None:
+        return None
+    directory = str(Path(options.checkpoint_directory).resolve())
+    return SnapshotPlan(directory, options.checkpoint_interval_ms)
 
 
 class MicroBatchRunner(SparkStreams):

@@ -16,6 +16,7 @@ from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import open_task, stored_marker
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.state.storage.factory import RocksTaskStores
 from millstream.streams.state.store import StateStore
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class GlobalTask:
             if why is not None:
                 _LOGGER.warning("global stores %s are deleted and read anew: %s", _names(task), why)
                 await environment.in_kernel(task.close)
-                await environment.in_kernel(lambda: shutil.rmtree(spec.directory(_PARTITION)))
+                await environment.in_kernel(lambda: shutil.rmtree(spec.stores_path(_PARTITION)))
                 task, marker = await _opened(spec, environment), None
         except BaseException:
             await environment.in_kernel(task.close)
@@ -131,7 +132,7 @@ async def _opened(spec: TaskSpec, environment: TaskEnvironment) -> StreamTask:
         spec.topology,
         spec.sub_topology,
         _PARTITION,
-        spec.stores(_PARTITION),
+        lambda _: RocksTaskStores(spec.stores_path(_PARTITION), persist_all=True),
         spec.config,
         wall_clock_ms=environment.clock.now().wall_ms,
     )

@@ -52,6 +52,18 @@ class StoredState:
     restored_to: Mapping[str, int | None]
     is_logged: bool
 
+    @property
+    def records(self) -> int:
+        """The number of changelog records that need not be restored, those that compaction has removed included."""
+        return sum(offset or 0 for offset in self.restored_to.values())
+
+    def behind(self, changelogs: Mapping[str, ReadableLog]) -> int:
+        """Returns how many records of the changelogs the stores have not seen, at most."""
+        return sum(
+            max(0, log.end - max(log.start, self.restored_to.get(topic) or 0))
+            for topic, log in changelogs.items()
+        )
+
     def why_unusable(
         self, changelogs: Mapping[str, ReadableLog], committed: Mapping[str, int], now_ms: int
     ) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -15,14 +15,13 @@ from millstream.runtime import Clock
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.snapshots import SnapshotPlan
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.runtime.task_names import (
     sub_topology_name,
     task_name,
     transactional_id,
 )
-from millstream.streams.state.storage.factory import RocksTaskStores
-from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import Topology
 
@@ -41,6 +40,7 @@ class TaskSpec:
     config: StreamsConfig
     state_directory: str
     topics: tuple[str, ...] | None = None
+    snapshots: SnapshotPlan | None = None
 
     @property
     def application(self) -> str:
@@ -91,13 +91,15 @@ class TaskSpec:
     def transactional_id(self, partition: int) -> str:
         return transactional_id(self.application, self.name, partition)
 
-    def directory(self, partition: int) -> Path:
-        """The directory that holds the stores of a task."""
+    def stores_path(self, partition: int) -> Path:
+        """Returns the directory of the stores of a task."""
         return Path(self.state_directory, self.task_name(partition))
 
-    def stores(self, partition: int) -> StoreFactory:
-        """Opens the stores of a task, all of them on disk."""
-        return lambda _task_id: RocksTaskStores(self.directory(partition), persist_all=True)
+    def snapshots_path(self, partition: int) -> Path | None:
+        """Returns the directory of the snapshots of a task; None where there are to be none."""
+        if self.snapshots is None:
+            return None
+        return Path(self.snapshots.directory, self.application, self.task_name(partition))
 
 
 def _reads(source: SourceNode, topic: str) -> bool:
@@ -109,13 +111,15 @@ def _reads(source: SourceNode, topic: str) -> bool:
 class TaskEnvironment:
     """Clients, clock and threads that the tasks of one process use.
 
-    `kernel` runs the kernel and the stores beside the event loop, for each task one call at a time.
+    `kernel` runs the kernel and the stores beside the event loop, for each task one call at a time. `copier` copies snapshots, one
+    after another, which holds up no task.
     """
 
     clients: TaskClients
     clock: Clock
     kernel: Executor
     observe: Observer = unobserved
+    copier: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "snapshots"))
 
     async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self.kernel, work)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from millstream.clients import Producer
 from millstream.errors import ConfigError
@@ -25,12 +26,19 @@ from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import is_damage, mark, open_task, stored_state
-from millstream.streams.runtime.restoration import StoreMarker
+from millstream.streams.runtime.restoration import StoredState, StoreMarker
+from millstream.streams.runtime.snapshot_tasks import (
+    TaskSnapshots,
+    fetch_newest,
+    remove_leftovers,
+)
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.state.storage.factory import RocksTaskStores
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_NOTHING: Final = StoredState(None, {}, is_logged=True)
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -45,6 +53,7 @@ class StartedTask:
     topic_ids: Mapping[str, str]
     restored: int
     global_stores: GlobalStores | None
+    snapshots: TaskSnapshots
 
 
 class TaskStart:
@@ -65,8 +74,12 @@ class TaskStart:
         self._producer = producer
         self._global_stores = global_stores
         self._id = spec.task_id(partition)
+        self._path = spec.stores_path(partition)
         self._restored = 0
+        self._covered = 0
+        """Changelog records that a snapshot has spared."""
         self._task: StreamTask | None = None
+        self._stores: RocksTaskStores | None = None
 
     async def start(self) -> StartedTask:
         """Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers."""
@@ -93,8 +106,12 @@ class TaskStart:
             lambda: task.resume(committed.times, committed.store_times)
         )
         position = replace(committed, offsets={**committed.offsets, **begin})
+        stores = self._opened_stores
+        snapshots = TaskSnapshots(
+            spec, partition, self._environment, task, stores, covered=self._covered
+        )
         return StartedTask(
-            task, position, not begin, topic_ids, self._restored, self._global_stores
+            task, position, not begin, topic_ids, self._restored, self._global_stores, snapshots
         )
 
     # Stores.
@@ -103,25 +120,74 @@ class TaskStart:
         self, committed: CommittedPosition
     ) -> tuple[StreamTask, dict[str, str]]:
         """Opens the stores and catches them up; those that cannot be trusted are deleted first."""
+        await self._environment.in_kernel(partial(remove_leftovers, self._path))
         self._task = task = await self._opened_or_made_anew()
         logs = await self._changelogs(task, committed)
         self._require_same_changelogs(committed, logs)
         topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         now_ms = self._environment.clock.now().wall_ms
-        stored = stored_state(task)
-        why = stored.why_unusable(logs, committed.offsets, now_ms)
-        if why is not None:
-            _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, why)
-            await self._environment.in_kernel(task.close)
-            await self._environment.in_kernel(self._delete_stores)
-            self._task = task = await self._opened()
-        if why is not None or stored.marker is None:  # a restored row counts from now on
+        stored = await self._trusted(logs, committed, now_ms)
+        task = self._open_task
+        if stored.marker is None:  # a restored row counts from now on
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
         for topic, restored_to in task.restore_positions().items():
             first = max(restored_to or 0, logs[topic].start)
             await self._restore(task, topic, first, logs[topic].end)
         await mark(task, self._environment, StoreMarker(topic_ids, committed.offsets, now_ms))
         return task, topic_ids
+
+    async def _trusted(
+        self, logs: Mapping[str, ReadableLog], committed: CommittedPosition, now_ms: int
+    ) -> StoredState:
+        """Leaves stores open that are a base to go on from: those that are there, a snapshot's, or empty ones."""
+
+        def why_unusable(state: StoredState) -> str | None:
+            return state.why_unusable(logs, committed.offsets, now_ms)
+
+        stored = stored_state(self._open_task)
+        why = why_unusable(stored)
+        base = stored if why is None else _NOTHING
+        snapshot = await self._snapshot(base.behind(logs), logs, why_unusable)
+        if why is not None:
+            _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, why)
+        if why is None and snapshot is None:
+            return stored
+        stored = await self._replaced(snapshot)
+        if snapshot is None:
+            return stored
+        why = why_unusable(stored)
+        if why is None:
+            self._covered = stored.records
+            return stored
+        _LOGGER.warning("task %s cannot begin with a snapshot: %s", self._id, why)
+        return await self._replaced(None)
+
+    async def _snapshot(
+        self,
+        behind: int,
+        logs: Mapping[str, ReadableLog],
+        why_unusable: Callable[[StoredState], str | None],
+    ) -> Path | None:
+        """Fetches a snapshot where that spares enough of the records that would be restored."""
+        plan = self._spec.snapshots
+        if plan is None or behind < plan.records_min:
+            return None
+
+        def is_worth_it(state: StoredState) -> bool:
+            return behind - state.behind(logs) >= plan.records_min
+
+        return await asyncio.to_thread(
+            fetch_newest, self._spec, self._partition, why_unusable, is_worth_it
+        )
+
+    async def _replaced(self, snapshot: Path | None) -> StoredState:
+        """Opens other stores in place of those that are open: a snapshot's or empty ones."""
+        await self._environment.in_kernel(self._open_task.close)
+        await self._environment.in_kernel(self._delete_stores)
+        if snapshot is not None:
+            await self._environment.in_kernel(partial(snapshot.rename, self._path))
+        self._task = await self._opened_or_made_anew()
+        return stored_state(self._task)
 
     async def _changelogs(
         self, task: StreamTask, committed: CommittedPosition
@@ -132,6 +198,16 @@ class TaskStart:
             processed = committed.offsets.get(topic, 0)
             logs[topic] = replace(logs[topic], end=min(logs[topic].end, processed))
         return logs
+
+    @property
+    def _open_task(self) -> StreamTask:
+        assert self._task is not None, "the task has been opened"
+        return self._task
+
+    @property
+    def _opened_stores(self) -> RocksTaskStores:
+        assert self._stores is not None, "the task has been opened"
+        return self._stores
 
     async def _opened_or_made_anew(self) -> StreamTask:
         try:
@@ -148,12 +224,13 @@ class TaskStart:
         config = spec.config
         if config.partition_count is None:
             config = replace(config, partition_count=self._partition_count())
+        self._stores = stores = RocksTaskStores(self._path, persist_all=True)
         make = partial(
             StreamTask,
             spec.topology,
             spec.sub_topology,
             self._partition,
-            spec.stores(self._partition),
+            lambda _: stores,
             config,
             topics=TaskTopics(named=spec.sources, matched=spec.sources),
             global_stores=None if self._global_stores is None else self._global_stores.stores,
@@ -164,7 +241,7 @@ class TaskStart:
         )
 
     def _delete_stores(self) -> None:
-        shutil.rmtree(self._spec.directory(self._partition), ignore_errors=True)
+        shutil.rmtree(self._path, ignore_errors=True)
 
     def _partition_count(self) -> Callable[[str], int]:
         """Asked by the kernel, which runs beside the loop."""
@@ -181,9 +258,11 @@ class TaskStart:
             return
         in_kernel = self._environment.in_kernel
         await in_kernel(lambda: task.start_restore(topic, first, end))
+        await in_kernel(self._opened_stores.begin_bulk_load)
         async for batch in self._clients.read(topic, self._partition, first, end):
             await in_kernel(partial(_restore_rows, task, topic, batch))
             self._restored += batch.num_rows
+        await in_kernel(self._opened_stores.end_bulk_load)
         await in_kernel(lambda: task.end_restore(topic))
 
     # Positions.

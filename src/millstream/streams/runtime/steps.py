@@ -29,6 +29,21 @@ class Step(StrEnum):
     """The stores have it."""
 
 
+class SnapshotStep(StrEnum):
+    """The step of a snapshot that has just been done."""
+
+    FILE_COPIED = "file copied"
+    """One file of the database."""
+    COPIED = "copied"
+    """All of them, to where nobody looks."""
+    DESCRIBED = "described"
+    """The description is beside them, and all is on the disk."""
+    NAMED = "named"
+    """The snapshot has its name, and counts."""
+    PRUNED = "pruned"
+    """Older ones are removed."""
+
+
 Observer = Callable[[Step, str], None]
 """Told of each step of a task, with the task's id."""
 

@@ -70,6 +70,7 @@ class ActiveTask:
         self._is_committed = started.is_committed
         self._topic_ids = started.topic_ids
         self._restored = started.restored
+        self.snapshots: Final = started.snapshots
         self._dropped = 0
 
     @classmethod
@@ -229,6 +230,7 @@ class ActiveTask:
                 f"next start; what it has committed stays: {error}"
             ) from error
         self._step(Step.STORED)
+        await self.snapshots.after_commit()
         return written.output
 
     def _take_dropped(self, task: StreamTask) -> int:

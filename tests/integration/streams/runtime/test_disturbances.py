@@ -160,7 +160,7 @@ async def test_a_disk_that_is_full_after_the_commit_costs_no_output(
 async def test_stores_that_are_damaged_are_restored(world: World, is_deleted: bool) -> None:
     await world.put(WORDS)
     await world.run_all()
-    for file in world.spec(1).directory(0).glob("MANIFEST-*"):
+    for file in world.spec(1).stores_path(0).glob("MANIFEST-*"):
         if is_deleted:
             file.unlink()
         else:

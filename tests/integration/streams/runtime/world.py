@@ -16,6 +16,7 @@ from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.snapshots import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.task import ActiveTask
@@ -67,6 +68,7 @@ class World:
         """The step after which something happens once, while the process stands still."""
         self.transaction_timeout_ms = 60_000
         self.max_block_ms = 60_000
+        self.snapshots: SnapshotPlan | None = None
         self.kernel = ThreadPoolExecutor(1)
         self.producers: list[Producer] = []
 
@@ -144,6 +146,7 @@ class World:
             sub_topology=sub_topology,
             config=self.config,
             state_directory=str(self.directory / "state"),
+            snapshots=self.snapshots,
         )
 
     def environment(self) -> TaskEnvironment:

@@ -80,7 +80,7 @@ def test_a_task_has_its_stores_in_a_directory_of_its_name() -> None:
         config=StreamsConfig("app"),
         state_directory="/state/app",
     )
-    assert str(spec.directory(3)) == "/state/app/words_3"
+    assert str(spec.stores_path(3)) == "/state/app/words_3"
     assert spec.transactional_id(3) == "app@words_3"
     assert spec.task_id(3) == "0_3", "what people see stays Kafka Streams' id"
     assert replace(spec, sub_topology=1).task_name(0) == task_name("app-by-word-repartition", 0)
