@@ -23,6 +23,7 @@ BENCHMARKS = {
     "client_latency": "time to an acknowledgement, and from producer to consumer, against the other clients",
     "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
+    "restore": "stores restored from their changelogs",
     "pipeline": "topic to topic on Apache Spark",
     "pipeline_latency": "one record through a topology on Apache Spark, and micro-batches of many tasks",
 }

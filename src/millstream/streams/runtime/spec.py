@@ -122,4 +122,8 @@ class TaskEnvironment:
     copier: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "snapshots"))
 
     async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(self.kernel, work)
+        return await self.kernel_call(work)
+
+    def kernel_call(self, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
+        """Has the kernel do something, and returns at once."""
+        return asyncio.get_running_loop().run_in_executor(self.kernel, work)

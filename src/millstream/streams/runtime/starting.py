@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -259,11 +259,26 @@ class TaskStart:
         in_kernel = self._environment.in_kernel
         await in_kernel(lambda: task.start_restore(topic, first, end))
         await in_kernel(self._opened_stores.begin_bulk_load)
-        async for batch in self._clients.read(topic, self._partition, first, end):
-            await in_kernel(partial(_restore_rows, task, topic, batch))
-            self._restored += batch.num_rows
+        await self._restore_rows(
+            task, topic, self._clients.read(topic, self._partition, first, end)
+        )
         await in_kernel(self._opened_stores.end_bulk_load)
         await in_kernel(lambda: task.end_restore(topic))
+
+    async def _restore_rows(
+        self, task: StreamTask, topic: str, batches: AsyncIterator[pa.RecordBatch]
+    ) -> None:
+        """Reads the next batch while the kernel has one."""
+        storing: asyncio.Future[None] | None = None
+        try:
+            async for batch in batches:
+                if storing is not None:
+                    await storing
+                storing = self._environment.kernel_call(partial(_restore_rows, task, topic, batch))
+                self._restored += batch.num_rows
+        finally:
+            if storing is not None:
+                await storing
 
     # Positions.
 

@@ -10,8 +10,14 @@ import pytest
 from millstream.model import TopicPartition
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.kernel import RawBatch, StreamTask
-from millstream.streams.serdes import long, string
+from millstream.streams.serdes import bytes_, long, string
 from millstream.streams.state import in_memory_stores, rocksdb_stores
+from millstream.streams.state.changelog import Headers
+from millstream.streams.state.opening import open_store
+from millstream.streams.state.storage.byte_store import MemoryByteStore
+from millstream.streams.state.storage.transaction import TransactionalRows
+from millstream.streams.state.store import StoreParts
+from millstream.streams.topology import StoreKind, StoreSpec
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 CHANGELOG = "app-counts-changelog"
@@ -168,3 +174,33 @@ def test_a_task_that_is_closed_half_way_suspends_its_restore(
     task.restore(CHANGELOG, changelog(1, 2, first_offset=0))
     task.close()
     assert listener.told[-1] == ("suspended", "counts", 2)
+
+
+COLUMNS_OF: list[StoreSpec] = [
+    StoreSpec("s", StoreKind.KEY_VALUE),
+    StoreSpec("s", StoreKind.TIMESTAMPED_KEY_VALUE),
+    StoreSpec("s", StoreKind.TIMESTAMPED_KEY_VALUE, keeps_timestamps=False),
+    StoreSpec("s", StoreKind.TIMESTAMPED_KEY_VALUE, with_headers=True),
+    StoreSpec("s", StoreKind.KEY_VALUE, entries_max=2),
+    StoreSpec("s", StoreKind.TIMESTAMPED_KEY_VALUE, entries_max=2),
+]
+
+
+@pytest.mark.parametrize("spec", COLUMNS_OF)
+def test_columns_of_a_changelog_are_restored_like_its_records_one_by_one(spec: StoreSpec) -> None:
+    keys = [b"a", None, b"b", b"a", b"c", b"b", b"d", b"a"]
+    values = [b"1", b"2", b"3", b"4", b"5", None, b"7", b"8"]
+    times = list(range(10, 18))
+    headers: list[Headers] = [(("h", key),) for key in keys]
+    at_once, one_by_one = (
+        open_store(StoreParts(spec, TransactionalRows(MemoryByteStore()), bytes_(), bytes_(), None))
+        for _ in range(2)
+    )
+    at_once.restore(keys, values, times, 8, headers)
+    for row in range(8):
+        given = slice(row, row + 1)
+        one_by_one.restore(keys[given], values[given], times[given], row + 1, headers[given])
+    rows = list(at_once.rows.scan(b"", None))
+    assert rows == list(one_by_one.rows.scan(b"", None))
+    assert [key for key, _ in rows] == ([b"a", b"d"] if spec.entries_max else [b"a", b"c", b"d"])
+    assert at_once.rows.metadata.changelog_offset == 8

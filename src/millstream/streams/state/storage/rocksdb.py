@@ -18,6 +18,7 @@ from millstream.streams.errors import InvalidStoreError
 from millstream.streams.state.storage.rocksdb_memory import RocksMemory, memory_of_process
 
 _PAGE_ROWS = 1024
+_SORTED_ROWS = 8192
 
 
 class RocksDatabase:
@@ -61,16 +62,19 @@ class RocksDatabase:
     ) -> None:
         """Put and delete (None) rows, whose keys begin with `prefix`, and put another, all or nothing; inside `together` kept back.
 
-        In the order of their keys RocksDB takes them six times as fast as in any other.
+        RocksDB takes rows several times as fast in the order of their keys; a part of them at a time is put in order, which the
+        processor's cache holds.
         """
         batch = WriteBatch(raw_mode=True) if self._together is None else self._together
         put, delete = batch.put, batch.delete
-        for each in sorted(rows):
-            row = rows[each]
-            if row is None:
-                delete(prefix + each)
-            else:
-                put(prefix + each, row)
+        keys = iter(rows)
+        while part := sorted(islice(keys, _SORTED_ROWS)):
+            for each in part:
+                row = rows[each]
+                if row is None:
+                    delete(prefix + each)
+                else:
+                    put(prefix + each, row)
         put(key, value)
         if self._together is None:
             self._write(batch)

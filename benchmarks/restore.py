@@ -1,0 +1,146 @@
+"""Stores restored from their changelogs, as a task does that has lost them: records of 100 bytes per second, over a broker of ours.
+
+`MILLSTREAM_BENCHMARK_RECORDS` (default 1,000,000) records of 1,000 keys, and of as many keys as records. In memory: read and put into the
+store by the kernel alone. RocksDB: the start of a task with an empty directory, from the fence to stores that are caught up. The
+bar is 1,000,000 a second where keys repeat; the better of two runs counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.clients import Admin, NewTopic, OffsetAndMetadata, Producer, RangeReader
+from millstream.model import TopicPartition
+from millstream.runtime.system import SystemClock
+from millstream.streams import StreamsBuilder
+from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel import StreamTask
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.serdes import bytes_
+from millstream.streams.state import in_memory_stores
+from millstream.streams.topology import Topology
+from millstream.testing.broker import Broker
+
+RECORDS = int(os.environ.get("MILLSTREAM_BENCHMARK_RECORDS", "1000000"))
+SLICE: Final = 50_000
+ROUNDS: Final = 2
+BAR: Final = 1_000_000
+START_MS: Final = 1_700_000_000_000
+
+
+class Rate(NamedTuple):
+    """Of one restore."""
+
+    per_second: float
+    cpu_s_per_million: float
+
+
+class Clients(NamedTuple):
+    """Those of the benchmark."""
+
+    admin: Admin
+    reader: RangeReader
+    producer: Producer
+    servers: str
+
+
+def latest() -> Topology:
+    """Keeps the last value of each key."""
+    builder = StreamsBuilder()
+    builder.stream("in", key=bytes_(), value=bytes_()).group_by_key().reduce(lambda _, value: value)
+    return builder.build()
+
+
+async def fill(clients: Clients, topic: str, keys: int) -> None:
+    """Keys in no order."""
+    numbers = np.random.default_rng(1).permutation(RECORDS)
+    for first in range(0, RECORDS, SLICE):
+        some = numbers[first : first + SLICE]
+        rows = pa.RecordBatch.from_pydict(
+            {
+                "key": pa.array([b"key-%012d" % (n % keys) for n in some], pa.binary()),
+                "value": pa.array([b"%084d" % n for n in some], pa.binary()),
+                "timestamp": pa.array(START_MS + some),
+            }
+        )
+        await clients.producer.send_batch(topic, rows)
+
+
+async def in_memory(clients: Clients, topology: Topology, application: str) -> Rate:
+    task = StreamTask(topology, 0, 0, in_memory_stores(), StreamsConfig(application))
+    (topic,) = task.changelog_topics.values()
+    started, cpu = time.perf_counter(), time.process_time()
+    async for rows in clients.reader.read(topic, 0, 0, RECORDS, headers=True):
+        task.restore(topic, raw_batch(rows))
+    rate = rated(started, cpu)
+    task.close()
+    return rate
+
+
+async def in_rocksdb(clients: Clients, topology: Topology, application: str) -> Rate:
+    tasks = TaskClients(
+        clients.reader, clients.admin, lambda _: Producer(bootstrap_servers=clients.servers)
+    )
+    with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(1) as kernel:
+        spec = TaskSpec(
+            topology=topology,
+            sub_topology=0,
+            config=StreamsConfig(application),
+            state_directory=directory,
+        )
+        started, cpu = time.perf_counter(), time.process_time()
+        task = await ActiveTask.start(spec, 0, TaskEnvironment(tasks, SystemClock(), kernel))
+        rate = rated(started, cpu)
+        report = await task.run({})
+        assert report.restored == RECORDS, report
+        await task.close()
+    return rate
+
+
+def rated(started: float, cpu: float) -> Rate:
+    elapsed, used = time.perf_counter() - started, time.process_time() - cpu
+    return Rate(RECORDS / elapsed, used / RECORDS * 1e6)
+
+
+async def measure(clients: Clients, keys: int) -> None:
+    application, topology = f"restore-{keys}", latest()
+    (changelog,) = topology.topics_of(topology.sub_topologies[0], application).changelogs
+    (await clients.admin.create_topics([NewTopic(changelog, 1)])).raise_errors()
+    await fill(clients, changelog, keys)
+    done = {TopicPartition("in", 0): OffsetAndMetadata(0)}
+    (await clients.admin.alter_consumer_group_offsets(application, done)).raise_errors()
+    for where, restore in (("memory", in_memory), ("RocksDB", in_rocksdb)):
+        rates = [await restore(clients, topology, application) for _ in range(ROUNDS)]
+        rate = max(rates)
+        missed = "  MISSED" if keys < RECORDS and rate.per_second < BAR else ""
+        print(
+            f"restored, {keys:9,} keys  {where:8} {rate.per_second / 1000:6.0f} k/s "
+            f"{rate.cpu_s_per_million:5.2f} CPU s per million{missed}"
+        )
+
+
+async def run(servers: str) -> None:
+    async with (
+        Admin(bootstrap_servers=servers) as admin,
+        RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
+        Producer(bootstrap_servers=servers, linger_ms=5) as producer,
+    ):
+        (await admin.create_topics([NewTopic("in", 1)])).raise_errors()
+        for keys in (1_000, RECORDS):
+            await measure(Clients(admin, reader, producer, servers), keys)
+
+
+if __name__ == "__main__":
+    with Broker(in_process=False) as broker:
+        asyncio.run(run(broker.bootstrap_servers))
