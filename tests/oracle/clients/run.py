@@ -15,11 +15,11 @@ from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, KafkaCluster,
 SUITE = "tests/integration/clients"
 NODE_CHANGES = "tests/oracle/clients"
 OF_ONE_NODE = (
-    "test_admin_cluster.py",
-    "test_admin_topics.py::test_every_type_of_resource_has_configs",
-    "test_admin_topics.py::test_partitions_are_added",
-    "test_admin_topics.py::test_topics_are_created_with_configs_and_assignments",
-    "test_admin_transactions.py::test_producers_of_a_partition_are_described",
+    "admin/test_cluster.py",
+    "admin/test_topics.py::test_every_type_of_resource_has_configs",
+    "admin/test_topics.py::test_partitions_are_added",
+    "admin/test_topics.py::test_topics_are_created_with_configs_and_assignments",
+    "admin/test_transactions.py::test_producers_of_a_partition_are_described",
 )
 """What these say is true of a cluster of one node only; tests/integration/clients/admin/test_several_nodes.py is about more."""
 
