@@ -167,6 +167,7 @@ def test_an_interrupted_wait_leaves_the_client_usable(bootstrap: str, new_topic:
     script = f"""
         import os, signal, sys, threading
         from millstream.clients import NewTopic, blocking
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
         with (
             blocking.Admin(bootstrap_servers={bootstrap!r}) as admin,
             blocking.Producer(bootstrap_servers={bootstrap!r}) as producer,

@@ -115,6 +115,11 @@ async def test_validate_only_creates_nothing(admin: Admin, new_topic: NewName) -
 async def test_ids_of_topics_are_printed_as_kafka_does(admin: Admin, new_topic: NewName) -> None:
     name = new_topic()
     created = (await admin.create_topics([NewTopic(name)])).result(name)
+
+    async def is_listed() -> bool:
+        return name in await admin.list_topics()
+
+    await eventually(is_listed)
     listed = (await admin.list_topics())[name]
     described = (await admin.describe_topics([name])).result(name)
     assert created.topic_id == listed.topic_id == described.topic_id
