@@ -51,13 +51,13 @@ class Jobs:
 class Link:
     """The clients of a driver: everything is committed up to 3 and readable up to 5. A topic that is gone has no leader."""
 
-    gone: str
+    missing: str
 
     def reader(self) -> Link:
         return self
 
     async def offsets(self, topic: str, _which: int, timeout_ms: int = 0) -> Mapping[int, int]:
-        if topic == self.gone:
+        if topic == self.missing:
             raise RequestTimedOut(f"{topic} within {timeout_ms} ms")
         return {0: 5}
 
@@ -109,6 +109,6 @@ def test_a_task_is_not_run_with_a_topic_that_was_found_to_be_gone(
 def test_a_run_that_finds_a_topic_gone_is_repeated_without_it(
     monkeypatch: pytest.MonkeyPatch, run: Callable[[MicroBatches], None]
 ) -> None:
-    running, jobs = batches(monkeypatch, Link(gone=""))
+    running, jobs = batches(monkeypatch, Link(missing=""))
     run(running)
     assert [request.topics for request in jobs.requests] == [("gone", "kept"), ("kept",)]

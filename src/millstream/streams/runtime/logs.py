@@ -1,4 +1,4 @@
-"""What a partition holds, as a value."""
+"""The readable part of a partition, as a value."""
 
 from __future__ import annotations
 
