@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import orjson
@@ -14,7 +15,12 @@ import pytest
 
 from tests.integration.spark.standalone_cluster import SMALL_EXECUTOR, linked_spark_home
 from tests.integration.spark.test_secure_clients import contents, filled
-from tests.integration.spark.tls_entrance import tls_entrance
+from tests.integration.spark.tls_entrance import (
+    PASSWORD,
+    Entrance,
+    sasl_entrance,
+    tls_entrance,
+)
 from tests.patience import LONG_ENOUGH_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -53,7 +59,7 @@ def application(name, check, **changed):
 working = application("works", str)
 working.run_available()
 failing = application("fails", fail)
-for attempt in (failing.run_available, lambda: application("refused", str, **{"ssl.key.password": "sesame-2"})):
+for attempt in (failing.run_available, lambda: application("refused", str, **given["wrong"])):
     try:
         attempt()
     except Exception as error:
@@ -70,11 +76,12 @@ working.close()
 failing.close()
 session.stop()
 """
-SECRET = b"sesame"
+SECRET = PASSWORD.encode()
 PATIENCE_S = 4 * LONG_ENOUGH_S
 
 
-def test_a_secret_is_written_nowhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize("door", ["SSL", "PLAIN", "SCRAM-SHA-256"])
+def test_a_secret_is_written_nowhere(tmp_path: Path, door: str) -> None:
     home = linked_spark_home(tmp_path / "spark")
     for name in ("events", "scratch", "certificates"):
         (tmp_path / name).mkdir()
@@ -84,14 +91,15 @@ def test_a_secret_is_written_nowhere(tmp_path: Path) -> None:
         "spark.eventLog.compress": "false",
         "spark.local.dir": str(tmp_path / "scratch"),
     }
-    with tls_entrance(tmp_path / "certificates") as entrance:
-        assert SECRET.decode() in entrance.settings.values()
+    with opened(door, tmp_path / "certificates") as entrance:
+        assert any(PASSWORD in value for value in entrance.settings.values())
         filled(entrance, "words", "counts", values="abc")
         given = {
             "spark": spark,
             "bootstrap": entrance.bootstrap_servers,
             "state": str(tmp_path / "state"),
             "settings": entrance.settings,
+            "wrong": entrance.wrong_password,
         }
         out, log = tmp_path / "out", tmp_path / "log"
         with out.open("wb") as told, log.open("wb") as errors:
@@ -119,6 +127,10 @@ def test_a_secret_is_written_nowhere(tmp_path: Path) -> None:
         assert holding_the_secret(written) == []
     assert readable == [], "Spark's scratch files, while it runs, are their owner's"
     assert holding_the_secret(scratch) == []
+
+
+def opened(door: str, certificates: Path) -> AbstractContextManager[Entrance]:
+    return tls_entrance(certificates) if door == "SSL" else sasl_entrance(certificates, door)
 
 
 def holding_the_secret(place: Path) -> list[Path]:
