@@ -1,7 +1,10 @@
-"""Every part of an application on Spark, killed with SIGKILL at every step of its tasks, over several shapes: exactly once.
+"""Every part of an application on Spark, killed with SIGKILL while it plans and at every step of its tasks: exactly once.
+
+All shapes come in turn, each in one JVM or on two executors with disks of their own, as its seed says.
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED; more than five hundred
-kills take about an hour. A failure says the seed that repeats it.
+kills take about an hour. A failure says the seed that repeats it. `make soak KAFKA=1` does it on Apache Kafka, out of
+MILLSTREAM_KAFKA_CLASSPATH.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from pathlib import Path
 import pytest
 
 from millstream.streams.runtime.steps import Step
-from tests.support.kills.orders import Order, Orders, Victim
+from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
+from tests.support.kills.orders import PLANNED, Order, Orders, Victim
 from tests.support.kills.run import Run
 from tests.support.kills.shapes import SHAPES, check_nothing_is_open
 from tests.support.kills.watched_broker import watched_broker
@@ -30,12 +34,20 @@ SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "1"))
 ORDERS = 24
 SESSIONS_MAX = 40
-LIMIT = 60
+ON_KAFKA = os.environ.get("MILLSTREAM_SOAK_KAFKA", "") == "1"
 STARTING = (Step.STARTING, Step.FENCED, Step.RESTORED)
 PASSING = (Victim.WORKER, Victim.BROKER)
-"""Whoever goes on when one of these is killed."""
-OFTEN = {Victim.HOST: 6, Victim.WORKER: 3, Victim.BROKER: 1, Victim.JVM: 1, Victim.DRIVER: 1}
+"""Tasks go on when one of these is killed."""
+OFTEN = {
+    Victim.HOST: 6,
+    Victim.WORKER: 3,
+    Victim.EXECUTOR: 2,
+    Victim.BROKER: 1,
+    Victim.JVM: 1,
+    Victim.DRIVER: 1,
+}
 """A session costs a start of Spark, a host only its own."""
+LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
 
 pytestmark = [
     pytest.mark.spark,
@@ -46,9 +58,11 @@ pytestmark = [
 
 
 def test_what_is_killed_anywhere_is_exactly_once() -> None:
+    assert is_available() or not ON_KAFKA, f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
     ends_at = time.monotonic() + SOAK_SECONDS
     kills = 0
-    for seed, shape in zip(count(FIRST_SEED), _for_ever(), strict=False):
+    for seed in count(FIRST_SEED):
+        shape = list(SHAPES)[seed % len(SHAPES)]
         sys.stdout.write(f"MILLSTREAM_KILL_SEED={seed}: {shape}\n")
         with _short_directory() as directory:
             kills += killed(shape, seed, directory)
@@ -62,40 +76,38 @@ def test_what_is_killed_anywhere_is_exactly_once() -> None:
 def killed(shape: str, seed: int, directory: Path) -> int:
     """Runs one application until it has done everything, and returns how many kills it took."""
     orders = Orders(directory / "orders")
-    with watched_broker(orders.broker) as broker:
-        servers = broker.bootstrap_servers
+    with watched_broker(orders.broker, is_kafka=ON_KAFKA) as servers:
         asyncio.run(SHAPES[shape].prepare(servers))
-        wanted = chosen(random.Random(seed))
+        chance = random.Random(seed)
+        master = chance.choice((LOCAL, CLUSTER))
+        wanted = chosen(chance, master)
+        sys.stdout.write(f"on {master}: {'; '.join(map(str, wanted))}\n")
         orders.write(wanted)
         for _ in range(SESSIONS_MAX):
-            with Run(shape, servers, directory, LIMIT) as run:
+            with Run(shape, servers, directory, SHAPES[shape].limit, master) as run:
                 is_done = run.finish()
-                assert run.wait_for_orphans() == []
+                assert run.remains() == []
             if is_done:
                 break
         else:
             raise AssertionError(f"it came to no end: {(directory / 'log').read_text()[-5_000:]}")
         assert run.files_left() == []
-        asyncio.run(SHAPES[shape].check(servers))
+        asyncio.run(SHAPES[shape].check(servers, directory))
         asyncio.run(check_nothing_is_open(servers))
     return len(wanted) - len(orders.left())
 
 
-def chosen(chance: random.Random) -> list[Order]:
-    """Pairs of a victim and a step, some victims more often than others. A task starts anew where its host was killed before."""
-    pairs = list(product(OFTEN, Step))
+def chosen(chance: random.Random, master: str) -> list[Order]:
+    """Pairs of a victim and a moment, some victims more often than others. A task starts anew where its host was killed before."""
+    victims = [each for each in OFTEN if master == CLUSTER or each is not Victim.EXECUTOR]
+    pairs = list(product(victims, (PLANNED, *Step)))
     weights = [OFTEN[victim] for victim, _ in pairs]
     orders: list[Order] = []
-    for victim, step in chance.choices(pairs, weights, k=ORDERS):
-        if step in STARTING and (not orders or orders[-1].victim in PASSING):
+    for victim, moment in chance.choices(pairs, weights, k=ORDERS):
+        if moment in STARTING and (not orders or orders[-1].victim in PASSING):
             orders.append(Order(Victim.HOST, Step.READ))
-        orders.append(Order(victim, step, 1 if step in STARTING else chance.randrange(1, 4)))
+        orders.append(Order(victim, moment, 1 if moment in STARTING else chance.randrange(1, 4)))
     return orders
-
-
-def _for_ever() -> Iterator[str]:
-    while True:
-        yield from SHAPES
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from millstream.streams.runtime.steps import Step
-from tests.support.kills.orders import Order, Orders, Victim
+from tests.support.kills.orders import PLANNED, Order, Orders, Victim
 from tests.support.kills.run import Run
 from tests.support.kills.shapes import SHAPES, check_nothing_is_open
 from tests.support.kills.watched_broker import watched_broker
@@ -30,7 +30,12 @@ DRIVER, JVM, WORKER, HOST, BROKER = (
     Victim.BROKER,
 )
 SESSIONS = (
-    (Order(HOST, Step.OFFSETS_SENT, 2), Order(WORKER, Step.PRODUCED), Order(DRIVER, Step.PRODUCED)),
+    (
+        Order(HOST, Step.OFFSETS_SENT, 2),
+        Order(WORKER, Step.PRODUCED),
+        Order(HOST, PLANNED),
+        Order(DRIVER, PLANNED),
+    ),
     (Order(HOST, Step.COMMITTED, 2), Order(HOST, Step.RESTORED), Order(JVM, Step.OFFSETS_SENT, 2)),
     (Order(HOST, Step.STORED), Order(BROKER, Step.PRODUCED), Order(HOST, Step.FENCED)),
 )
@@ -48,15 +53,15 @@ def directory() -> Iterator[Path]:
 def test_an_application_killed_again_and_again_is_exactly_once(directory: Path) -> None:
     shape = SHAPES["flights"]
     orders = Orders(directory / "orders")
-    with watched_broker(orders.broker) as broker:
-        asyncio.run(shape.prepare(broker.bootstrap_servers))
+    with watched_broker(orders.broker) as servers:
+        asyncio.run(shape.prepare(servers))
         for wanted in SESSIONS:
             orders.write(wanted)
-            with Run("flights", broker.bootstrap_servers, directory, LIMIT) as run:
+            with Run("flights", servers, directory, LIMIT) as run:
                 is_done = run.finish()
-                assert run.wait_for_orphans() == []
+                assert run.remains() == []
             assert orders.left() == [], wanted
             assert is_done == (wanted is SESSIONS[-1])
         assert run.files_left() == []
-        asyncio.run(shape.check(broker.bootstrap_servers))
-        asyncio.run(check_nothing_is_open(broker.bootstrap_servers))
+        asyncio.run(shape.check(servers, directory))
+        asyncio.run(check_nothing_is_open(servers))

@@ -95,6 +95,9 @@ class KafkaCluster:
     def running(self) -> set[int]:
         return set(self._processes)
 
+    def pid(self, node: int) -> int:
+        return self._processes[node].pid
+
     def start(self, node: int) -> None:
         """Returns when it answers; whether it leads anything yet is another question."""
         self._launch(node)

@@ -1,11 +1,36 @@
-"""An application that is killed, on Spark, over everything that there is: `python -m ... SHAPE SERVERS DIRECTORY LIMIT`."""
+"""An application that is killed, on Spark, over everything that there is: `python -m ... SHAPE SERVERS DIRECTORY LIMIT MASTER`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import Final
+from unittest import mock
 
 from millstream.spark import Progress, RunnerOptions, SparkOptions, SparkStreams, configure
+from millstream.spark.pipeline.jobs import TaskJobs
+from millstream.spark.pipeline.messages import Reply, RunTask
+from tests.support.kills.orders import PLANNED, Orders
 from tests.support.kills.shapes import SHAPES
+
+SETTINGS: Final = {
+    "spark.python.daemon.module": "tests.support.kills.worker_daemon",
+    "spark.executor.memory": "480m",
+    "spark.executor.memoryOverhead": "64m",
+    "spark.driver.memory": "512m",
+    "spark.deploy.maxExecutorRetries": "-1",
+}
+"""Small executors; Spark starts a new one for each that is killed, however many they are."""
+
+
+class KilledJobs(TaskJobs):
+    """Whose driver may be told to kill somebody between planning and running."""
+
+    orders = Orders.from_environment()
+
+    def run(self, requests: Sequence[RunTask], description: str) -> list[Reply]:
+        self.orders.observe(PLANNED)
+        return super().run(requests, description)
 
 
 def say(*words: object) -> None:
@@ -13,11 +38,8 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def main(shape: str, servers: str, directory: str, limit: str) -> None:
-    session = configure(
-        SparkOptions(master="local[2]", short_lived=True),
-        **{"spark.python.daemon.module": "tests.support.kills.worker_daemon"},
-    )
+def main(shape: str, servers: str, directory: str, limit: str, master: str) -> None:
+    session = configure(SparkOptions(master=master, short_lived=True), **SETTINGS)
     session.sparkContext.setLogLevel("OFF")
     options = RunnerOptions(
         bootstrap_servers=servers, directory=directory, records_per_trigger_max=int(limit)
@@ -27,7 +49,10 @@ def main(shape: str, servers: str, directory: str, limit: str) -> None:
         say("batch", made.sub_topology, made.batch_id)
 
     killed = SHAPES[shape]
-    with SparkStreams(killed.topology(), killed.config, session, options) as application:
+    with (
+        mock.patch("millstream.spark.pipeline.spark_streams.TaskJobs", KilledJobs),
+        SparkStreams(killed.topology(), killed.config, session, options) as application,
+    ):
         application.run_available(progress)
     say("done")
     session.stop()

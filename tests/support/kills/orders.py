@@ -1,7 +1,7 @@
-"""Orders to kill a process at a named step of a task: written by a test, carried out by the task host that comes to the step.
+"""Orders to kill a process at a named moment: written by a test, carried out by the process that comes to it.
 
-A directory holds one file for each order. Hosts find it by an environment variable, and each order is carried out once:
-whoever can delete its file does it.
+That is a task host for a step of a task, and the driver when it has planned a micro-batch. A directory holds one file for each
+order. Processes find it by an environment variable, and each order is carried out once: whoever can delete its file does it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from millstream.streams.runtime.steps import Step
 
 VARIABLE: Final = "MILLSTREAM_TEST_KILL_ORDERS"
 EXECUTOR_VARIABLE: Final = "MILLSTREAM_TEST_EXECUTOR"
+EXECUTOR_CLASS: Final = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+
+PLANNED: Final = "planned"
+"""The driver knows which tasks are to run, and how far; none of them runs yet."""
+Moment = Step | Literal["planned"]
 
 
 class Victim(StrEnum):
-    """The process to kill. Of those that come more than once: the host is the task's own, the worker any that is there."""
+    """The process to kill. The JVM is the driver's; without a cluster it is the executor, too.
+
+    Of those that come more than once: at a step of a task the host and executor are the task's own, and the worker one of its
+    executor; else any that is there.
+    """
 
     HOST = "host"
     WORKER = "worker"
+    EXECUTOR = "executor"
     JVM = "jvm"
     DRIVER = "driver"
     BROKER = "broker"
@@ -33,14 +44,14 @@ class Victim(StrEnum):
 
 @dataclass(frozen=True)
 class Order:
-    """Kill at the `nth` time that one host does this step."""
+    """Kill at the `nth` time that one process comes to this moment."""
 
     victim: Victim
-    step: Step
+    moment: Moment
     nth: int = 1
 
     def __str__(self) -> str:
-        return f"{self.victim} at {self.step}, {self.nth}"
+        return f"{self.victim} at {self.moment}, {self.nth}"
 
 
 class Orders:
@@ -49,7 +60,7 @@ class Orders:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.broker = directory.with_suffix(".broker")
-        self._steps: Counter[Step] = Counter()
+        self._moments: Counter[Moment] = Counter()
 
     @classmethod
     def from_environment(cls) -> Orders:
@@ -58,50 +69,66 @@ class Orders:
     def write(self, orders: Iterable[Order]) -> None:
         self._directory.mkdir(exist_ok=True)
         for number, order in enumerate(orders):
-            words = (order.victim.name, order.step.name, order.nth)
-            (self._directory / f"{number:04}").write_text(" ".join(map(str, words)))
+            words = (order.victim, order.moment, str(order.nth))
+            (self._directory / f"{number:04}").write_text("\n".join(words))
 
     def left(self) -> list[Path]:
         """Those that have not been carried out."""
         return sorted(self._directory.iterdir())
 
-    def observe(self, step: Step, _task_id: str) -> None:
-        """Kills whom the first order says, if this is the step that it waits for."""
-        self._steps[step] += 1
+    def observe(self, moment: Moment, _task_id: str = "") -> None:
+        """Kills whom the first order says, if this is the moment that it waits for."""
+        self._moments[moment] += 1
         for path in self.left()[:1]:
             order = self._read(path)
-            if order is not None and order.step is step and self._steps[step] >= order.nth:
-                pid = self._pid_of(order.victim)
-                if pid is None:
-                    continue
-                try:
-                    path.unlink()
-                except FileNotFoundError:
-                    continue  # another host was first
-                os.kill(pid, signal.SIGKILL)
+            if order is None or order.moment != moment or self._moments[moment] < order.nth:
+                continue
+            pid = self._pid_of(order.victim)
+            if pid is None:
+                continue
+            try:
+                path.unlink()
+            except FileNotFoundError:
+                continue  # another process was first
+            os.kill(pid, signal.SIGKILL)
 
     def _read(self, path: Path) -> Order | None:
         try:
-            victim, step, nth = path.read_text().split()
+            victim, moment, nth = path.read_text().splitlines()
         except FileNotFoundError:
             return None  # carried out meanwhile
-        return Order(Victim[victim], Step[step], int(nth))
+        return Order(Victim(victim), PLANNED if moment == PLANNED else Step(moment), int(nth))
 
     def _pid_of(self, victim: Victim) -> int | None:
-        """This process is a task host: its parent has gone, so the executor is known by the environment alone."""
-        jvm = int(os.environ[EXECUTOR_VARIABLE])
+        """None where there is no such process now."""
+        driver = os.getsid(0)
+        executor = os.environ.get(EXECUTOR_VARIABLE)
         match victim:
-            case Victim.HOST:
-                return os.getpid()
             case Victim.BROKER:
                 return int(self.broker.read_text())
-            case Victim.JVM:
-                return jvm
             case Victim.DRIVER:
-                return parent_of(jvm)
+                return driver if is_running(driver) else None
+            case Victim.JVM:
+                return _first(children_of(driver), "java")
+            case Victim.EXECUTOR if executor is not None:
+                return int(executor)
+            case Victim.EXECUTOR:
+                return _first(session_of(driver), EXECUTOR_CLASS)
+            case Victim.HOST if executor is not None:
+                return os.getpid()
+            case Victim.HOST:
+                return _first(session_of(driver), "tests.support.kills.host")
             case Victim.WORKER:
-                daemons = children_of(jvm)
-                return next((worker for daemon in daemons for worker in children_of(daemon)), None)
+                places = session_of(driver) if executor is None else children_of(int(executor))
+                daemons = [
+                    pid for pid in places if "tests.support.kills.worker_daemon" in words_of(pid)
+                ]
+                return next((pid for each in daemons for pid in children_of(each)), None)
+
+
+def _first(pids: Iterable[int], word: str) -> int | None:
+    """The first process that has this word in its command line, or ends a word of it with this."""
+    return next((pid for pid in pids if any(each.endswith(word) for each in words_of(pid))), None)
 
 
 def parent_of(pid: int) -> int | None:
@@ -110,8 +137,22 @@ def parent_of(pid: int) -> int | None:
 
 
 def children_of(pid: int) -> list[int]:
-    everybody = map(int, filter(str.isdigit, os.listdir("/proc")))
-    return [each for each in everybody if parent_of(each) == pid]
+    return [each for each in _everybody() if parent_of(each) == pid]
+
+
+def session_of(leader: int) -> list[int]:
+    """The processes of a session that run."""
+    stats = {pid: stat_of(pid) for pid in _everybody()}
+    return [
+        pid
+        for pid, stat in stats.items()
+        if stat is not None and stat[0] != "Z" and int(stat[3]) == leader
+    ]
+
+
+def is_running(pid: int) -> bool:
+    stat = stat_of(pid)
+    return stat is not None and stat[0] != "Z"
 
 
 def stat_of(pid: int) -> list[str] | None:
@@ -120,3 +161,15 @@ def stat_of(pid: int) -> list[str] | None:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
+
+
+def words_of(pid: int) -> list[str]:
+    """The command line of a process."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _everybody() -> list[int]:
+    return [int(each) for each in os.listdir("/proc") if each.isdigit()]

@@ -11,16 +11,25 @@ import time
 from pathlib import Path
 from typing import IO, Final, Self
 
+from tests.integration.spark.standalone_cluster import linked_spark_home
 from tests.patience import LONG_ENOUGH_S
-from tests.support.kills.orders import VARIABLE, stat_of
+from tests.support.kills.orders import VARIABLE, session_of
+from tests.support.kills.remains import files_of_hosts, remains
 
 ROOT: Final = Path(__file__).parents[3]
+
+
+def place_of(directory: Path, master: str) -> str:
+    """The executors of a cluster have disks of their own."""
+    return str(directory if master.startswith("local[") else directory / "{executor}")
 
 
 class Run:
     """In a session of its own, so that everything that it starts can be found. `directory`: for stores, orders, temporary files and its log."""
 
-    def __init__(self, shape: str, servers: str, directory: Path, limit: int) -> None:
+    def __init__(
+        self, shape: str, servers: str, directory: Path, limit: int, master: str = "local[2]"
+    ) -> None:
         self.directory = directory
         temporary = directory / "t"
         temporary.mkdir(parents=True, exist_ok=True)
@@ -29,9 +38,14 @@ class Run:
             "TMPDIR": str(temporary),
             "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
         }
+        home = directory / "spark"
+        if not home.exists():  # Spark writes below it
+            linked_spark_home(home)
+        environment |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
         with (directory / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.kills.application", shape, servers, str(directory), str(limit)],
+                [sys.executable, "-m", "tests.support.kills.application", shape, servers,
+                 place_of(directory, master), str(limit), master],
                 stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1, start_new_session=True,
                 env=environment, cwd=ROOT,
             )  # fmt: skip
@@ -52,7 +66,7 @@ class Run:
 
     def kill(self) -> None:
         """Everything at once; Spark's worker daemon has a process group of its own, but the same session."""
-        for pid in self.processes():
+        for pid in session_of(self.process.pid):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -60,27 +74,17 @@ class Run:
         self.process.wait(LONG_ENOUGH_S)
         self._output.close()
 
-    def processes(self) -> list[int]:
-        return [
-            pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._is_ours(pid)
-        ]
-
-    def wait_for_orphans(self) -> list[int]:
+    def remains(self) -> list[str]:
         """What is left of it although it was given the time to end."""
         deadline = time.monotonic() + LONG_ENOUGH_S
-        while (left := self.processes()) and time.monotonic() < deadline:
+        while (left := remains(self.process.pid, self.directory)) and time.monotonic() < deadline:
             select.select([], [], [], 0.1)
         return left
 
     def files_left(self) -> list[str]:
-        """Files that task hosts have left below the temporary directory; Spark's own are Spark's."""
-        return [str(each) for each in (self.directory / "t").glob("millstream-*/*/**/*")]
+        return files_of_hosts(self.directory / "t")
 
     @property
     def _output(self) -> IO[str]:
         assert self.process.stdout is not None, "it is a pipe"
         return self.process.stdout
-
-    def _is_ours(self, pid: int) -> bool:
-        stat = stat_of(pid)
-        return stat is not None and stat[0] != "Z" and int(stat[3]) == self.process.pid

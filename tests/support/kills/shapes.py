@@ -5,11 +5,10 @@ What comes out of each does not depend on the micro-batches that its input is cu
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 import orjson
 
@@ -18,18 +17,16 @@ from millstream.cli.demo.pipeline import _create_topics, _produce
 from millstream.cli.demo.results import read_results
 from millstream.cli.demo.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, flights_topology
 from millstream.cli.demo.verification import expected
-from millstream.clients import Admin, NewTopic, Producer, RangeReader
-from millstream.runtime.system import SystemClock
-from millstream.streams import JoinWindows, StreamJoined, StreamsBuilder, StreamsConfig
-from millstream.streams.serdes import string
+from millstream.clients import Admin, RangeReader
+from millstream.streams import StreamsConfig
 from millstream.streams.topology import Topology
+from tests.patience import eventually
+from tests.support.kills import topologies
+from tests.support.kills.driven import APPLICATION_ID, DrivenShape, read
 
-APPLICATION_ID: Final = "killed"
 FLIGHTS: Final = 6_000
+ENDED: Final = {"Empty", "CompleteCommit", "CompleteAbort"}
 CACHE_BYTES: Final = 10 << 20
-LEFT, RIGHT, JOINED = "left", "right", "joined"
-SIDE: Final = 600
-KEYS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -38,8 +35,13 @@ class KilledShape:
 
     topology: Callable[[], Topology]
     prepare: Callable[[str], Awaitable[None]]
-    check: Callable[[str], Awaitable[None]]
+    check_outputs: Callable[[str], Awaitable[None]]
     cache_max_bytes: int = 0
+    limit: int = 60
+    """Records of a micro-batch."""
+
+    async def check(self, servers: str, _directory: Path) -> None:
+        await self.check_outputs(servers)
 
     @property
     def config(self) -> StreamsConfig:
@@ -74,39 +76,9 @@ async def _check_results(servers: str) -> None:
 
 async def _counted(servers: str, topic: str) -> dict[bytes, list[int]]:
     seen: dict[bytes, list[int]] = {}
-    async for row in _rows(servers, topic):
+    async for row in read(servers, topic):
         seen.setdefault(row["key"], []).append(orjson.loads(row["value"])["flights"])
     return seen
-
-
-def join_topology() -> Topology:
-    builder = StreamsBuilder()
-    left, right = (builder.stream(each, key=string(), value=string()) for each in (LEFT, RIGHT))
-    windows = JoinWindows.of(timedelta(hours=1), grace=timedelta(hours=1))
-    serdes = StreamJoined(key=string(), value=string(), other_value=string())
-    joined = left.join(right, lambda one, other: f"{one}+{other}", windows=windows, joined=serdes)
-    joined.to(JOINED, key=string(), value=string())
-    return builder.build()
-
-
-async def put_sides(servers: str) -> None:
-    now_ms = SystemClock().now().wall_ms
-    async with Admin(bootstrap_servers=servers) as admin:
-        wanted = [NewTopic(each, 2) for each in (LEFT, RIGHT, JOINED)]
-        (await admin.create_topics(wanted)).raise_errors()
-    async with Producer(bootstrap_servers=servers) as producer:
-        for number in range(SIDE):
-            for side in (LEFT, RIGHT):
-                await producer.send(
-                    side, b"%d" % number, key=b"%d" % (number % KEYS), timestamp_ms=now_ms + number
-                )
-
-
-async def check_join(servers: str) -> None:
-    found = Counter([row["value"].decode() async for row in _rows(servers, JOINED)])
-    assert found == Counter(
-        f"{one}+{other}" for one in range(SIDE) for other in range(one % KEYS, SIDE, KEYS)
-    )
 
 
 async def check_nothing_is_open(servers: str) -> None:
@@ -115,28 +87,30 @@ async def check_nothing_is_open(servers: str) -> None:
         Admin(bootstrap_servers=servers) as admin,
         RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
     ):
-        states = {each.state for each in await admin.list_transactions()}
-        assert states <= {"Empty", "CompleteCommit", "CompleteAbort"}
+
+        async def have_ended() -> bool:
+            return {each.state for each in await admin.list_transactions()} <= ENDED
+
+        await eventually(have_ended)  # a commit is answered before all of its markers are written
         found = (await admin.list_consumer_group_offsets([APPLICATION_ID])).result(APPLICATION_ID)
         assert found, "it has committed"
         for tp in found:
             assert (await reader.offsets(tp.topic, -1))[tp.partition] == found.result(tp).offset, tp
 
 
-async def _rows(servers: str, topic: str) -> AsyncIterator[dict[str, Any]]:
-    """Key and value of what a read_committed reader sees."""
-    async with RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader:
-        starts, ends = await reader.offsets(topic, -2), await reader.offsets(topic, -1)
-        for partition, end in ends.items():
-            async for batch in reader.read(topic, partition, starts[partition], end):
-                for row in batch.to_pylist():
-                    yield row
-
-
-SHAPES: Final = {
+SHAPES: Final[Mapping[str, KilledShape | DrivenShape]] = {
+    "stateless": DrivenShape(topologies.stateless, topologies.numbers),
+    "aggregate": DrivenShape(topologies.aggregate, topologies.numbers),
+    "aggregate with cache": DrivenShape(
+        topologies.aggregate, topologies.numbers, cache_max_bytes=CACHE_BYTES
+    ),
+    "window": DrivenShape(topologies.window, topologies.numbers_to_the_end),
+    "join": DrivenShape(topologies.join, topologies.sides, is_in_order=False),
+    "foreign key": DrivenShape(topologies.foreign_key, topologies.rows_before_references),
+    "suppress": DrivenShape(topologies.suppress, topologies.numbers_to_the_end),
+    "two sub-topologies": DrivenShape(topologies.two_sub_topologies, topologies.numbers),
     "flights": KilledShape(flights_topology, put_flights, check_flights),
     "flights with cache": KilledShape(
         flights_topology, put_flights, check_cached_flights, CACHE_BYTES
     ),
-    "join": KilledShape(join_topology, put_sides, check_join),
 }

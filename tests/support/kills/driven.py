@@ -1,0 +1,156 @@
+"""Applications whose outputs and stores must be those of the test driver, which takes the same input in the order of its times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from millstream.runtime.system import SystemClock
+from millstream.streams import StreamsConfig
+from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.state.store import StateStore
+from millstream.streams.topology import Topology
+from millstream.testing.streams.topology_test_driver import TopologyTestDriver
+from tests.support.kills.topologies import OUT, PARTITIONS, Given
+
+APPLICATION_ID: Final = "killed"
+HOUR_MS: Final = 3_600_000
+EARLIEST, LATEST = -2, -1
+Row = tuple[bytes | None, bytes | None]
+Contents = Mapping[str, Mapping[bytes, bytes]]
+"""By store, its rows."""
+
+
+@dataclass(frozen=True)
+class DrivenShape:
+    """`is_in_order`: the values of a key come in one order. With a cache only some of them need to come, and the last one."""
+
+    build: Callable[[], Topology]
+    given: Callable[[], Iterator[Given]]
+    is_in_order: bool = True
+    cache_max_bytes: int = 0
+    limit: int = 20
+    """Records of a micro-batch."""
+
+    def topology(self) -> Topology:
+        return self.build()
+
+    @property
+    def config(self) -> StreamsConfig:
+        return StreamsConfig(application_id=APPLICATION_ID, cache_max_bytes=self.cache_max_bytes)
+
+    async def prepare(self, servers: str) -> None:
+        """Creates topics and puts the input."""
+        base_ms = SystemClock().now().wall_ms // HOUR_MS * HOUR_MS
+        async with Admin(bootstrap_servers=servers) as admin:
+            wanted = [NewTopic(each, PARTITIONS) for each in (*self._sources(), OUT)]
+            (await admin.create_topics(wanted)).raise_errors()
+        async with Producer(bootstrap_servers=servers) as producer:
+            for each in self.given():
+                await producer.send(
+                    each.topic, each.value, key=each.key, timestamp_ms=base_ms + each.at_ms,
+                    partition=each.partition,
+                )  # fmt: skip
+
+    async def check(self, servers: str, directory: Path) -> None:
+        """Raises AssertionError. `directory` holds the stores of each place where the application has run."""
+        rows, stores = await self._driven(servers)
+        self._check_outputs([(row["key"], row["value"]) async for row in read(servers, OUT)], rows)
+        for state in places(directory):
+            found = await self._stores(servers, state)
+            assert found == stores, f"the stores in {state} are not what was read"
+
+    async def _driven(self, servers: str) -> tuple[list[Row], Contents]:
+        config = StreamsConfig(application_id=APPLICATION_ID)
+        inputs = [(row, topic) for topic in self._sources() async for row in read(servers, topic)]
+        with TopologyTestDriver(self.topology().with_own_changelogs(), config) as driver:
+            for row, topic in sorted(inputs, key=lambda each: int(each[0]["timestamp"])):
+                driver.pipe_bytes(topic, row["key"], row["value"], timestamp=row["timestamp"])
+            written = [(each.key, each.value) for each in driver.read_bytes(OUT)]
+            return written, {name: contents(store) for name, store in driver.stores().items()}
+
+    def _check_outputs(self, found: list[Row], expected: list[Row]) -> None:
+        if self.cache_max_bytes:
+            for key, values in by_key(expected).items():
+                mine = by_key(found)[key]
+                places = [values.index(value) for value in mine]
+                assert places == sorted(set(places)), f"{key!r}: nothing twice, and in order"
+                assert mine[-1] == values[-1], f"{key!r}: the last value is there"
+            assert by_key(found).keys() == by_key(expected).keys()
+        elif self.is_in_order:
+            assert by_key(found) == by_key(expected)
+        else:
+            assert Counter(found) == Counter(expected)
+
+    async def _stores(self, servers: str, directory: Path) -> Contents:
+        """The rows of all tasks, after each was started over the stores in a directory."""
+        found: dict[str, dict[bytes, bytes]] = {}
+        topology = self.topology().with_own_changelogs()
+        config = StreamsConfig(
+            application_id=APPLICATION_ID, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2
+        )
+        async with environment(servers) as given:
+            for group in topology.sub_topologies:
+                spec = TaskSpec(
+                    topology=topology, sub_topology=group.id, config=config,
+                    state_directory=str(directory),
+                )  # fmt: skip
+                for partition in range(PARTITIONS):
+                    task = await ActiveTask.start(spec, partition, given)
+                    assert task._task is not None, "it has been started"
+                    for name, store in task._task.stores.items():
+                        found.setdefault(name, {}).update(contents(store))
+                    await task.close()
+        return found
+
+    def _sources(self) -> list[str]:
+        return sorted({each.topic for each in self.given()})
+
+
+def places(directory: Path) -> list[Path]:
+    """The state of each executor, and a place where there is none."""
+    return [*directory.glob(f"**/state/{APPLICATION_ID}"), directory / "nowhere" / "state"]
+
+
+def by_key(rows: list[Row]) -> dict[bytes | None, list[bytes | None]]:
+    found: dict[bytes | None, list[bytes | None]] = {}
+    for key, value in rows:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def contents(store: StateStore) -> dict[bytes, bytes]:
+    return dict(store.rows.scan(b"", None))
+
+
+@asynccontextmanager
+async def environment(servers: str) -> AsyncIterator[TaskEnvironment]:
+    async with (
+        Admin(bootstrap_servers=servers) as admin,
+        RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
+    ):
+
+        def producer(transactional_id: str | None) -> Producer:
+            return Producer(bootstrap_servers=servers, transactional_id=transactional_id)
+
+        with ThreadPoolExecutor(1) as kernel:
+            yield TaskEnvironment(TaskClients(reader, admin, producer), SystemClock(), kernel)
+
+
+async def read(servers: str, topic: str) -> AsyncIterator[dict[str, Any]]:
+    """What a read_committed reader sees: key, value, offset and timestamp."""
+    async with RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader:
+        starts, ends = await reader.offsets(topic, EARLIEST), await reader.offsets(topic, LATEST)
+        for partition, end in ends.items():
+            async for batch in reader.read(topic, partition, starts[partition], end):
+                for row in batch.to_pylist():
+                    yield row
