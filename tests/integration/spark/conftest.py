@@ -71,12 +71,16 @@ class Topics:
 
         asyncio.run(put())
 
-    def get(self, topic: str, *, headers: bool = False) -> list[dict[str, Any]]:
+    def get(
+        self, topic: str, *, headers: bool = False, isolation_level: str = "read_uncommitted"
+    ) -> list[dict[str, Any]]:
         """Every record, partition by partition, as a dictionary with its partition."""
 
         async def get() -> list[dict[str, Any]]:
             records = []
-            async with RangeReader(bootstrap_servers=self.bootstrap_servers) as reader:
+            async with RangeReader(
+                bootstrap_servers=self.bootstrap_servers, isolation_level=isolation_level
+            ) as reader:
                 starts, ends = await reader.offsets(topic, -2), await reader.offsets(topic, -1)
                 for partition, end in sorted(ends.items()):
                     rows = reader.read(topic, partition, starts[partition], end, headers=headers)
