@@ -1,4 +1,4 @@
-"""`millstream pipeline`: how far an application on Spark has come, how it begins anew, and what its executors need."""
+"""`millstream pipeline`: how far an application on Spark has come, how it is paused and begins anew, and what its executors need."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
 
 _STATUS_COLUMNS: Final = ("topic", "partition", "committed", "readable", "lag")
+_STATE_COLUMNS: Final = ("application", "state")
 _RESET_COLUMNS: Final = ("kind", "name", "result")
 
 _application = click.argument("application_id", metavar="APPLICATION")
@@ -26,7 +27,7 @@ _application = click.argument("application_id", metavar="APPLICATION")
 
 @click.group(cls=ClientGroup)
 def pipeline() -> None:
-    """Show how far an application has come; reset it; pack what its executors need."""
+    """Show how far an application has come; pause or reset it; pack what its executors need."""
 
 
 @pipeline.command()
@@ -34,13 +35,16 @@ def pipeline() -> None:
 @output_option
 @_application
 def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
-    """Show what each task has committed, what lies before it, and which transactions are open.
+    """Show what each task has committed, what lies before it, which transactions are open, and whether the application is paused.
 
     A topic is readable up to its last stable offset: what lies behind an open transaction is not counted as lag.
     """
+    from millstream.streams.runtime.reset import pause_topic
+
     with cluster.admin() as admin:
         committed = _committed(admin, application_id)
         readable = _readable(admin, list(committed))
+        is_paused = pause_topic(application_id) in admin.list_topics()
         is_open = [
             each.transactional_id
             for each in admin.list_transactions(states=["Ongoing"])
@@ -59,8 +63,44 @@ def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None
     print_rows(rows, output, _STATUS_COLUMNS)
     if not rows:
         note(f"application {application_id} has committed nothing", output)
+    if is_paused:
+        note(f"paused: millstream pipeline resume {application_id} lets it go on", output)
     if is_open:
         note(f"open transactions: {some_of(is_open)}", output)
+
+
+@pipeline.command()
+@cluster_options
+@output_option
+@_application
+def pause(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
+    """Have an application begin no more micro-batches, wherever it runs, until it is resumed.
+
+    It notices within two seconds and finishes what is under way. A topic says so while it is there: APPLICATION-millstream-paused.
+    """
+    from millstream.clients.admin import NewTopic
+    from millstream.streams.runtime.reset import pause_topic
+
+    with cluster.admin() as admin:
+        _require_application(admin, application_id)
+        if pause_topic(application_id) not in admin.list_topics():
+            admin.create_topics([NewTopic(pause_topic(application_id), 1)]).raise_errors()
+    print_rows([{"application": application_id, "state": "paused"}], output, _STATE_COLUMNS)
+
+
+@pipeline.command()
+@cluster_options
+@output_option
+@_application
+def resume(application_id: str, *, cluster: ClusterOptions, output: str) -> None:
+    """Let an application go on that was paused."""
+    from millstream.streams.runtime.reset import pause_topic
+
+    with cluster.admin() as admin:
+        _require_application(admin, application_id)
+        if pause_topic(application_id) in admin.list_topics():
+            admin.delete_topics([pause_topic(application_id)]).raise_errors()
+    print_rows([{"application": application_id, "state": "resumed"}], output, _STATE_COLUMNS)
 
 
 @pipeline.command()
@@ -73,13 +113,8 @@ def reset(application_id: str, *, cluster: ClusterOptions, output: str, yes: boo
 
     Stop it first. Its input and output topics stay as they are, and stores on disks are deleted by the next run.
     """
-    from millstream.streams.runtime.reset import internal_topics
-
     with cluster.admin() as admin:
-        groups = [each.group_id for each in admin.list_groups()]
-        topics = internal_topics(application_id, admin.list_topics(), groups)
-        if application_id not in groups and not topics:
-            raise GroupIdNotFound(f"there is nothing of an application {application_id}")
+        groups, topics = _require_application(admin, application_id)
         what = f"the offsets of group {application_id}"
         confirm(
             f"Delete {what} and {some_of(topics)}" if topics else f"Delete {what}",
@@ -127,6 +162,17 @@ def pack(file: Path, *, output: str, also: tuple[str, ...]) -> None:
         f"--conf spark.pyspark.driver.python={sys.executable} …",
         output,
     )
+
+
+def _require_application(admin: Admin, application_id: str) -> tuple[list[str], tuple[str, ...]]:
+    """Returns all groups, and the internal topics of the application. Raises GroupIdNotFound where there is nothing of it."""
+    from millstream.streams.runtime.reset import internal_topics
+
+    groups = [each.group_id for each in admin.list_groups()]
+    topics = internal_topics(application_id, admin.list_topics(), groups)
+    if application_id not in groups and not topics:
+        raise GroupIdNotFound(f"there is nothing of an application {application_id}")
+    return groups, topics
 
 
 def _committed(admin: Admin, application_id: str) -> dict[TopicPartition, int]:

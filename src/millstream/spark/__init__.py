@@ -10,11 +10,8 @@ from millstream.runtime.lazy import names_of
 if TYPE_CHECKING:
     from millstream.spark.pipeline.lifecycle import State
     from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
-    from millstream.spark.pipeline.spark_streams import (
-        MicroBatchRunner,
-        RunnerOptions,
-        SparkStreams,
-    )
+    from millstream.spark.pipeline.runner_options import RunnerOptions
+    from millstream.spark.pipeline.spark_streams import MicroBatchRunner, SparkStreams
     from millstream.spark.session import SparkOptions, configure
     from millstream.spark.source import FORMAT, register
     from millstream.streams.runtime.errors import DataLoss
@@ -24,7 +21,8 @@ else:
         {
             "millstream.spark.pipeline.lifecycle": "State",
             "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
-            "millstream.spark.pipeline.spark_streams": "MicroBatchRunner RunnerOptions SparkStreams",
+            "millstream.spark.pipeline.runner_options": "RunnerOptions",
+            "millstream.spark.pipeline.spark_streams": "MicroBatchRunner SparkStreams",
             "millstream.spark.session": "SparkOptions configure",
             "millstream.spark.source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",

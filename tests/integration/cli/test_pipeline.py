@@ -28,7 +28,7 @@ def admin(bootstrap: str) -> Iterator[blocking.Admin]:
             APPLICATION, {words: OffsetAndMetadata(2)}
         ).raise_errors()
         yield admin
-        admin.delete_topics(["words"]).raise_errors()
+        admin.delete_topics([name for name in ("words", INTERNAL) if name in admin.list_topics()])
 
 
 def test_the_lag_of_each_task_is_shown_and_a_reset_leaves_nothing(
@@ -49,3 +49,29 @@ def test_the_lag_of_each_task_is_shown_and_a_reset_leaves_nothing(
     again = run("pipeline", "reset", APPLICATION, "--yes")
     assert again.returncode == 3
     assert f"there is nothing of an application {APPLICATION}" in again.stderr
+
+
+def test_an_application_is_paused_and_resumed_by_a_topic_that_status_tells_of(
+    run: Run, admin: blocking.Admin
+) -> None:
+    marker = f"{APPLICATION}-millstream-paused"
+    for _ in range(2):
+        done = run("pipeline", "pause", APPLICATION, "--output", "json")
+        assert json.loads(done.stdout) == [{"application": APPLICATION, "state": "paused"}]
+        assert marker in admin.list_topics()
+    assert (
+        f"paused: millstream pipeline resume {APPLICATION}"
+        in run("pipeline", "status", APPLICATION).stderr
+    )
+    for _ in range(2):
+        done = run("pipeline", "resume", APPLICATION, "--output", "json")
+        assert json.loads(done.stdout) == [{"application": APPLICATION, "state": "resumed"}]
+        assert marker not in admin.list_topics()
+    assert "paused" not in run("pipeline", "status", APPLICATION).stderr
+
+
+def test_an_application_that_nobody_knows_is_not_paused(run: Run, admin: blocking.Admin) -> None:
+    done = run("pipeline", "pause", "wordcount")
+    assert done.returncode == 3
+    assert "there is nothing of an application wordcount" in done.stderr
+    assert "wordcount-millstream-paused" not in admin.list_topics()

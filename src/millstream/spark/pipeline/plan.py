@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from millstream.streams.runtime.reset import pause_topic
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -97,7 +98,8 @@ def plan_topology(
 
 def _internal_names(topology: Topology, application_id: str) -> set[str]:
     changelogs = {topology.changelog_topic(store, application_id) for store in topology.stores}
-    return changelogs | {f"{application_id}-{topic}" for topic in topology.internal_topics}
+    repartitions = {f"{application_id}-{topic}" for topic in topology.internal_topics}
+    return changelogs | repartitions | {pause_topic(application_id)}
 
 
 def _in_order(

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -24,53 +24,23 @@ from millstream.spark.pipeline.micro_batches import (
     MicroBatches,
     Progress,
 )
+from millstream.spark.pipeline.pausing import Pausing
 from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.pipeline.queryable import Queryable
+from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.pipeline.store_queries import StoreQueries
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
-from millstream.streams.runtime.snapshots import INTERVAL_MS, SnapshotPlan
+from millstream.streams.runtime.snapshots import SnapshotPlan
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RECORDS_PER_TRIGGER_MAX: Final = 200_000
-DISCOVERY_INTERVAL_MS: Final = 30_000
 _JOIN_S: Final = 0.2
 _LOGGER = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerOptions:
-    """The cluster of an application, the place of its stores, and the limits of what it reads at a time."""
-
-    bootstrap_servers: str
-    directory: str | None = None
-    """Holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary directory.
-
-    `{executor}` in it is the number of the executor: executors on one machine then share no disk space.
-    """
-
-    records_per_trigger_max: int | None = RECORDS_PER_TRIGGER_MAX
-    """Records of one micro-batch, over all partitions; they are in memory together. None: all there are."""
-
-    client_settings: Mapping[str, str | int | bool] = field(default_factory=dict, repr=False)
-    """Of all clients, by Kafka's names: `{"security.protocol": "SASL_SSL", …}`. Secrets are shown nowhere.
-
-    Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
-    """
-
-    discovery_interval_ms: int = DISCOVERY_INTERVAL_MS
-    """How soon new topics of a pattern and new partitions are noticed while the application runs."""
-
-    checkpoint_directory: str | None = None
-    """On storage that all machines see under this path: snapshots of large stores, with which tasks begin that have moved."""
-
-    checkpoint_interval_ms: int = INTERVAL_MS
-    """How often a task takes a snapshot, if there is enough new in its stores."""
 
 
 class SparkStreams(Queryable):
@@ -122,7 +92,7 @@ class SparkStreams(Queryable):
         self._progress: dict[int, Progress] = {}
         self._metrics: dict[str, Mapping[MetricName, float]] = {}
         self._stopping = threading.Event()
-        self._paused = threading.Event()
+        self._pausing = Pausing(config.application_id, self._kafka)
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
@@ -185,15 +155,21 @@ class SparkStreams(Queryable):
     def run_available(self, observe: Callable[[Progress], object] | None = None) -> None:
         """Processes everything that is readable in the source topics now, writers before readers, then returns.
 
-        `observe` is called after each micro-batch. Raises PipelineFailed. May be called again and again.
+        `observe` is called after each micro-batch. Raises PipelineFailed, and IllegalState for an application that is paused from
+        elsewhere. May be called again and again.
         """
         if self._state is not State.CREATED:
             raise IllegalState(f"run_available is for an application that is not {self._state}")
+        if self._pausing.look():
+            raise IllegalState(
+                f"application {self._config.application_id} is paused: `millstream pipeline resume` ends that"
+            )
         plan = self._plan.looked_at()
+        groups: list[MicroBatches] = []
         with ExitStack() as last_first:
-            groups = [MicroBatches(each, self._driver(observe)) for each in plan.sub_topologies]
-            for each in groups:
-                last_first.callback(each.close)
+            for each in plan.sub_topologies:
+                groups.append(MicroBatches(each, self._driver(observe)))
+                last_first.callback(groups[-1].close)
             is_left = True
             while is_left:  # sub-topologies that feed each other: what one has written for another that ran before it
                 moved = [each.run_available() for each in groups]
@@ -201,28 +177,23 @@ class SparkStreams(Queryable):
 
     def start(self) -> None:
         """Starts all sub-topologies; they run until `close`, or until one of them fails."""
+        self._pausing.look()
         self._enter(State.RUNNING)
+        self._begin("pausing", self._pausing.watch, self._stopping)
         for each in self._plan.last.sub_topologies:
-            thread = threading.Thread(
-                target=self._run,
-                args=(each,),
-                name=f"{self._config.application_id}-{each.id}",
-                daemon=True,
-            )
-            self._threads.append(thread)
-            thread.start()
+            self._begin(str(each.id), self._run, each)
 
     def pause(self) -> None:
         """Begins no more micro-batches until `resume`; those under way are finished."""
-        self._paused.set()
+        self._pausing.pause(is_paused=True)
 
     def resume(self) -> None:
-        """Goes on after `pause`, within a second."""
-        self._paused.clear()
+        """Goes on after `pause`, within a second. What `millstream pipeline pause` has paused, `millstream pipeline resume` resumes."""
+        self._pausing.pause(is_paused=False)
 
     @property
     def is_paused(self) -> bool:
-        return self._paused.is_set()
+        return self._pausing.is_on.is_set()
 
     def await_termination(self, timeout_s: float | None = None) -> bool:
         """Waits until the application has been closed. False at the time limit. Raises PipelineFailed as soon as it has failed."""
@@ -276,6 +247,16 @@ class SparkStreams(Queryable):
 
     # In threads.
 
+    def _begin(self, name: str, work: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(
+            target=work,
+            args=arguments,
+            name=f"{self._config.application_id}-{name}",
+            daemon=True,
+        )
+        self._threads.append(thread)
+        thread.start()
+
     def _run(self, plan: SubTopologyPlan) -> None:
         batches = MicroBatches(plan, self._driver(None))
         try:
@@ -310,7 +291,7 @@ class SparkStreams(Queryable):
             jobs=self._jobs,
             clock=self._clock,
             stopping=self._stopping,
-            paused=self._paused,
+            paused=self._pausing.is_on,
             observe=observed,
             records_max=self._options.records_per_trigger_max,
             plan=self._plan,

@@ -15,10 +15,15 @@ _INTERNAL: Final = re.compile(
 )
 
 
+def pause_topic(application_id: str) -> str:
+    """Returns the topic that says, while it is there, that the application is paused."""
+    return f"{application_id}-millstream-paused"
+
+
 def internal_topics(
     application_id: str, topics: Iterable[str], groups: Iterable[str]
 ) -> tuple[str, ...]:
-    """Returns the internal topics of an application by their names, as Kafka's streams application reset tool finds them.
+    """Returns the internal topics of an application by their names, as Kafka's streams application reset tool finds them, and `pause_topic`.
 
     Those of an application whose id goes on after this one's and a hyphen, as `orders-eu` after `orders`, are left out: its group is
     known by `groups`.
@@ -26,5 +31,10 @@ def internal_topics(
     longer = tuple(f"{group}-" for group in groups if group.startswith(f"{application_id}-"))
     mine = (name for name in topics if name.startswith(f"{application_id}-"))
     return tuple(
-        sorted(name for name in mine if not name.startswith(longer) and _INTERNAL.fullmatch(name))
+        sorted(
+            name
+            for name in mine
+            if not name.startswith(longer)
+            and (_INTERNAL.fullmatch(name) or name == pause_topic(application_id))
+        )
     )

@@ -14,6 +14,8 @@ TOPICS = [
     "orders-of-a-topic",
     "orders-eu-counts-changelog",
     "other-counts-changelog",
+    "orders-eu-millstream-paused",
+    "orders-millstream-paused",
 ]
 
 
@@ -23,9 +25,13 @@ def test_internal_topics_are_known_by_their_names() -> None:
         "orders-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic",
         "orders-KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic",
         "orders-counts-changelog",
+        "orders-millstream-paused",
     )
 
 
 def test_an_application_with_a_longer_id_keeps_its_own() -> None:
-    assert internal_topics("orders-eu", TOPICS, []) == ("orders-eu-counts-changelog",)
+    assert internal_topics("orders-eu", TOPICS, []) == (
+        "orders-eu-counts-changelog",
+        "orders-eu-millstream-paused",
+    )
     assert "orders-eu-counts-changelog" in internal_topics("orders", TOPICS, ["orders"])

@@ -1,0 +1,42 @@
+"""The options of an application on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from millstream.streams.runtime.snapshots import INTERVAL_MS
+
+RECORDS_PER_TRIGGER_MAX: Final = 200_000
+DISCOVERY_INTERVAL_MS: Final = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerOptions:
+    """The cluster of an application, the place of its stores, and the limits of what it reads at a time."""
+
+    bootstrap_servers: str
+    directory: str | None = None
+    """Holds the stores on each machine; losing it costs the time to restore them. None: below the system's temporary directory.
+
+    `{executor}` in it is the number of the executor: executors on one machine then share no disk space.
+    """
+
+    records_per_trigger_max: int | None = RECORDS_PER_TRIGGER_MAX
+    """Records of one micro-batch, over all partitions; they are in memory together. None: all there are."""
+
+    client_settings: Mapping[str, str | int | bool] = field(default_factory=dict, repr=False)
+    """Of all clients, by Kafka's names: `{"security.protocol": "SASL_SSL", …}`. Secrets are shown nowhere.
+
+    Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
+    """
+
+    discovery_interval_ms: int = DISCOVERY_INTERVAL_MS
+    """How soon new topics of a pattern and new partitions are noticed while the application runs."""
+
+    checkpoint_directory: str | None = None
+    """On storage that all machines see under this path: snapshots of large stores, with which tasks begin that have moved."""
+
+    checkpoint_interval_ms: int = INTERVAL_MS
+    """How often a task takes a snapshot, if there is enough new in its stores."""
