@@ -15,7 +15,7 @@ import pytest
 from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.spark import RunnerOptions, SparkStreams
 from millstream.spark.pipeline import jobs
-from millstream.spark.pipeline.query_metadata import HostInfo
+from millstream.spark.pipeline.queries.metadata import HostInfo
 from millstream.streams import Materialized, StreamsBuilder, TimeWindows, queries
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.model import TopicPartition
 from millstream.spark.pipeline.placement import Slot
 from millstream.spark.pipeline.plan import SubTopologyPlan
-from millstream.spark.pipeline.query_metadata import HostInfo, StreamsMetadata, metadata_of_hosts
+from millstream.spark.pipeline.queries.metadata import HostInfo, StreamsMetadata, metadata_of_hosts
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.serdes import string
 

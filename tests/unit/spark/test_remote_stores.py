@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from millstream.spark.pipeline import store_questions
-from millstream.spark.pipeline.remote_stores import remote_store
-from millstream.spark.pipeline.store_questions import (
+from millstream.spark.pipeline.queries import questions as store_questions
+from millstream.spark.pipeline.queries.questions import (
     Refused,
     StoreCall,
     answered,
     pickled,
     value_of,
 )
+from millstream.spark.pipeline.queries.remote_stores import remote_store
 from millstream.streams import (
     Materialized,
     SessionWindows,

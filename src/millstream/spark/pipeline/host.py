@@ -36,7 +36,7 @@ from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.hosted_application import HostedApplication
 from millstream.spark.pipeline.messages import AskStore, Reply, RunTask, RunTasks, TaskFailed
-from millstream.spark.pipeline.store_questions import Answer, NotHere, answered
+from millstream.spark.pipeline.queries.questions import Answer, NotHere, answered
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten

@@ -81,7 +81,7 @@ class CloseTask:
 class AskStore:
     """Asks a task that is open in the host about one of its stores; `task_name` None asks a global store.
 
-    The answer is one of `store_questions`. `question` is pickled with cloudpickle.
+    The answer is one of `queries.questions`. `question` is pickled with cloudpickle.
     """
 
     application_id: str

@@ -27,9 +27,9 @@ from millstream.spark.pipeline.micro_batches import (
 from millstream.spark.pipeline.pausing import Pausing
 from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.pipeline.queryable import Queryable
+from millstream.spark.pipeline.queries.queryable import Queryable
+from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
-from millstream.spark.pipeline.store_queries import StoreQueries
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName

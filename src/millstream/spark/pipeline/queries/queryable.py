@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.spark.pipeline.query_metadata import KeyQueryMetadata, StreamsMetadata
-from millstream.spark.pipeline.store_queries import QUERY_TIMEOUT_MS, Partitioner, StoreQueries
+from millstream.spark.pipeline.queries.metadata import KeyQueryMetadata, StreamsMetadata
+from millstream.spark.pipeline.queries.store_queries import (
+    QUERY_TIMEOUT_MS,
+    Partitioner,
+    StoreQueries,
+)
 from millstream.streams.arguments import check_kind
 from millstream.streams.queries import StateQueryRequest, StateQueryResult, StoreQueryParameters
 from millstream.streams.serdes.serde import Serde

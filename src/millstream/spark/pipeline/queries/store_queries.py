@@ -17,14 +17,13 @@ from millstream.spark.pipeline.messages import AskStore, RunTask
 from millstream.spark.pipeline.placement import Task
 from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.pipeline.query_metadata import (
+from millstream.spark.pipeline.queries.metadata import (
     KeyQueryMetadata,
     StreamsMetadata,
     host_info,
     metadata_of_hosts,
 )
-from millstream.spark.pipeline.remote_stores import RemoteStore, remote_store, type_of
-from millstream.spark.pipeline.store_questions import (
+from millstream.spark.pipeline.queries.questions import (
     Answered,
     NotHere,
     Question,
@@ -33,6 +32,7 @@ from millstream.spark.pipeline.store_questions import (
     pickled,
     value_of,
 )
+from millstream.spark.pipeline.queries.remote_stores import RemoteStore, remote_store, type_of
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import (
     InvalidStoreError,
