@@ -134,6 +134,7 @@ def _run_on_spark(
             RunnerOptions(
                 bootstrap_servers=bootstrap_servers,
                 directory=str(directory),
+                show_progress=False,
                 records_per_trigger_max=RECORDS_PER_TRIGGER,
             ),
         )

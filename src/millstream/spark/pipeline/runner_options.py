@@ -40,3 +40,6 @@ class RunnerOptions:
 
     checkpoint_interval_ms: int = INTERVAL_MS
     """How often a task takes a snapshot, if there is enough new in its stores."""
+
+    show_progress: bool = True
+    """A catch-up of more than a few seconds has a line on a terminal or in a notebook. Elsewhere there never is one."""

@@ -27,6 +27,7 @@ from millstream.spark.pipeline.micro_batches import (
 from millstream.spark.pipeline.pausing import Pausing
 from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
+from millstream.spark.pipeline.progress_line import ProgressLine, stream_of_a_person
 from millstream.spark.pipeline.queries.queryable import Queryable
 from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
@@ -93,6 +94,10 @@ class SparkStreams(Queryable):
         self._metrics: dict[str, Mapping[MetricName, float]] = {}
         self._stopping = threading.Event()
         self._pausing = Pausing(config.application_id, self._kafka)
+        stream = stream_of_a_person() if options.show_progress else None
+        self._line = (
+            None if stream is None else ProgressLine(config.application_id, self._clock, stream)
+        )
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
         self._lock = threading.RLock()
@@ -167,6 +172,7 @@ class SparkStreams(Queryable):
         plan = self._plan.looked_at()
         groups: list[MicroBatches] = []
         with ExitStack() as last_first:
+            last_first.callback(self._clear_line)
             for each in plan.sub_topologies:
                 groups.append(MicroBatches(each, self._driver(observe)))
                 last_first.callback(groups[-1].close)
@@ -224,9 +230,14 @@ class SparkStreams(Queryable):
         self._stopping.set()
         for thread in self._threads:
             thread.join()
+        self._clear_line()
         self._queries.close()
         self._jobs.close()
         self._enter(State.NOT_RUNNING)
+
+    def _clear_line(self) -> None:
+        if self._line is not None:
+            self._line.clear()
 
     def _title(self) -> str:
         guarantee = self._config.processing_guarantee
@@ -271,6 +282,7 @@ class SparkStreams(Queryable):
             self._failures.append(error)
             self._stopping.set()
             if self._state is State.RUNNING:
+                self._clear_line()
                 _LOGGER.error("application %s: %s", self._config.application_id, error)
                 self._enter(State.PENDING_ERROR)
                 self._enter(State.ERROR)
@@ -282,6 +294,8 @@ class SparkStreams(Queryable):
     def _driver(self, observe: Callable[[Progress], object] | None) -> ApplicationDriver:
         def observed(progress: Progress) -> None:
             self._progress[progress.sub_topology] = progress
+            if self._line is not None:
+                self._line.take(progress)
             for observer in self._observers if observe is None else [*self._observers, observe]:
                 observer(progress)
 
