@@ -29,6 +29,7 @@ _AT_LEAST = {
     "window_emit_interval_ms": 0,
     "join_emit_interval_ms": 0,
     "max_task_idle_ms": -1,
+    "num_standby_replicas": 0,
 }
 _HANDLERS = {
     "on_deserialization_error": ("context", "record", "error"),
@@ -61,6 +62,7 @@ class StreamsConfig:
     `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too. Left out it is
     the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
+    `num_standby_replicas` (num.standby.replicas) takes effect in the runner: how many copies of a task's stores others keep.
     """
 
     application_id: str
@@ -76,6 +78,7 @@ class StreamsConfig:
     window_emit_interval_ms: int = 0
     join_emit_interval_ms: int = 0
     max_task_idle_ms: int = 0
+    num_standby_replicas: int = 0
     on_production_error: OnError | ProductionHandler = OnError.FAIL
     handle_global_errors: bool = False
     metrics_recording_level: RecordingLevel = RecordingLevel.INFO
@@ -92,6 +95,7 @@ class StreamsConfig:
             window_emit_interval_ms=int,
             join_emit_interval_ms=int,
             max_task_idle_ms=int,
+            num_standby_replicas=int,
             handle_global_errors=bool,
             metrics_recording_level=RecordingLevel,
             settings=Mapping,
@@ -132,6 +136,7 @@ class StreamsConfig:
             "default.value.serde": self.default_value,
             "default.timestamp.extractor": self.default_timestamps,
             "deserialization.exception.handler": self.on_deserialization_error,
+            "num.standby.replicas": self.num_standby_replicas,
             "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
             "processing.exception.handler": self.on_processing_error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millstream.spark.pipeline.placement import Slot, placed
+from millstream.spark.pipeline.placement import Slot, placed, standbys_of
 
 TASKS = [(0, n) for n in range(4)]
 
@@ -62,3 +62,34 @@ def test_each_sub_topology_is_spread_not_only_the_whole() -> None:
 
 def test_tasks_that_are_not_asked_for_count_where_they_are() -> None:
     assert placed([(1, 0)], {(0, 0): A, (0, 1): A}, [A, B]) == {(1, 0): B}
+
+
+def test_a_task_whose_executor_is_gone_goes_to_its_standby() -> None:
+    places, kept = {(0, 0): A, (0, 1): B, (0, 2): C}, {(0, 1): (C,)}
+    assert placed([(0, 0), (0, 1), (0, 2)], places, [A, C], kept)[0, 1] == C
+    assert placed([(0, 1)], {(0, 1): B, (0, 2): C}, [A, C])[0, 1] == A
+
+
+def test_a_task_stays_away_from_its_standby_while_its_executor_is_there() -> None:
+    assert placed([(0, 0)], {(0, 0): A}, [A, B], {(0, 0): (B,)}) == {(0, 0): A}
+
+
+def test_a_standby_is_on_another_executor_than_its_task_and_its_like() -> None:
+    two_cores = slots(a=2, b=2, c=2)
+    places = dict(zip(TASKS, two_cores, strict=False))
+    for task, mine in standbys_of(set(TASKS), places, two_cores, {}, 2).items():
+        assert len({slot.executor for slot in (*mine, places[task])}) == 3
+
+
+def test_standbys_are_spread_and_stay_where_they_are() -> None:
+    places = dict.fromkeys(TASKS, A)
+    first = standbys_of(set(TASKS), places, [A, B, C], {}, 1)
+    assert Counter(slot for mine in first.values() for slot in mine) == {B: 2, C: 2}
+    turned = {task: (C,) if mine == (B,) else (B,) for task, mine in first.items()}
+    assert standbys_of(set(TASKS), places, [A, B, C], turned, 1) == turned
+
+
+def test_there_is_no_standby_without_another_executor() -> None:
+    one = Slot(None, 0)
+    assert standbys_of({(0, 0)}, {(0, 0): one}, [one, Slot(None, 1)], {}, 1) == {(0, 0): ()}
+    assert standbys_of({(0, 0)}, {}, [A, B], {}, 1) == {}

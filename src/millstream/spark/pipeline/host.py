@@ -34,14 +34,24 @@ from millstream.errors import (
 )
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
+from millstream.spark.pipeline.host_standbys import HostStandbys
 from millstream.spark.pipeline.hosted_application import HostedApplication
-from millstream.spark.pipeline.messages import AskStore, Reply, RunTask, RunTasks, TaskFailed
+from millstream.spark.pipeline.messages import (
+    AskStore,
+    KeepStandbys,
+    Reply,
+    RunTask,
+    RunTasks,
+    Standby,
+    TaskFailed,
+)
 from millstream.spark.pipeline.queries.questions import Answer, NotHere, answered
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.standby import StandbyTask
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.runtime.task import ActiveTask
 
@@ -67,8 +77,15 @@ _RETRIABLE: Final = (
 _LOGGER = logging.getLogger(__name__)
 
 
+MayStandBy = Callable[[Path, str], bool]
+"""Called with the directory of an application's stores and a task's name: whether no other process has that task there."""
 Claim = Callable[[Path, str, str], Awaitable[None]]
 """Called with the directory of an application's stores, its id and a task's name: has other processes close that task."""
+
+
+def may_always_stand_by(directory: Path, task_name: str) -> bool:  # noqa: ARG001  # as MayStandBy has it
+    """Allows it, for a process that has its directories to itself."""
+    return True
 
 
 async def unclaimed(directory: Path, application_id: str, task_name: str) -> None:
@@ -105,12 +122,15 @@ class TaskHost:
         *,
         executor_number: str = "driver",
         claim: Claim = unclaimed,
+        may_stand_by: MayStandBy = may_always_stand_by,
     ) -> None:
-        """`claim` is called before the stores of a task are opened."""
+        """`claim` is called before the stores of a task are opened, `may_stand_by` before those of a standby."""
         self._clock = clock
         self._observe = observe
         self._executor_number = executor_number
         self._claim = claim
+        self._may_stand_by = may_stand_by
+        self._standbys = HostStandbys(clock)
         self._kernel = ThreadPoolExecutor(1, "kernel")
         self._copier = ThreadPoolExecutor(1, "snapshots")
         self._applications: dict[str, HostedApplication] = {}
@@ -142,8 +162,7 @@ class TaskHost:
     async def _run(self, request: RunTasks, run: RunTask) -> Reply:
         application = self._applications[request.application_digest]
         spec = application.spec(run.sub_topology, run.topics)
-        key = request.application_id, spec.task_name(run.partition)
-        place = self._places.setdefault(key, _Place())
+        place = self._place((request.application_id, spec.task_name(run.partition)))
         async with place.lock:
             try:
                 active = await self._active(place, request.application_digest, spec, run.partition)
@@ -183,19 +202,48 @@ class TaskHost:
                 return NotHere()
             return await asyncio.get_running_loop().run_in_executor(self._kernel, ask, task)
 
+    def keep_standbys(self, request: KeepStandbys) -> None:
+        """Takes up standbys, which `catch_up_standbys` then opens and keeps."""
+        application = self._applications[request.application_digest]
+        self._standbys.keep(
+            request,
+            lambda each: application.spec(each.sub_topology, each.topics).task_name(each.partition),
+        )
+
+    async def catch_up_standbys(self) -> None:
+        """Brings each standby a little further; of a task that is open here there is none."""
+        await self._close_unwanted_standbys()
+        for key, wanted in self._standbys.wanted():
+            place = self._place(key)
+            if place.lock.locked():
+                continue
+            async with place.lock:
+                application = self._applications.get(wanted.digest)
+                if place.active is None and application is not None:
+                    make = partial(self._standby, application, wanted.standby)
+                    await self._standbys.catch_up(key, make)
+
+    async def _close_unwanted_standbys(self) -> None:
+        for key in self._standbys.unwanted():
+            async with self._place(key).lock:
+                await self._standbys.close(key)
+
     async def close_tasks(self, application_id: str) -> None:
         """Closes all tasks of an application, and forgets it."""
+        self._standbys.forget(application_id)
+        await self._close_unwanted_standbys()
         await self._close_where(lambda owner, _: owner == application_id)
         for digest, application in list(self._applications.items()):
             if application.config.application_id == application_id:
                 del self._applications[digest]
 
     async def close_task(self, application_id: str, task_name: str) -> None:
-        """Closes one task, after the run that it is in. Its next run starts it anew."""
-        place = self._places.get((application_id, task_name))
-        if place is not None:
-            async with place.lock:
-                await self._close(place)
+        """Closes one task, after the run that it is in, or its standby. Its next run starts it anew."""
+        key = application_id, task_name
+        place = self._place(key)
+        async with place.lock:
+            await self._close(place)
+            await self._standbys.close(key)
 
     async def close_idle(self) -> None:
         """Closes the tasks that have moved elsewhere."""
@@ -205,6 +253,7 @@ class TaskHost:
     async def close(self) -> None:
         """Closes all tasks and clients."""
         await self._close_where(lambda *_: True)
+        await self._standbys.close_all()
         for clients in self._clients.values():
             await clients.reader.close()
             await clients.admin.close()
@@ -220,15 +269,29 @@ class TaskHost:
         await self._close(place)
         place.digest, place.topics = digest, spec.sources
         application = self._applications[digest]
-        clients = self._clients_of(application.kafka)
-        environment = TaskEnvironment(
-            clients, self._clock, self._kernel, self._observe, self._copier
-        )
+        environment = self._environment(application)
         name = spec.task_name(partition)
+        await self._standbys.close((spec.application, name))
         await self._claim(application.state_directory, spec.application, name)
         global_stores = await self._global_stores(digest, spec, environment)
         place.active = await ActiveTask.start(spec, partition, environment, global_stores)
         return place.active
+
+    def _place(self, key: tuple[str, str]) -> _Place:
+        return self._places.setdefault(key, _Place())
+
+    async def _standby(
+        self, application: HostedApplication, standby: Standby
+    ) -> StandbyTask | None:
+        spec = application.spec(standby.sub_topology, standby.topics)
+        name = spec.task_name(standby.partition)
+        if not await asyncio.to_thread(self._may_stand_by, application.state_directory, name):
+            return None
+        return StandbyTask(spec, standby.partition, self._environment(application))
+
+    def _environment(self, application: HostedApplication) -> TaskEnvironment:
+        clients = self._clients_of(application.kafka)
+        return TaskEnvironment(clients, self._clock, self._kernel, self._observe, self._copier)
 
     async def _global_stores(
         self, digest: str, spec: TaskSpec, environment: TaskEnvironment

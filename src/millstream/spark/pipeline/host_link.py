@@ -25,6 +25,7 @@ from millstream.spark.pipeline.messages import (
     AskStore,
     CloseTasks,
     Hello,
+    KeepStandbys,
     Reply,
     RunTasks,
     TaskFailed,
@@ -88,6 +89,13 @@ def ask_host(path: Path, message: AskStore, timeout_s: float) -> object:
             raise NoAnswerInTime(f"no answer within {timeout_s:g} s") from error
         except OSError as error:
             raise HostUnreachable(f"the task host has ended: {error}") from error
+
+
+def keep_standbys(request: KeepStandbys, application: Callable[[], bytes], number: int) -> None:
+    """Has the host of this number in this executor keep standbys. Raises HostUnreachable."""
+    with _connected(number) as host:
+        if isinstance(_ask(host, request, HELLO_TIMEOUT_S), ApplicationWanted):
+            _ask(host, Application(application(), tuple(sys.path)), HELLO_TIMEOUT_S)
 
 
 def close_tasks(application_id: str, hosts: int) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.runtime.system import SystemClock
-from millstream.spark.pipeline.claims import claim
+from millstream.spark.pipeline.claims import claim, may_stand_by
 from millstream.spark.pipeline.executor import executor_of
 from millstream.spark.pipeline.host import TaskHost
 from millstream.spark.pipeline.messages import (
@@ -33,6 +33,7 @@ from millstream.spark.pipeline.messages import (
     CloseTask,
     CloseTasks,
     Hello,
+    KeepStandbys,
     RunTasks,
     Working,
     decode,
@@ -43,6 +44,7 @@ from millstream.streams.runtime.steps import Observer, unobserved
 WORKING_EVERY_S: Final = 5.0
 CLOSE_TIMEOUT_S: Final = 10.0
 _CLOSE_IDLE_EVERY_S: Final = 60.0
+_CATCH_UP_STANDBYS_EVERY_S: Final = 1.0
 _LOOK_FOR_EXECUTOR_EVERY_S: Final = 1.0
 _LOGGER = logging.getLogger(__name__)
 
@@ -74,6 +76,10 @@ class _Connection:
                 await self._run(message)
             case AskStore():
                 await self._send(await self._host.answer(message))
+            case KeepStandbys():
+                await self._require_application(message.application_digest)
+                self._host.keep_standbys(message)
+                await self._send(message)
             case CloseTask():
                 await self._host.close_task(message.application_id, message.task_name)
                 await self._send(message)
@@ -85,18 +91,22 @@ class _Connection:
 
     async def _run(self, request: RunTasks) -> None:
         """Runs go on when their worker has gone: each is whole, and the next one finds what it has done."""
-        if not self._host.knows(request.application_digest):
-            await self._send(ApplicationWanted())
-            application = await self._receive()
-            assert isinstance(application, Application), "it was asked for"
-            sys.path += [each for each in application.path if each not in sys.path]
-            self._host.take(request.application_digest, application.pickled)
+        await self._require_application(request.application_digest)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(self._host.run(request))
             with contextlib.suppress(ConnectionError):
                 while not (await asyncio.wait((running,), timeout=WORKING_EVERY_S))[0]:
                     await self._send(Working())
         await self._send(running.result())
+
+    async def _require_application(self, digest: str) -> None:
+        """Asks for it where it is not known."""
+        if not self._host.knows(digest):
+            await self._send(ApplicationWanted())
+            application = await self._receive()
+            assert isinstance(application, Application), "it was asked for"
+            sys.path += [each for each in application.path if each not in sys.path]
+            self._host.take(digest, application.pickled)
 
     async def _receive(self) -> object:
         (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
@@ -118,6 +128,7 @@ async def serve(path: Path, executor_pid: int, observe: Observer) -> None:
         observe,
         executor_number=executor_of(executor_pid).number,
         claim=lambda directory, *task: claim(directory, path, *task),
+        may_stand_by=lambda directory, task_id: may_stand_by(directory, path, task_id),
     )
     server = await asyncio.start_unix_server(
         lambda reader, writer: _Connection(host, reader, writer).serve(), sock=_listening(path)
@@ -126,6 +137,7 @@ async def serve(path: Path, executor_pid: int, observe: Observer) -> None:
         chores = [
             tasks.create_task(_ends_with(executor_pid, ending)),
             tasks.create_task(_close_idle(host)),
+            tasks.create_task(_catch_up_standbys(host)),
         ]
         await ending.wait()
         for chore in chores:
@@ -221,6 +233,12 @@ async def _close_idle(host: TaskHost) -> None:
     while True:
         await asyncio.sleep(_CLOSE_IDLE_EVERY_S)
         await host.close_idle()
+
+
+async def _catch_up_standbys(host: TaskHost) -> None:
+    while True:
+        await asyncio.sleep(_CATCH_UP_STANDBYS_EVERY_S)
+        await host.catch_up_standbys()
 
 
 def main(arguments: list[str], observe: Observer = unobserved) -> None:

@@ -21,8 +21,15 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.errors import MillstreamError
 from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime, ask_host
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
-from millstream.spark.pipeline.messages import AskStore, Reply, RunTask, RunTasks
-from millstream.spark.pipeline.placement import Slot, Task, placed
+from millstream.spark.pipeline.messages import (
+    AskStore,
+    KeepStandbys,
+    Reply,
+    RunTask,
+    RunTasks,
+    Standby,
+)
+from millstream.spark.pipeline.placement import Slot, Task, placed, standbys_of
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -82,6 +89,7 @@ class TaskJobs:
         self._driver_cores = _cores_of_driver(self._context)
         self._places: dict[Task, Slot] = {}
         self._addresses: dict[Slot, HostAddress] = {}
+        self._standbys: dict[Task, tuple[Slot, ...]] = {}
         self._placing = threading.Lock()
 
     @property
@@ -148,11 +156,44 @@ class TaskJobs:
             raise reply
         return reply
 
+    def keep_standbys(self, topics: Mapping[Task, tuple[str, ...]], count: int) -> None:
+        """Has other executors than its own keep the stores of each of the tasks; `topics` are those it reads. Raises JobFailed."""
+        slots = self._slots()
+        with self._placing:
+            self._standbys = standbys_of(
+                topics.keys(), dict(self._places), slots, self._standbys, count
+            )
+            wanted = dict(self._standbys)
+        mine: dict[Slot, list[Standby]] = {}
+        for task, copies in wanted.items():
+            for slot in copies:
+                mine.setdefault(slot, []).append(Standby(*task, topics[task]))
+        rows = [
+            ((slot, KeepStandbys(self._name, self.digest, tuple(each))), [str(slot.executor)])
+            for slot, each in mine.items()
+        ]
+        if not rows:
+            return
+        keep = partial(_keep_standbys, self._application)
+        try:
+            self._context.setLocalProperty("spark.job.description", f"{self._name}: standbys")
+            _parallelized(self._context, rows).mapPartitions(keep).collect()
+        except Exception as error:
+            raise JobFailed(str(error)) from error
+
+    @property
+    def standbys(self) -> Mapping[Task, tuple[str, ...]]:
+        """The executors that keep the stores of a task that runs elsewhere."""
+        with self._placing:
+            known = dict(self._standbys)
+        return {task: tuple(str(slot.executor) for slot in mine) for task, mine in known.items()}
+
     def _shares(self, requests: Sequence[RunTask]) -> dict[Slot, _Share]:
         """The runs by the host that is to have their tasks."""
         slots = self._slots()
         with self._placing:
-            wanted = placed([_task(each) for each in requests], self._places, slots)
+            tasks = [_task(each) for each in requests]
+            wanted = placed(tasks, self._places, slots, self._standbys)
             self._places |= wanted
         places: dict[Slot, list[int]] = {}
         for place, run in enumerate(requests):
@@ -188,7 +229,8 @@ class TaskJobs:
         """A row, and where it is to be computed, for each executor that has tasks."""
         if _is_local(self._context):
             return [("", [])]
-        places = set(self.places.values()) & _executors(self._context).keys()
+        used = {executor for mine in self.standbys.values() for executor in mine}
+        places = (set(self.places.values()) | used) & _executors(self._context).keys()
         return [(place, [place]) for place in sorted(places)]
 
 
@@ -238,6 +280,20 @@ def _ask_beside(timeout_s: float, asked: Iterator[tuple[AskStore, str]]) -> Iter
             yield ask_host(Path(path), message, timeout_s)
         except (HostUnreachable, NoAnswerInTime) as error:
             yield error
+
+
+def _keep_standbys(
+    application: Broadcast[bytes], requests: Iterator[tuple[Slot, KeepStandbys]]
+) -> Iterator[Slot]:
+    """Does nothing where Spark has chosen another executor: the next turn finds the right one free, or gone."""
+    from millstream.spark.pipeline.executor import executor_of, executor_pid
+    from millstream.spark.pipeline.host_link import keep_standbys
+
+    executor = executor_of(executor_pid())
+    for slot, request in requests:
+        if slot.executor == executor.name:
+            keep_standbys(request, lambda: application.value, slot.number)
+            yield slot
 
 
 def _close_tasks(application_id: str, driver_cores: int, places: Iterator[str]) -> Iterator[str]:

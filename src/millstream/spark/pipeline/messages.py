@@ -62,6 +62,24 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True)
+class Standby:
+    """The task whose stores are to be kept up with their changelogs, although it runs elsewhere."""
+
+    sub_topology: int
+    partition: int
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeepStandbys:
+    """Asks a host to keep the standbys of an application, until it is asked no more; it answers with the same, at once."""
+
+    application_id: str
+    application_digest: str
+    standbys: tuple[Standby, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CloseTasks:
     """Asks a host to close all tasks of an application; it answers with the same."""
 

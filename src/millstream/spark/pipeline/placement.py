@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 Task = tuple[int, int]
@@ -23,10 +24,19 @@ class Slot:
     number: int
 
 
+_NO_STANDBYS: Mapping[Task, Sequence[Slot]] = {}
+
+
 def placed(
-    tasks: Collection[Task], places: Mapping[Task, Slot], slots: Sequence[Slot]
+    tasks: Collection[Task],
+    places: Mapping[Task, Slot],
+    slots: Sequence[Slot],
+    standbys: Mapping[Task, Sequence[Slot]] = _NO_STANDBYS,
 ) -> dict[Task, Slot]:
-    """Returns one of the slots for each of the tasks. `places`: where all tasks of the application are."""
+    """Returns one of the slots for each of the tasks. `places`: where all tasks of the application are.
+
+    A task whose executor is gone goes to one of its standbys, if that is there.
+    """
     load: Counter[object] = Counter()
     for task, slot in places.items():
         load.update(_counted(task, slot))
@@ -35,12 +45,43 @@ def placed(
         here = places.get(task)
         if here is not None:
             load.subtract(_counted(task, here))
+        lost = here is not None and here not in slots
+        copies = [slot for slot in standbys.get(task, ()) if slot in slots] if lost else []
         _, best = min(
             ((*(load[each] for each in _counted(task, slot)), slot != here), number)
             for number, slot in enumerate(slots)
+            if not copies or slot in copies
         )
         found[task] = slots[best]
         load.update(_counted(task, slots[best]))
+    return found
+
+
+def standbys_of(
+    tasks: AbstractSet[Task],
+    places: Mapping[Task, Slot],
+    slots: Sequence[Slot],
+    known: Mapping[Task, Sequence[Slot]],
+    count: int,
+) -> dict[Task, tuple[Slot, ...]]:
+    """Returns up to `count` slots for each of the tasks that has a place, each of another executor than the task and the others.
+
+    Those that are `known` stay.
+    """
+    load: Counter[Slot] = Counter()
+    found = {}
+    for task in sorted(tasks & places.keys()):
+        taken = {places[task].executor, None}
+        mine: list[Slot] = []
+        by_preference = sorted(
+            slots, key=lambda slot: (slot not in known.get(task, ()), load[slot], slots.index(slot))
+        )
+        for slot in by_preference:
+            if len(mine) < count and slot.executor not in taken:
+                mine.append(slot)
+                taken.add(slot.executor)
+        load.update(mine)
+        found[task] = tuple(mine)
     return found
 
 

@@ -59,6 +59,16 @@ class TopologyPlan:
     internal_topics: tuple[InternalTopic, ...]
     is_circular: bool = False
 
+    def topics_of_logged_tasks(self, topology: Topology) -> dict[tuple[int, int], tuple[str, ...]]:
+        """Returns, by sub-topology and partition, what the tasks read whose stores can all be restored from changelogs."""
+        found: dict[tuple[int, int], tuple[str, ...]] = {}
+        for plan in self.sub_topologies:
+            stores = topology.stores_of(topology.sub_topologies[plan.id])
+            logged = [spec.logging or spec.name in topology.changelog_topics for spec in stores]
+            if logged and all(logged):
+                found |= {(plan.id, task): mine for task, mine in plan.topics_of_tasks.items()}
+        return found
+
 
 def plan_topology(
     topology: Topology,

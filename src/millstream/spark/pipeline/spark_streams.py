@@ -16,8 +16,9 @@ from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline import explanation
+from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.hosted_application import HostedApplication
-from millstream.spark.pipeline.jobs import TaskJobs
+from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.lifecycle import TRANSITIONS, State
 from millstream.spark.pipeline.micro_batches import (
     ApplicationDriver,
@@ -40,6 +41,7 @@ from millstream.streams.topology.topology import Topology
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+STANDBY_INTERVAL_S: Final = 10.0
 _JOIN_S: Final = 0.2
 _LOGGER = logging.getLogger(__name__)
 
@@ -188,6 +190,8 @@ class SparkStreams(Queryable):
         self._begin("pausing", self._pausing.watch, self._stopping)
         for each in self._plan.last.sub_topologies:
             self._begin(str(each.id), self._run, each)
+        if self._config.num_standby_replicas > 0:
+            self._begin("standbys", self._keep_standbys)
 
     def pause(self) -> None:
         """Begins no more micro-batches until `resume`; those under way are finished."""
@@ -276,6 +280,17 @@ class SparkStreams(Queryable):
             self._failed(error)
         finally:
             batches.close()
+
+    def _keep_standbys(self) -> None:
+        """Asks for standbys again and again: tasks move, and executors come and go."""
+        while not self._stopping.wait(STANDBY_INTERVAL_S):
+            if self.is_paused:
+                continue
+            topics = self._plan.last.topics_of_logged_tasks(self._topology)
+            try:
+                self._jobs.keep_standbys(topics, self._config.num_standby_replicas)
+            except JobFailed as error:  # an executor is gone, say
+                _LOGGER.info("standbys are asked for again soon: %s", cause(str(error)))
 
     def _failed(self, error: BaseException) -> None:
         with self._lock:

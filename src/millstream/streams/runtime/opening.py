@@ -5,21 +5,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.state.store import StateStore
 
+_Task = TypeVar("_Task")
 OPEN_TIMEOUT_MS: Final = 30_000
 OPEN_RETRY_S: Final = 0.05
 _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
 
 
-async def open_task(
-    make: Callable[[], StreamTask], environment: TaskEnvironment, place: str
-) -> StreamTask:
+class KeptStores(Protocol):
+    """The stores of a task, open in this process: a StreamTask, or those of a standby."""
+
+    @property
+    def stores(self) -> Mapping[str, StateStore]: ...
+
+    def store_marker(self, store: str) -> str | None: ...
+
+    def restore_positions(self) -> dict[str, int | None]: ...
+
+    def commit(
+        self, *, marker: str | None = None, changelog_offsets: Mapping[str, int] | None = None
+    ) -> None: ...
+
+
+async def open_task(make: Callable[[], _Task], environment: TaskEnvironment, place: str) -> _Task:
     """Makes a kernel task with its stores. Waits while another process has them; RocksDB has no lock to wait on.
 
     `place` says in words whose stores they are and where. Raises StoreLocked.
@@ -41,7 +55,7 @@ async def open_task(
 
 
 async def mark(
-    task: StreamTask,
+    task: KeptStores,
     environment: TaskEnvironment,
     marker: StoreMarker,
     logged: Mapping[str, int] | None = None,
@@ -51,7 +65,7 @@ async def mark(
     await environment.in_kernel(commit)
 
 
-def stored_state(task: StreamTask) -> StoredState:
+def stored_state(task: KeptStores) -> StoredState:
     """Reads what the stores of a task that has been opened say of themselves."""
     restored_to = task.restore_positions()
     return StoredState(
@@ -59,7 +73,7 @@ def stored_state(task: StreamTask) -> StoredState:
     )
 
 
-def stored_marker(task: StreamTask) -> StoreMarker | None:
+def stored_marker(task: KeptStores) -> StoreMarker | None:
     markers = (task.store_marker(store) for store in task.stores)
     return StoreMarker.decode(next((marker for marker in markers if marker is not None), None))
 

@@ -1,0 +1,131 @@
+"""A copy of the stores of a task that runs in another process, kept up with its changelogs.
+
+It fences nobody and writes to no topic. Its stores lie where those of the task would lie in this process, so that the task, when it
+comes here, opens them like any stores that it has left: nothing that is decided here is trusted there.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from millstream.streams.kernel.task.standby import StandbyStores
+from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.logs import ReadableLog
+from millstream.streams.runtime.opening import mark, open_task, stored_state
+from millstream.streams.runtime.restoration import StoreMarker
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.state.storage.factory import RocksTaskStores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class StandbyTask:
+    """Not for use by two callers at a time. After an exception it must be closed; another one goes on with its stores."""
+
+    def __init__(self, spec: TaskSpec, partition: int, environment: TaskEnvironment) -> None:
+        self.id = spec.task_id(partition)
+        self._spec = spec
+        self._partition = partition
+        self._environment = environment
+        self._clients = environment.clients
+        self._task: StandbyStores | None = None
+        self._topic_ids: Mapping[str, str] = {}
+
+    async def catch_up(self, records_max: int) -> int:
+        """Restores up to `records_max` records of each changelog, and returns how many are left.
+
+        Raises StoreLocked, DataLoss where a changelog was made anew or cut off under it, and what the cluster answers.
+        """
+        if self._task is None:
+            self._task = await self._opened()
+            await self._require_trust()
+        task = self._task
+        logs = await self._logs(task)
+        self._topic_ids = topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
+        left, read = 0, 0
+        for topic, restored_to in task.restore_positions().items():
+            first = max(restored_to or 0, logs[topic].start)
+            end = min(logs[topic].end, first + records_max)
+            if first < end:
+                read += await self._restore(task, topic, first, end)
+            left += max(0, logs[topic].end - max(first, end))
+        if read:
+            now_ms = self._environment.clock.now().wall_ms
+            await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
+        return left
+
+    async def close(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            await self._environment.in_kernel(task.close)
+
+    async def _opened(self) -> StandbyStores:
+        spec = self._spec
+        stores = RocksTaskStores(spec.stores_path(self._partition), persist_all=True)
+        make = partial(
+            StandbyStores,
+            spec.topology,
+            spec.sub_topology,
+            self._partition,
+            lambda _: stores,
+            spec.config,
+        )
+        return await open_task(make, self._environment, f"task {self.id} in {spec.state_directory}")
+
+    async def _require_trust(self) -> None:
+        """Deletes stores that a task would delete, and goes on with empty ones."""
+        assert self._task is not None, "it has been opened"
+        logs = await self._logs(self._task)
+        now_ms = self._environment.clock.now().wall_ms
+        why = stored_state(self._task).why_unusable(logs, {}, now_ms)
+        if why is None and stored_state(self._task).marker is not None:
+            return
+        if why is not None:
+            _LOGGER.warning(
+                "the standby stores of task %s are deleted and restored: %s", self.id, why
+            )
+            await self.close()
+            directory = self._spec.stores_path(self._partition)
+            await self._environment.in_kernel(lambda: shutil.rmtree(directory))
+            self._task = await self._opened()
+        topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
+        await mark(self._task, self._environment, StoreMarker(topic_ids, {}, now_ms))
+
+    async def _logs(self, task: StandbyStores) -> dict[str, ReadableLog]:
+        """Returns the logs to restore from. A source topic counts as far as the task has processed it."""
+        logs = await self._clients.logs(list(task.restore_positions()), self._partition)
+        made_anew = [
+            topic
+            for topic, log in logs.items()
+            if self._topic_ids.get(topic, str(log.topic_id)) != str(log.topic_id)
+        ]
+        if made_anew:
+            raise DataLoss(f"topic {made_anew[0]} was made anew under the standby stores of it")
+        sources = logs.keys() & set(self._spec.sources)
+        if sources:
+            application = self._spec.application
+            committed = await self._clients.committed(application, sources, self._partition)
+            for topic in sources:
+                end = min(logs[topic].end, committed.offsets.get(topic, 0))
+                logs[topic] = replace(logs[topic], end=end)
+        return logs
+
+    async def _restore(self, task: StandbyStores, topic: str, first: int, end: int) -> int:
+        read = 0
+        async for rows in self._clients.read(topic, self._partition, first, end):
+            await self._environment.in_kernel(partial(_put, task, topic, rows))
+            read += rows.num_rows
+        return read
+
+
+def _put(task: StandbyStores, topic: str, rows: pa.RecordBatch) -> None:
+    task.restore(topic, raw_batch(rows))

@@ -1,0 +1,114 @@
+"""A copy of a task's stores is kept up elsewhere, and the task that comes there begins with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from millstream.streams.runtime.standby import StandbyTask
+from millstream.streams.runtime.steps import Step
+from tests.integration.streams.runtime.world import Crash, World
+
+COUNT = 1
+"""The sub-topology that counts."""
+PLENTY = 1_000
+
+
+@asynccontextmanager
+async def elsewhere(world: World, directory: Path) -> AsyncIterator[World]:
+    async with world.second_owner(directory) as other:
+        yield other
+
+
+@asynccontextmanager
+async def standby_of(world: World) -> AsyncIterator[StandbyTask]:
+    standby = StandbyTask(world.spec(COUNT), 0, world.environment())
+    try:
+        yield standby
+    finally:
+        await standby.close()
+
+
+async def count(world: World, values: str) -> None:
+    await world.put(list(values))
+    await world.run_all()
+
+
+async def test_a_task_that_comes_to_its_standby_restores_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    await count(world, "aab")
+    async with elsewhere(world, tmp_path / "there") as there:
+        async with standby_of(there) as standby:
+            assert await standby.catch_up(PLENTY) == 0
+            await count(world, "ab")
+            assert await standby.catch_up(PLENTY) == 0
+        await there.put(["a"])
+        reports = await there.run_all()
+        assert [each.restored for each in reports] == [0, 0]
+    assert sorted(await world.results()) == [
+        ("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 1), ("b", 2),
+    ]  # fmt: skip
+
+
+async def test_a_standby_goes_on_where_it_was_and_catches_up_in_steps(
+    world: World, tmp_path: Path
+) -> None:
+    await count(world, "abcdefgh")
+    async with elsewhere(world, tmp_path / "there") as there:
+        async with standby_of(there) as standby:
+            assert await standby.catch_up(3) == 6  # the marker of the transaction among them
+        async with standby_of(there) as again:
+            assert await again.catch_up(PLENTY) == 0
+        assert [each.restored for each in await there.run_all()] == [0, 0]
+
+
+async def test_a_standby_fences_nobody(world: World, tmp_path: Path) -> None:
+    await count(world, "a")
+    task = await world.start(COUNT)
+    async with elsewhere(world, tmp_path / "there") as there, standby_of(there) as standby:
+        await standby.catch_up(PLENTY)
+        await world.put(["a"])
+        await world.run(0)
+        await task.run(await world.ends(world.spec(COUNT).sources))
+        await standby.catch_up(PLENTY)
+    await task.close()
+    assert await world.results() == [("a", 1), ("a", 2)]
+
+
+async def test_a_standby_takes_nothing_of_a_transaction_that_is_not_committed(
+    world: World, tmp_path: Path
+) -> None:
+    await count(world, "ab")
+    await world.put(list("ab"))
+    await world.run(0)
+    world.crash_at = Step.PRODUCED
+    task = await world.start(COUNT)
+    with pytest.raises(Crash):
+        await task.run(await world.ends(world.spec(COUNT).sources))
+    async with elsewhere(world, tmp_path / "there") as there:
+        async with standby_of(there) as standby:
+            await standby.catch_up(PLENTY)
+        await there.run(COUNT)  # fences the one that has crashed
+    await task.close()
+    assert sorted(await world.results()) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
+async def test_a_standby_of_a_changelog_that_was_made_anew_begins_anew(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await count(world, "aab")
+    async with elsewhere(world, tmp_path / "there") as there:
+        async with standby_of(there) as standby:
+            await standby.catch_up(PLENTY)
+        group = world.topology.sub_topologies[COUNT]
+        topics = list(world.topology.topics_of(group, world.application).changelogs)
+        (await world.admin.delete_topics(topics)).raise_errors()
+        await world.create(*topics)
+        async with standby_of(there) as again:
+            assert await again.catch_up(PLENTY) == 0
+    assert "are deleted and restored" in caplog.text
+    assert "was made anew" in caplog.text
