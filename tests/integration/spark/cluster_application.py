@@ -50,6 +50,7 @@ def reporting(application: SparkStreams) -> Callable[[Progress], None]:
             "restored": progress.restored_records,
             "ms": progress.duration_ms,
             "places": places(application.explain()),
+            "standbys": standbys(application.explain()),
         }
         tell(line)
 
@@ -67,6 +68,12 @@ def places(explained: str) -> dict[str, str]:
     return found
 
 
+def standbys(explained: str) -> dict[str, str]:
+    """The executor of each standby, out of lines as `  standby 1_0 on 127.0.0.1_1`."""
+    lines = [each.split() for each in explained.splitlines() if each.startswith("  standby ")]
+    return {task: executor.rpartition("_")[2] for _, task, _, executor in lines}
+
+
 def main(master: str, bootstrap: str, settings: str) -> None:
     given = json.loads(settings)
     options = SparkOptions(master=master or None, app_name="cluster", short_lived=True)
@@ -74,7 +81,10 @@ def main(master: str, bootstrap: str, settings: str) -> None:
     session.sparkContext.setLogLevel("ERROR")
     application = SparkStreams(
         word_count(given.get("pause_s", PAUSE_S)),
-        StreamsConfig(application_id=given["application_id"]),
+        StreamsConfig(
+            application_id=given["application_id"],
+            num_standby_replicas=given.get("standbys", 0),
+        ),
         session,
         RunnerOptions(
             bootstrap_servers=bootstrap,

@@ -215,6 +215,35 @@ def test_a_cluster_within_one_process_has_executors_with_disks_of_their_own(
     assert len(stores) == 3, "two executors, and the one that replaced one of them"
 
 
+def test_a_task_goes_to_its_standby_when_its_executor_is_killed(
+    own_broker: Broker, words: Words, tmp_path: Path
+) -> None:
+    environment = {"SPARK_HOME": str(linked_spark_home(tmp_path / "spark"))}
+    given = "local-cluster[2,1,1024]", own_broker, tmp_path / "driver.log", environment
+    own = {"application_id": "count", "directory": str(tmp_path / "{executor}"), "standbys": 1}
+    with driver(*given, **own) as running:
+        words.write(300)
+        running.wait_for(words.are_counted)
+
+        def standbys() -> dict[str, str]:
+            words.write(2)
+            running.wait_for(words.are_counted)
+            found: dict[str, str] = running.progress()[-1]["standbys"]
+            return found
+
+        running.wait_for(lambda: standbys().keys() == {"1_0", "1_1"})
+        kept, before, progress = standbys(), running.places(), len(running.progress())
+        assert all(kept[task] != before[task] for task in kept)
+
+        os.kill(running.executors()[before["1_0"]], signal.SIGKILL)
+        words.write(30)
+        running.wait_for(words.are_counted)
+        assert sorted(words.read()) == words.every_update()
+        assert running.places()["1_0"] == kept["1_0"]
+        assert sum(each["restored"] for each in running.progress()[progress:]) <= 30
+        running.close()
+
+
 def test_the_next_driver_goes_on_and_executors_that_idle_away_take_nothing_with_them(
     cluster: StandaloneCluster, own_broker: Broker, words: Words, tmp_path: Path
 ) -> None:

@@ -17,7 +17,8 @@ sub-topology 1
   reads   app-{STORE}-repartition
   store   {STORE}, changelog app-{STORE}-changelog
   writes  counts
-  tasks   1_0 on host-a_3, 1_1"""
+  tasks   1_0 on host-a_3, 1_1
+  standby 1_0 on host-a_4, host-b_1"""
 
 
 def test_it_says_what_tasks_read_keep_and_write_and_where_they_are() -> None:
@@ -27,7 +28,9 @@ def test_it_says_what_tasks_read_keep_and_write_and_where_they_are() -> None:
     counts.to_stream().to("counts", value=long())
     topology = builder.build()
     plan = plan_topology(topology, "app", {"words": 2})
-    parts = explained(topology, "app", plan.sub_topologies, {(1, 0): "executor_host-a_3"})
+    places = {(1, 0): "executor_host-a_3"}
+    copies = {(1, 0): ("executor_host-a_4", "executor_host-b_1"), (1, 1): ()}
+    parts = explained(topology, "app", plan.sub_topologies, places, copies)
     assert as_text("application app, RUNNING", parts) == TEXT
     page = as_html("application <app>", parts)
     assert "application &lt;app&gt;" in page

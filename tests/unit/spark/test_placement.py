@@ -70,8 +70,20 @@ def test_a_task_whose_executor_is_gone_goes_to_its_standby() -> None:
     assert placed([(0, 1)], {(0, 1): B, (0, 2): C}, [A, C])[0, 1] == A
 
 
+def test_a_task_without_a_standby_that_is_ready_goes_where_there_is_room() -> None:
+    assert placed([(0, 1)], {(0, 1): B, (0, 2): C}, [A, C], {(0, 1): ()}) == {(0, 1): A}
+    assert placed([(0, 1)], {(0, 1): B, (0, 2): C}, [A, C], {(0, 1): (B,)}) == {(0, 1): A}
+
+
 def test_a_task_stays_away_from_its_standby_while_its_executor_is_there() -> None:
     assert placed([(0, 0)], {(0, 0): A}, [A, B], {(0, 0): (B,)}) == {(0, 0): A}
+
+
+def test_tasks_are_evened_out_to_where_their_stores_are_ready() -> None:
+    crowded = dict.fromkeys(TASKS, A)
+    assert set(placed(TASKS, crowded, [A, B], dict.fromkeys(TASKS, ())).values()) == {A}
+    found = placed(TASKS, crowded, [A, B], {task: (B,) if task == (0, 2) else () for task in TASKS})
+    assert found == crowded | {(0, 2): B}
 
 
 def test_a_standby_is_on_another_executor_than_its_task_and_its_like() -> None:

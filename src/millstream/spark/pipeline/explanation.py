@@ -15,17 +15,25 @@ Places = Mapping[tuple[int, int], str]
 
 @dataclass(frozen=True, slots=True)
 class ExplainedSubTopology:
-    """`topics`: what its tasks read and write. `stores` with their changelogs, if they have one. `tasks` with the executor of each, if known."""
+    """`topics`: what its tasks read and write. `stores` with their changelogs, if they have one. `tasks` with the executor of each, if known.
+
+    `copies`: by task, the executors with standbys that are up to date.
+    """
 
     id: int
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     stores: Mapping[str, str | None]
     tasks: Mapping[str, str | None]
+    copies: Mapping[str, Sequence[str]]
 
 
 def explained(
-    topology: Topology, application_id: str, plans: Sequence[SubTopologyPlan], places: Places
+    topology: Topology,
+    application_id: str,
+    plans: Sequence[SubTopologyPlan],
+    places: Places,
+    copies: Mapping[tuple[int, int], Sequence[str]],
 ) -> list[ExplainedSubTopology]:
     """Returns the sub-topologies in the order of the plan."""
     return [
@@ -42,6 +50,11 @@ def explained(
                 for spec in topology.stores_of(topology.sub_topologies[plan.id])
             },
             tasks={f"{plan.id}_{n}": places.get((plan.id, n)) for n in range(plan.tasks)},
+            copies={
+                f"{plan.id}_{n}": copies[plan.id, n]
+                for n in range(plan.tasks)
+                if copies.get((plan.id, n))
+            },
         )
         for plan in plans
     ]
@@ -78,10 +91,16 @@ def _lines(part: ExplainedSubTopology) -> Iterator[str]:
         yield f"  store   {name}, {f'changelog {changelog}' if changelog else 'no changelog'}"
     yield f"  writes  {', '.join(part.writes) or 'nothing'}"
     yield f"  tasks   {', '.join(_placed(part))}"
+    for task, executors in part.copies.items():
+        yield f"  standby {task} on {', '.join(map(_name, executors))}"
 
 
 def _placed(part: ExplainedSubTopology) -> list[str]:
     return [
-        task if executor is None else f"{task} on {executor.removeprefix('executor_')}"
+        task if executor is None else f"{task} on {_name(executor)}"
         for task, executor in part.tasks.items()
     ]
+
+
+def _name(executor: str) -> str:
+    return executor.removeprefix("executor_")

@@ -43,6 +43,7 @@ from millstream.spark.pipeline.messages import (
     RunTask,
     RunTasks,
     Standby,
+    StandbysKept,
     TaskFailed,
 )
 from millstream.spark.pipeline.queries.questions import Answer, NotHere, answered
@@ -202,10 +203,10 @@ class TaskHost:
                 return NotHere()
             return await asyncio.get_running_loop().run_in_executor(self._kernel, ask, task)
 
-    def keep_standbys(self, request: KeepStandbys) -> None:
+    def keep_standbys(self, request: KeepStandbys) -> StandbysKept:
         """Takes up standbys, which `catch_up_standbys` then opens and keeps."""
         application = self._applications[request.application_digest]
-        self._standbys.keep(
+        return self._standbys.keep(
             request,
             lambda each: application.spec(each.sub_topology, each.topics).task_name(each.partition),
         )

@@ -28,6 +28,7 @@ from millstream.spark.pipeline.messages import (
     KeepStandbys,
     Reply,
     RunTasks,
+    StandbysKept,
     TaskFailed,
     Working,
     decode,
@@ -91,11 +92,16 @@ def ask_host(path: Path, message: AskStore, timeout_s: float) -> object:
             raise HostUnreachable(f"the task host has ended: {error}") from error
 
 
-def keep_standbys(request: KeepStandbys, application: Callable[[], bytes], number: int) -> None:
+def keep_standbys(
+    request: KeepStandbys, application: Callable[[], bytes], number: int
+) -> StandbysKept:
     """Has the host of this number in this executor keep standbys. Raises HostUnreachable."""
     with _connected(number) as host:
-        if isinstance(_ask(host, request, HELLO_TIMEOUT_S), ApplicationWanted):
-            _ask(host, Application(application(), tuple(sys.path)), HELLO_TIMEOUT_S)
+        answer = _ask(host, request, HELLO_TIMEOUT_S)
+        if isinstance(answer, ApplicationWanted):
+            answer = _ask(host, Application(application(), tuple(sys.path)), HELLO_TIMEOUT_S)
+    assert isinstance(answer, StandbysKept), "a host answers so"
+    return answer
 
 
 def close_tasks(application_id: str, hosts: int) -> None:

@@ -78,8 +78,7 @@ class _Connection:
                 await self._send(await self._host.answer(message))
             case KeepStandbys():
                 await self._require_application(message.application_digest)
-                self._host.keep_standbys(message)
-                await self._send(message)
+                await self._send(self._host.keep_standbys(message))
             case CloseTask():
                 await self._host.close_task(message.application_id, message.task_name)
                 await self._send(message)

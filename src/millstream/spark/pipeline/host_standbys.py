@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.runtime import Clock
-from millstream.spark.pipeline.messages import KeepStandbys, Standby
+from millstream.spark.pipeline.messages import KeepStandbys, Standby, StandbysKept
 from millstream.streams.runtime.standby import StandbyTask
 
 LEASE_MS: Final = 60_000
@@ -37,13 +37,22 @@ class HostStandbys:
         self._clock = clock
         self._wanted: dict[Key, WantedStandby] = {}
         self._open: dict[Key, StandbyTask] = {}
+        self._ready: set[Key] = set()
+        """Those that lack no more than a turn brings."""
 
-    def keep(self, request: KeepStandbys, name_of: Callable[[Standby], str]) -> None:
-        """Wants these for the time of a lease; `name_of` gives the name of a standby's task."""
+    def keep(self, request: KeepStandbys, name_of: Callable[[Standby], str]) -> StandbysKept:
+        """Takes up what is asked for, and returns what is ready of it. `name_of` gives the name of a standby's task."""
         until_ms = self._clock.now().monotonic_ms + LEASE_MS
         for each in request.standbys:
             key = request.application_id, name_of(each)
             self._wanted[key] = WantedStandby(each, request.application_digest, until_ms)
+        return StandbysKept(
+            tuple(
+                (wanted.standby.sub_topology, wanted.standby.partition)
+                for key, wanted in self._wanted.items()
+                if key[0] == request.application_id and key in self._ready
+            )
+        )
 
     def forget(self, application_id: str) -> None:
         """Wants none of an application any more; they are closed one by one."""
@@ -67,7 +76,8 @@ class HostStandbys:
             standby = self._open.get(key) or await make()
             if standby is not None and key in self._wanted:
                 self._open[key] = standby
-                await standby.catch_up(RECORDS_MAX)
+                if await standby.catch_up(RECORDS_MAX) <= RECORDS_MAX:
+                    self._ready.add(key)
         except Exception as error:  # noqa: BLE001  # nothing rests on a standby
             _LOGGER.warning("the standby of task %s begins anew: %s", key[1], error)
             await self.close(key)
@@ -80,6 +90,7 @@ class HostStandbys:
 
     async def close(self, key: Key) -> None:
         """Closes a standby, if there is one: its task comes here, or another process wants its stores."""
+        self._ready.discard(key)
         standby = self._open.pop(key, None)
         if standby is not None:
             try:

@@ -28,6 +28,7 @@ from millstream.spark.pipeline.messages import (
     RunTask,
     RunTasks,
     Standby,
+    StandbysKept,
 )
 from millstream.spark.pipeline.placement import Slot, Task, placed, standbys_of
 
@@ -90,6 +91,8 @@ class TaskJobs:
         self._places: dict[Task, Slot] = {}
         self._addresses: dict[Slot, HostAddress] = {}
         self._standbys: dict[Task, tuple[Slot, ...]] = {}
+        self._copies: dict[Task, tuple[Slot, ...]] = {}
+        """By task that has standbys, the places of those that are ready."""
         self._placing = threading.Lock()
 
     @property
@@ -172,28 +175,33 @@ class TaskJobs:
             ((slot, KeepStandbys(self._name, self.digest, tuple(each))), [str(slot.executor)])
             for slot, each in mine.items()
         ]
-        if not rows:
-            return
         keep = partial(_keep_standbys, self._application)
         try:
             self._context.setLocalProperty("spark.job.description", f"{self._name}: standbys")
-            _parallelized(self._context, rows).mapPartitions(keep).collect()
+            done = _parallelized(self._context, rows).mapPartitions(keep).collect() if rows else []
         except Exception as error:
             raise JobFailed(str(error)) from error
+        ready: dict[Task, tuple[Slot, ...]] = dict.fromkeys(topics, ())
+        for slot, kept in done:
+            for task in kept.ready:
+                if task in ready:
+                    ready[task] += (slot,)
+        with self._placing:
+            self._copies = ready
 
     @property
-    def standbys(self) -> Mapping[Task, tuple[str, ...]]:
-        """The executors that keep the stores of a task that runs elsewhere."""
+    def copies(self) -> Mapping[Task, tuple[str, ...]]:
+        """The executors whose standbys of a task are up to date."""
         with self._placing:
-            known = dict(self._standbys)
-        return {task: tuple(str(slot.executor) for slot in mine) for task, mine in known.items()}
+            copies = dict(self._copies)
+        return {task: tuple(str(slot.executor) for slot in mine) for task, mine in copies.items()}
 
     def _shares(self, requests: Sequence[RunTask]) -> dict[Slot, _Share]:
         """The runs by the host that is to have their tasks."""
         slots = self._slots()
         with self._placing:
             tasks = [_task(each) for each in requests]
-            wanted = placed(tasks, self._places, slots, self._standbys)
+            wanted = placed(tasks, self._places, slots, self._copies)
             self._places |= wanted
         places: dict[Slot, list[int]] = {}
         for place, run in enumerate(requests):
@@ -229,8 +237,9 @@ class TaskJobs:
         """A row, and where it is to be computed, for each executor that has tasks."""
         if _is_local(self._context):
             return [("", [])]
-        used = {executor for mine in self.standbys.values() for executor in mine}
-        places = (set(self.places.values()) | used) & _executors(self._context).keys()
+        with self._placing:
+            keeping = {str(slot.executor) for mine in self._standbys.values() for slot in mine}
+        places = (set(self.places.values()) | keeping) & _executors(self._context).keys()
         return [(place, [place]) for place in sorted(places)]
 
 
@@ -284,7 +293,7 @@ def _ask_beside(timeout_s: float, asked: Iterator[tuple[AskStore, str]]) -> Iter
 
 def _keep_standbys(
     application: Broadcast[bytes], requests: Iterator[tuple[Slot, KeepStandbys]]
-) -> Iterator[Slot]:
+) -> Iterator[tuple[Slot, StandbysKept]]:
     """Does nothing where Spark has chosen another executor: the next turn finds the right one free, or gone."""
     from millstream.spark.pipeline.executor import executor_of, executor_pid
     from millstream.spark.pipeline.host_link import keep_standbys
@@ -292,8 +301,7 @@ def _keep_standbys(
     executor = executor_of(executor_pid())
     for slot, request in requests:
         if slot.executor == executor.name:
-            keep_standbys(request, lambda: application.value, slot.number)
-            yield slot
+            yield slot, keep_standbys(request, lambda: application.value, slot.number)
 
 
 def _close_tasks(application_id: str, driver_cores: int, places: Iterator[str]) -> Iterator[str]:

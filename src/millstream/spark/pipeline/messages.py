@@ -72,11 +72,18 @@ class Standby:
 
 @dataclass(frozen=True, slots=True)
 class KeepStandbys:
-    """Asks a host to keep the standbys of an application, until it is asked no more; it answers with the same, at once."""
+    """Asks a host to keep the standbys of an application, until it is asked no more. The answer comes at once: StandbysKept."""
 
     application_id: str
     application_digest: str
     standbys: tuple[Standby, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StandbysKept:
+    """Of the standbys that were asked for, those that lack so little that their task may come: sub-topologies and partitions."""
+
+    ready: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

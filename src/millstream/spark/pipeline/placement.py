@@ -24,18 +24,19 @@ class Slot:
     number: int
 
 
-_NO_STANDBYS: Mapping[Task, Sequence[Slot]] = {}
+_NO_COPIES: Mapping[Task, Collection[Slot]] = {}
 
 
 def placed(
     tasks: Collection[Task],
     places: Mapping[Task, Slot],
     slots: Sequence[Slot],
-    standbys: Mapping[Task, Sequence[Slot]] = _NO_STANDBYS,
+    copies: Mapping[Task, Collection[Slot]] = _NO_COPIES,
 ) -> dict[Task, Slot]:
     """Returns one of the slots for each of the tasks. `places`: where all tasks of the application are.
 
-    A task whose executor is gone goes to one of its standbys, if that is there.
+    `copies`: of tasks that have standbys, where their stores are kept up to date; such a task moves to one of these, and to another
+    slot only when it has to.
     """
     load: Counter[object] = Counter()
     for task, slot in places.items():
@@ -45,16 +46,24 @@ def placed(
         here = places.get(task)
         if here is not None:
             load.subtract(_counted(task, here))
-        lost = here is not None and here not in slots
-        copies = [slot for slot in standbys.get(task, ()) if slot in slots] if lost else []
+        allowed = _allowed(here, slots, copies.get(task))
         _, best = min(
             ((*(load[each] for each in _counted(task, slot)), slot != here), number)
             for number, slot in enumerate(slots)
-            if not copies or slot in copies
+            if slot in allowed
         )
         found[task] = slots[best]
         load.update(_counted(task, slots[best]))
     return found
+
+
+def _allowed(
+    here: Slot | None, slots: Sequence[Slot], copies: Collection[Slot] | None
+) -> Collection[Slot]:
+    if here is None or copies is None:
+        return slots
+    warm = [slot for slot in slots if slot == here or slot in copies]
+    return warm or slots
 
 
 def standbys_of(

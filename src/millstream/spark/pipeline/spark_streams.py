@@ -249,8 +249,10 @@ class SparkStreams(Queryable):
 
     def _explained(self) -> list[explanation.ExplainedSubTopology]:
         application_id = self._config.application_id
-        plans, places = self.plan.sub_topologies, self._jobs.places
-        return explanation.explained(self._topology, application_id, plans, places)
+        plans, jobs = self.plan.sub_topologies, self._jobs
+        return explanation.explained(
+            self._topology, application_id, plans, jobs.places, jobs.copies
+        )
 
     def _require_askable(self) -> None:
         """After `run_available` the stores can be asked, too: the tasks stay open."""
