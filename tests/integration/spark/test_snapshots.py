@@ -60,7 +60,7 @@ def test_a_task_without_stores_begins_with_a_snapshot(
     source, out = topics.new("in"), topics.new("out")
     put(topics.bootstrap_servers, source, FIRST)
     assert run(spark, topics, source, out, tmp_path) == 0
-    wait_until(lambda: bool(list((tmp_path / "shared").glob("*/0_0/[0-9]*/SNAPSHOT"))))
+    wait_until(lambda: bool(list((tmp_path / "shared").glob("*/*/[0-9]*/SNAPSHOT"))))
     shutil.rmtree(tmp_path / "local", ignore_errors=True)  # the host tidies up there, too
     put(topics.bootstrap_servers, source, MORE)
     assert run(spark, topics, source, out, tmp_path) <= FIRST - 200_000

@@ -206,14 +206,17 @@ class TaskHost:
     def keep_standbys(self, request: KeepStandbys) -> StandbysKept:
         """Takes up standbys, which `catch_up_standbys` then opens and keeps."""
         application = self._applications[request.application_digest]
-        return self._standbys.keep(
-            request,
-            lambda each: application.spec(each.sub_topology, each.topics).task_name(each.partition),
-        )
 
-    async def catch_up_standbys(self) -> None:
-        """Brings each standby a little further; of a task that is open here there is none."""
+        def name_of(standby: Standby) -> str:
+            spec = application.spec(standby.sub_topology, standby.topics)
+            return spec.task_name(standby.partition)
+
+        return self._standbys.keep(request, name_of)
+
+    async def catch_up_standbys(self) -> int:
+        """Brings each standby a little further, and returns how many records are left; of a task that is open here there is none."""
         await self._close_unwanted_standbys()
+        left = 0
         for key, wanted in self._standbys.wanted():
             place = self._place(key)
             if place.lock.locked():
@@ -222,7 +225,8 @@ class TaskHost:
                 application = self._applications.get(wanted.digest)
                 if place.active is None and application is not None:
                     make = partial(self._standby, application, wanted.standby)
-                    await self._standbys.catch_up(key, make)
+                    left += await self._standbys.catch_up(key, make)
+        return left
 
     async def _close_unwanted_standbys(self) -> None:
         for key in self._standbys.unwanted():

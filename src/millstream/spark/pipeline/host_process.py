@@ -236,8 +236,8 @@ async def _close_idle(host: TaskHost) -> None:
 
 async def _catch_up_standbys(host: TaskHost) -> None:
     while True:
-        await asyncio.sleep(_CATCH_UP_STANDBYS_EVERY_S)
-        await host.catch_up_standbys()
+        if await host.catch_up_standbys() == 0:
+            await asyncio.sleep(_CATCH_UP_STANDBYS_EVERY_S)
 
 
 def main(arguments: list[str], observe: Observer = unobserved) -> None:

@@ -70,17 +70,23 @@ class HostStandbys:
         """Returns those that are open and have to be closed."""
         return [key for key in self._open if key not in self._wanted]
 
-    async def catch_up(self, key: Key, make: Callable[[], Awaitable[StandbyTask | None]]) -> None:
-        """Brings a standby further; `make` makes it, if it may be here. One that fails is closed, and begins anew at the next turn."""
+    async def catch_up(self, key: Key, make: Callable[[], Awaitable[StandbyTask | None]]) -> int:
+        """Brings a standby further, and returns how many records are left; `make` makes it, if it may be here.
+
+        One that fails is closed, and begins anew at the next turn.
+        """
+        left = 0
         try:
             standby = self._open.get(key) or await make()
             if standby is not None and key in self._wanted:
                 self._open[key] = standby
-                if await standby.catch_up(RECORDS_MAX) <= RECORDS_MAX:
+                left = await standby.catch_up(RECORDS_MAX)
+                if left <= RECORDS_MAX:
                     self._ready.add(key)
         except Exception as error:  # noqa: BLE001  # nothing rests on a standby
             _LOGGER.warning("the standby of task %s begins anew: %s", key[1], error)
             await self.close(key)
+        return left
 
     async def close_all(self) -> None:
         """Wants none any more, and closes what is open."""
