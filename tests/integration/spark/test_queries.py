@@ -171,11 +171,14 @@ def test_a_host_that_dies_is_an_error_to_ask_again_after_and_its_tasks_are_opene
 ) -> None:
     """Nothing has come for the tasks, so nothing else would open them."""
     counts = application.store("counts")
+    request = StateQueryRequest("counts", KeyQuery("a"))
+    before = application.query(request).position
     for address in application._jobs._addresses.values():
         os.kill(pid_of(Path(address.socket)), signal.SIGKILL)
     with pytest.raises(StoreNotAvailable, match=r"task 0_\d of store counts is being opened, ask"):
         counts.get("a")
     assert again(lambda: dict(counts.all())) == COUNTS
+    assert application.query(request).position == before != {}
     assert application.state == "RUNNING"
 
 

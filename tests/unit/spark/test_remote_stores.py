@@ -186,3 +186,18 @@ def test_a_state_query_has_the_position_of_the_task(tasks: Tasks) -> None:
     found = value_of(reply)
     assert isinstance(found, queries.QueryResult)
     assert (found.value, found.position) == ("3", {"in": {0: 1}})
+
+
+def test_a_bound_is_held_against_what_the_last_commit_covers(tasks: Tasks) -> None:
+    """A task that was started anew has taken no record itself."""
+    request = StateQueryRequest("rows", KeyQuery("a"), position_bound={"in": {0: 7}})
+    task = tasks.drivers[1]._task
+    failures = []
+    for covered in (6, 7):
+        reply = answered(pickled(request), task, {"in": {0: covered}})
+        assert not isinstance(reply, store_questions.NotHere)
+        found = value_of(reply)
+        assert isinstance(found, queries.QueryResult)
+        assert found.position == {"in": {0: covered}}
+        failures.append(found.failure)
+    assert failures == [queries.FailureReason.NOT_UP_TO_BOUND, None]

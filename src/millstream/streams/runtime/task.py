@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
 from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
+from millstream.streams.queries.result import Position
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits
 from millstream.streams.runtime.committed import CommittedPosition
@@ -166,9 +167,14 @@ class ActiveTask:
         """The position: by input topic, the next offset to read."""
         return self._position.offsets
 
-    async def ask(self, question: Callable[[StreamTask], _Answer]) -> _Answer:
-        """Asks the stores, which are as the last commit has left them. Not for use while the task runs."""
-        return await self._environment.in_kernel(partial(question, self._open_task))
+    async def ask(self, question: Callable[[StreamTask, Position], _Answer]) -> _Answer:
+        """Asks the stores, which are as the last commit has left them, and says what that covers. Not for use while the task runs."""
+        covered = {
+            topic: {self._partition: offset - 1}
+            for topic, offset in self._position.offsets.items()
+            if offset > 0
+        }
+        return await self._environment.in_kernel(partial(question, self._open_task, covered))
 
     async def close(self) -> None:
         """Closes stores and producer; what is not committed is aborted. Idempotent."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
@@ -16,10 +16,13 @@ from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.queries import (
     FailureReason,
+    Position,
     QueryableStoreType,
+    QueryResult,
     StateQueryRequest,
     view_of,
 )
+from millstream.streams.queries.result import is_up_to
 from millstream.streams.state.read_only import Stored
 
 ROWS_MAX: Final = 100_000
@@ -78,10 +81,14 @@ class Refused:
 Answer = Answered | NotHere | Refused
 
 
-def answered(pickled_question: bytes, task: StreamTask) -> Answer:
-    """Answers from a store of the task, which may be one that fills global stores."""
+def answered(pickled_question: bytes, task: StreamTask, covered: Position | None = None) -> Answer:
+    """Answers from a store of the task, which may be one that fills global stores.
+
+    `covered`: the last offset of each input that the stores have seen, which a task knows of its own records alone.
+    """
     try:
-        found = _found(pickle.loads(pickled_question), task)  # noqa: S301  # the driver has made it
+        question = pickle.loads(pickled_question)  # noqa: S301  # the driver has made it
+        found = _found(question, task, task.position if covered is None else covered)
         data = pickled(found)
     except InvalidStoreError as error:
         return Refused(str(error))
@@ -109,12 +116,9 @@ def pickled(message: object) -> bytes:
     return bytes(cloudpickle.dumps(message))  # type: ignore[no-untyped-call]  # it has no types
 
 
-def _found(question: Question, task: StreamTask) -> object:
+def _found(question: Question, task: StreamTask, covered: Position) -> object:
     if isinstance(question, StateQueryRequest):
-        result = task.query(question)
-        if isinstance(result.answer, list):
-            _bounded(iter(result.answer))
-        return result
+        return _result(question, task, covered)
     store = task.stores.get(question.store)
     if store is None:
         raise InvalidStoreError(
@@ -123,6 +127,19 @@ def _found(question: Question, task: StreamTask) -> object:
     view = view_of(store, TYPES[question.seen_as])
     found = getattr(view, question.method)(*question.arguments, **question.named)
     return _bounded(found) if isinstance(found, Iterator) else found
+
+
+def _result(request: StateQueryRequest, task: StreamTask, covered: Position) -> QueryResult:
+    if not is_up_to(covered, request.position_bound):
+        return QueryResult(
+            failure=FailureReason.NOT_UP_TO_BOUND,
+            message=f"store {request.store} is at {covered}, not yet at {request.position_bound}",
+            position=covered,
+        )
+    result = task.query(replace(request, position_bound={}))
+    if isinstance(result.answer, list):
+        _bounded(iter(result.answer))
+    return replace(result, position=covered)
 
 
 def _bounded(rows: Iterator[object]) -> list[object]:

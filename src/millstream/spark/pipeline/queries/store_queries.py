@@ -10,10 +10,9 @@ from functools import partial
 from typing import Final
 
 from millstream.clients.producer.core.murmur2 import partition_for_key
-from millstream.errors import MillstreamError
 from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
-from millstream.spark.pipeline.messages import AskStore, RunTask
+from millstream.spark.pipeline.messages import AskStore, RunTask, TaskFailed
 from millstream.spark.pipeline.placement import Task
 from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
@@ -256,8 +255,10 @@ class StoreQueries:
         lags: dict[str, int] | None = {} if self._config.max_task_idle_ms > 0 else None
         run = RunTask(number, partition, plan.topics_of_tasks[partition], ends={}, lags=lags)
         try:
-            self._jobs.run([run], f"task {number}_{partition} is opened to be asked")
-        except MillstreamError as error:
+            (reply,) = self._jobs.run([run], f"task {number}_{partition} is opened to be asked")
+            if isinstance(reply, TaskFailed):
+                _LOGGER.warning("task %s was not opened: %s", reply.task, reply.text)
+        except JobFailed as error:
             _LOGGER.warning("task %d_%d was not opened: %s", number, partition, error)
         finally:
             with self._lock:
