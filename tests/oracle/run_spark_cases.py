@@ -1,0 +1,141 @@
+"""Runs the recorded cases of the streams oracle as live applications on Spark: `python tests/oracle/run_spark_cases.py [OPTIONS] [PATTERN...]`.
+
+    --seed N       of batches, portions, partitions and restarts; a failure is repeated with its seed and its case alone
+    --count N      so many cases, chosen by the seed; default: all
+    --mode MODE    recorded, driver or tasks (see spark_cases/conversion.py); default: all that a case has
+    --seconds N    ends after the case that is under way then
+    --kafka        over Apache Kafka 4.3.1, from the jars of MILLSTREAM_KAFKA_CLASSPATH, in place of our broker
+    --at ADDR      over brokers that run already
+    --shard I/N    every N-th case
+    --in-process   without Spark: its jobs are runs of a task host in this process, which takes a tenth of the time
+
+PATTERN chooses cases by their ids, as in `fk_*`. Prints each difference, what was left out and why, and how many were run in which way.
+Exit 1 if any differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from run_cases import say
+from spark_cases.conversion import Mode
+from spark_cases.in_process import Hosts
+from spark_cases.live import Cluster
+from spark_cases.running import BROKER_SETTINGS, Runner, all_cases, carry_functions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def chosen(seed: int, count: int | None, patterns: Sequence[str]) -> list[dict]:
+    found = [
+        case
+        for case in all_cases()
+        if not patterns or any(fnmatchcase(case["id"], pattern) for pattern in patterns)
+    ]
+    if count is not None and count < len(found):
+        found = random.Random(seed).sample(found, count)
+    return found
+
+
+def main() -> int:
+    options = _options()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9)
+    sys.stdout.reconfigure(line_buffering=True)  # a log that can be followed
+    say(f"seed {seed}")
+    cases = chosen(seed, options.count, options.patterns)
+    shard, _, shards = options.shard.partition("/")
+    modes = [Mode(options.mode)] if options.mode else list(Mode)
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(Cluster(_servers(options, stack)))
+        session = stack.enter_context(_in_process() if options.in_process else _session())
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cases-")))
+        runner = Runner(cluster, session, directory, seed)
+        for number, case in enumerate(cases[int(shard) :: int(shards)]):
+            if options.seconds and time.monotonic() - started > options.seconds:
+                say(f"ends after {number} cases, as --seconds says")
+                break
+            runner.run(case, modes)
+            if number % 50 == 49:
+                say(
+                    f"{number + 1} cases, {runner.counts.runs.total()} runs, {time.monotonic() - started:.0f} s"
+                )
+    for line in runner.counts.lines():
+        say(line)
+    return 1 if runner.counts.different else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--count", type=int, default=None)
+    parser.add_argument("--seconds", type=int, default=0)
+    parser.add_argument("--mode", choices=list(Mode), default=None)
+    parser.add_argument("--kafka", action="store_true")
+    parser.add_argument("--at", default="")
+    parser.add_argument("--in-process", action="store_true")
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("patterns", nargs="*")
+    return parser.parse_args()
+
+
+def _servers(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
+    if options.at:
+        return str(options.at)
+    if not options.kafka:
+        from millstream.testing.broker import Broker
+
+        broker = stack.enter_context(Broker(in_process=False, settings=BROKER_SETTINGS))
+        return broker.bootstrap_servers
+    from tests.oracle.broker import servers
+
+    classpath = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
+    if not classpath:
+        raise SystemExit("MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are")
+    return stack.enter_context(servers.kafka(classpath))
+
+
+@contextlib.contextmanager
+def _in_process() -> Iterator[Any]:
+    from millstream.spark.pipeline import spark_streams
+
+    carry_functions()
+    with Hosts() as hosts:
+        jobs, spark_streams.TaskJobs = spark_streams.TaskJobs, hosts.jobs
+        try:
+            yield None
+        finally:
+            spark_streams.TaskJobs = jobs
+
+
+@contextlib.contextmanager
+def _session() -> Iterator[SparkSession]:
+    from millstream.spark import SparkOptions, configure
+
+    carry_functions()
+    session = configure(SparkOptions(master="local[2]", short_lived=True))
+    session.sparkContext.setLogLevel("FATAL")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Runs chosen cases in all their ways on one cluster, and counts what was run and what was left out for which reason."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import streams.case_runner
+import streams.spec_functions
+import streams.spec_processors
+import streams.spec_topology
+from run_cases import OWN_DATA, load_cases, load_specs, say, spec_of
+
+from spark_cases import conversion
+from spark_cases.comparison import differences
+from spark_cases.conversion import LeftOut, LiveCase, Mode, Way, live_case, ways
+from spark_cases.live import Application, Cluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES: Final = ("cases", "found", "cached", "headers", "names", "audit", "guarantee")
+BROKER_SETTINGS: Final = {
+    "log.initial.task.delay.ms": "86400000",
+    "auto.create.topics.enable": "false",
+}
+"""No retention: the records of cases are from 1970."""
+
+
+class Counts:
+    """How many cases were run in which way, and why others were not."""
+
+    def __init__(self) -> None:
+        self.cases = 0
+        self.runs: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        """Cases that are not run at all."""
+        self.other_ways: Counter[str] = Counter()
+        """Ways in which cases are not run that are run in another."""
+        self.different: list[str] = []
+        self.restarts = 0
+
+    def lines(self) -> Iterator[str]:
+        for reason, count in sorted(self.left_out.items()):
+            yield f"{count:6} cases left out: {reason}"
+        for reason, count in sorted(self.other_ways.items()):
+            yield f"{count:6} cases not run as {reason}"
+        for kind, count in sorted(self.runs.items()):
+            yield f"{count:6} run: {kind}"
+        yield (
+            f"{self.cases} cases, {self.runs.total()} runs with {self.restarts} restarts, {len(self.different)} different"
+        )
+        yield from self.different
+
+
+def all_cases() -> list[dict]:
+    return load_cases([OWN_DATA / f"{name}.jsonl.gz" for name in FILES])
+
+
+def carry_functions() -> None:
+    """Functions of specifications travel to Spark's workers as they are: the workers do not know their modules."""
+    from pyspark import cloudpickle
+
+    modules: Iterable[Any] = (
+        streams.spec_functions,
+        streams.spec_processors,
+        streams.spec_topology,
+        streams.case_runner,
+        conversion,
+    )
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+
+
+class Runner:
+    """Cases one after another on one cluster and one session."""
+
+    def __init__(self, cluster: Cluster, session: SparkSession, directory: Path, seed: int) -> None:
+        self._cluster, self._session, self._directory = cluster, session, directory
+        self._seed = seed
+        self._specs = load_specs([OWN_DATA])
+        self.counts = Counts()
+
+    def run(self, case: dict, modes: Sequence[Mode]) -> None:
+        self.counts.cases += 1
+        for live, way in self.chosen(case, modes):
+            self.run_way(live, way)
+
+    def chosen(self, case: dict, modes: Sequence[Mode]) -> Iterator[tuple[LiveCase, Way]]:
+        """The ways in which a case is run; why it is not run in others is counted."""
+        try:
+            live = live_case(case, spec_of(case, self._specs))
+        except LeftOut as reason:
+            self.counts.left_out[str(reason)] += 1
+            return
+        found = list(ways(live, self._seed, modes))
+        reasons = [str(way) for way in found if isinstance(way, LeftOut)]
+        if len(reasons) == len(found):
+            self.counts.left_out["; ".join(reasons)] += 1
+            return
+        self.counts.other_ways.update(reasons)
+        yield from ((live, way) for way in found if isinstance(way, Way))
+
+    def run_way(self, live: LiveCase, way: Way) -> None:
+        self.counts.runs[kind_of(live, way)] += 1
+        application = Application(live, way, self._cluster, self._session, self._directory)
+        try:
+            found = differences(live, way, application.run())
+        except Exception:  # noqa: BLE001  # told as the difference that it is
+            found = [traceback.format_exc()]
+        self.counts.restarts += application.found.restarts
+        self._cluster.delete_all()
+        if found:
+            self.counts.different.append(str(application))
+            say(f"{application}\n    " + "\n    ".join(found))
+
+
+def kind_of(live: LiveCase, way: Way) -> str:
+    kind = f"{way.mode}, one record at a time: {way.why_single}" if way.why_single else way.mode
+    if way.mode is Mode.RECORDED and not live.reference.is_recorded:
+        return f"{kind}, against our test driver"
+    return kind
