@@ -50,7 +50,7 @@ oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams
 	@$(PYTHON_BIN) tests/oracle/run_random.py $(if $(SEED),--seed $(SEED)) --count $(or $(COUNT),2000)
 
 oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applications on Spark; `make oracle-spark SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
-	@$(PYTHON_BIN) tests/oracle/run_spark_cases.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
+	@$(PYTHON_BIN) tests/oracle/spark_cases/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
 
 compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)

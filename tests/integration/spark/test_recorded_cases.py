@@ -24,7 +24,7 @@ from millstream.testing.broker import Broker
 
 SEED: Final = 13
 OF_EACH_KIND: Final = 2
-PORTIONS_MAX: Final = 12
+PORTIONS_MAX: Final = 8
 ALWAYS: Final = ("fk_join/1-1",)
 LEFT_OUT: Final = {
     "no record is piped in": 540,  # topologies that are described

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 from streams.case_runner import CaseRunner
 
@@ -86,6 +86,19 @@ def _rows(what: str, wanted: Sequence[object], got: Sequence[object]) -> Iterato
     )
 
 
+@dataclass(frozen=True)
+class _Produced:
+    """What a test driver says of what was written."""
+
+    by_topic: Mapping[str, list[Written]]
+
+    def produced_topics(self) -> list[str]:
+        return sorted(self.by_topic)
+
+    def read_bytes(self, topic: str) -> list[Written]:
+        return self.by_topic[topic]
+
+
 def _shown_outputs(case: LiveCase, found: Found) -> dict[str, list[list]]:
     """What was written to topics that are no sources, as the reference shows it."""
     by_topic: dict[str, list[Written]] = {}
@@ -95,12 +108,9 @@ def _shown_outputs(case: LiveCase, found: Found) -> dict[str, list[list]]:
     for topic, count in piped.items():  # what the application adds comes after or between
         if len(by_topic.get(topic, [])) == count:
             by_topic.pop(topic, None)
-    stand_in = SimpleNamespace(
-        produced_topics=lambda: sorted(by_topic), read_bytes=lambda topic: by_topic[topic]
-    )
     runner = CaseRunner({"inputs": []}, case.spec)
     rows: list[list[list]] = []
-    runner._drain(stand_in, rows, [])
+    runner._drain(_Produced(by_topic), rows, [])
     outputs: dict[str, list[list]] = {}
     for row in rows[0]:
         outputs.setdefault(row[0], []).append(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -21,11 +21,12 @@ from millstream.protocol.generated.add_partitions_to_txn import (
 )
 
 T0 = TopicPartition("t", 0)
-CONFIG: Any = SimpleNamespace(
-    transaction_partition_verification_enable=True,
-    add_partitions_to_txn_retry_backoff_ms=0,
-    add_partitions_to_txn_retry_backoff_max_ms=100,
-)
+
+
+class Config:
+    transaction_partition_verification_enable = True
+    add_partitions_to_txn_retry_backoff_ms = 0
+    add_partitions_to_txn_retry_backoff_max_ms = 100
 
 
 class Producers:
@@ -43,24 +44,47 @@ class Producers:
         return self.marker_offset
 
 
+@dataclass
+class Log:
+    producers: Producers = field(default_factory=Producers)
+
+
+class Partition:
+    def __init__(self) -> None:
+        self.log = Log()
+
+    def check_leader(self) -> None:
+        pass
+
+
+class Partitions:
+    def __init__(self) -> None:
+        self.only = Partition()
+
+    def get(self, _topic: str, _number: int) -> Partition:
+        return self.only
+
+
+class Coordinator:
+    """Writes the marker of the transaction before while it is asked for the first time."""
+
+    def __init__(self, producers: Producers, codes: list[int]) -> None:
+        self.producers, self.codes = producers, codes
+
+    async def ask(self, _id: str, _request: object, *_rest: object) -> AddPartitionsToTxnResult:
+        self.producers.marker_offset = 7
+        result = AddPartitionsToTxnPartitionResult(0, self.codes.pop(0))
+        return AddPartitionsToTxnResult("x", [AddPartitionsToTxnTopicResult("t", [result])])
+
+
 @pytest.mark.parametrize("first_answer", [ConcurrentTransactions.code, 0])
 async def test_the_marker_of_the_transaction_before_does_not_end_this_one(
     first_answer: int,
 ) -> None:
-    """It is written while the coordinator is asked, and the coordinator is asked again."""
-    producers = Producers()
-    codes = [first_answer, 0]
-
-    async def ask(_id: str, _request: object, *_rest: object) -> AddPartitionsToTxnResult:
-        producers.marker_offset = 7
-        result = AddPartitionsToTxnPartitionResult(0, codes.pop(0))
-        return AddPartitionsToTxnResult("x", [AddPartitionsToTxnTopicResult("t", [result])])
-
-    partition = SimpleNamespace(check_leader=lambda: None, log=SimpleNamespace(producers=producers))
-    partitions: Any = SimpleNamespace(get=lambda *_: partition)
-    coordinator: Any = SimpleNamespace(ask=ask)
-    produce = TransactionalProduce(
-        TransactionalProducer("x", 1000, 3, SupportedOperation.ADD_PARTITION), (T0,)
+    partitions, config = Partitions(), Config()
+    coordinator = Coordinator(partitions.only.log.producers, [first_answer, 0])
+    writer = TransactionalProducer("x", 1000, 3, SupportedOperation.ADD_PARTITION)
+    found: Any = await verify_with_coordinator(
+        TransactionalProduce(writer, (T0,)), partitions, config, coordinator
     )
-    verification = await verify_with_coordinator(produce, partitions, CONFIG, coordinator)
-    assert (verification.begins, verification.refused, codes) == ({T0: 7}, {}, [])
+    assert (found.begins, found.refused, coordinator.codes) == ({T0: 7}, {}, [])

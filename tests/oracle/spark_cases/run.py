@@ -1,8 +1,8 @@
-"""Runs the recorded cases of the streams oracle as live applications on Spark: `python tests/oracle/run_spark_cases.py [OPTIONS] [PATTERN...]`.
+"""Runs the recorded cases of the streams oracle as live applications on Spark: `python tests/oracle/spark_cases/run.py [OPTIONS] [PATTERN...]`.
 
     --seed N       of batches, portions, partitions and restarts; a failure is repeated with its seed and its case alone
     --count N      so many cases, chosen by the seed; default: all
-    --mode MODE    recorded, driver or tasks (see spark_cases/conversion.py); default: all that a case has
+    --mode MODE    recorded, driver or tasks (see conversion.py); default: all that a case has
     --seconds N    ends after the case that is under way then
     --kafka        over Apache Kafka 4.3.1, from the jars of MILLSTREAM_KAFKA_CLASSPATH, in place of our broker
     --at ADDR      over brokers that run already
@@ -27,10 +27,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[3]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from run_cases import say
+
 from spark_cases.conversion import Mode
 from spark_cases.in_process import Hosts
 from spark_cases.live import Cluster
