@@ -32,15 +32,15 @@ from tests.support.kills.watched_broker import watched_broker
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "1"))
-ORDERS = 24
+ORDERS = 30
 SESSIONS_MAX = 40
 ON_KAFKA = os.environ.get("MILLSTREAM_SOAK_KAFKA", "") == "1"
 STARTING = (Step.STARTING, Step.FENCED, Step.RESTORED)
 PASSING = (Victim.WORKER, Victim.BROKER)
 """Tasks go on when one of these is killed."""
 OFTEN = {
-    Victim.HOST: 6,
-    Victim.WORKER: 3,
+    Victim.HOST: 8,
+    Victim.WORKER: 4,
     Victim.EXECUTOR: 2,
     Victim.BROKER: 1,
     Victim.JVM: 1,

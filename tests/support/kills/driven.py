@@ -63,11 +63,14 @@ class DrivenShape:
 
     async def check(self, servers: str, directory: Path) -> None:
         """Raises AssertionError. `directory` holds the stores of each place where the application has run."""
-        rows, stores = await self._driven(servers)
-        self._check_outputs([(row["key"], row["value"]) async for row in read(servers, OUT)], rows)
-        for state in places(directory):
-            found = await self._stores(servers, state)
-            assert found == stores, f"the stores in {state} are not what was read"
+        outputs, stores = await self._driven(servers)
+        found_outputs = [(row["key"], row["value"]) async for row in read(servers, OUT)]
+        self._check_outputs(found_outputs, outputs)
+        restored = await self._stores(servers, directory / "nowhere")
+        for name, rows in stores.items():
+            assert comparable(name, restored[name]) == comparable(name, rows), name
+        for state in directory.glob(f"**/state/{APPLICATION_ID}"):  # noqa: ASYNC240  # nothing else runs
+            assert await self._stores(servers, state) == restored, f"{state} is not its changelogs"
 
     async def _driven(self, servers: str) -> tuple[list[Row], Contents]:
         config = StreamsConfig(application_id=APPLICATION_ID)
@@ -116,9 +119,13 @@ class DrivenShape:
         return sorted({each.topic for each in self.given()})
 
 
-def places(directory: Path) -> list[Path]:
-    """The state of each executor, and a place where there is none."""
-    return [*directory.glob(f"**/state/{APPLICATION_ID}"), directory / "nowhere" / "state"]
+def comparable(store: str, rows: Mapping[bytes, bytes]) -> Counter[tuple[bytes, bytes]]:
+    """Rows without what the test driver, with its one partition, counts for itself: places and numbers of records."""
+    if "SUPPRESS" in store or "SUBSCRIPTION" in store:  # values name partitions and offsets
+        return Counter((key, b"") for key in rows)
+    if store.startswith("KSTREAM-JOIN"):  # keys end with a number
+        return Counter((key[:-4], value) for key, value in rows.items())
+    return Counter(rows.items())
 
 
 def by_key(rows: list[Row]) -> dict[bytes | None, list[bytes | None]]:

@@ -103,7 +103,7 @@ def numbers() -> Iterator[Given]:
 def numbers_to_the_end() -> Iterator[Given]:
     yield from numbers()
     for partition in range(PARTITIONS):
-        yield Given("in", b"end", b"0", LATER_MS, partition)
+        yield Given("in", b"end-%d" % partition, b"0", LATER_MS, partition)
 
 
 def sides() -> Iterator[Given]:
