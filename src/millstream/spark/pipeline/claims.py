@@ -23,9 +23,9 @@ async def claim(directory: Path, own_socket: Path, application_id: str, task_nam
         await _have_closed(other, CloseTask(application_id, task_name))
 
 
-def may_stand_by(directory: Path, own_socket: Path, task_id: str) -> bool:
+def may_stand_by(directory: Path, own_socket: Path, task_name: str) -> bool:
     """Notes that a standby of the task is ours. False where another host that is still there has the task in this directory."""
-    note = directory / f"{task_id}.host"
+    note = directory / f"{task_name}.host"
     other = note.read_text() if note.exists() else None
     if other not in {None, str(own_socket)} and Path(str(other)).exists():
         return False

@@ -12,7 +12,7 @@ import threading
 from typing import Final
 
 from millstream.clients.admin import Admin
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, UnknownTopicOrPartition
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.runtime.reset import pause_topic
 
@@ -71,7 +71,12 @@ class Pausing:
             return await self._is_marked(admin)
 
     async def _is_marked(self, admin: Admin) -> bool:
-        return pause_topic(self._application_id) in await admin.list_topics()
+        topic = pause_topic(self._application_id)
+        described = await admin.describe_topics([topic])
+        if isinstance(described[topic], UnknownTopicOrPartition):
+            return False
+        described.result(topic)
+        return True
 
     def _apply(self) -> None:
         if self._here or self._elsewhere:
