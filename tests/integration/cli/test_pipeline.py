@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -75,3 +76,20 @@ def test_an_application_that_nobody_knows_is_not_paused(run: Run, admin: blockin
     assert done.returncode == 3
     assert "there is nothing of an application wordcount" in done.stderr
     assert "wordcount-millstream-paused" not in admin.list_topics()
+
+
+def test_open_transactions_are_those_of_the_application_alone(
+    run: Run, admin: blocking.Admin, bootstrap: str
+) -> None:
+    """An application whose id goes on after this one's has its own."""
+    ids = [f"{APPLICATION}@words_0", f"{APPLICATION}-eu@words_0"]
+    with ExitStack() as open_:
+        for each in ids:
+            producer = open_.enter_context(
+                blocking.Producer(bootstrap_servers=bootstrap, transactional_id=each)
+            )
+            producer.init_transactions()
+            producer.begin_transaction()
+            producer.send("words", b"b").result()
+        told = run("pipeline", "status", APPLICATION).stderr
+        assert f"open transactions: {ids[0]}\n" in told
