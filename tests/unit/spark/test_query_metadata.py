@@ -19,7 +19,9 @@ def test_each_host_has_the_stores_and_inputs_of_its_tasks() -> None:
     plans = {0: SubTopologyPlan(0, {"left": 2}), 1: SubTopologyPlan(1, {"right": 1})}
     first, second = Slot("executor_a_0", 0), Slot(None, 1)
     places = {(0, 0): first, (0, 1): second, (1, 0): first}
-    assert metadata_of_hosts(builder.build(), plans, places) == [
+    third = Slot("executor_b_1", 0)
+    copies = {(0, 0): (third,), (0, 1): (first,), (1, 0): ()}
+    assert metadata_of_hosts(builder.build(), plans, places, copies) == [
         StreamsMetadata(
             HostInfo("driver", 1),
             frozenset(["left", "everywhere"]),
@@ -29,5 +31,14 @@ def test_each_host_has_the_stores_and_inputs_of_its_tasks() -> None:
             HostInfo("executor_a_0", 0),
             frozenset(["left", "right", "everywhere"]),
             frozenset([TopicPartition("left", 0), TopicPartition("right", 0)]),
+            frozenset(["left"]),
+            frozenset([TopicPartition("left", 1)]),
+        ),
+        StreamsMetadata(
+            HostInfo("executor_b_1", 0),
+            frozenset(),
+            frozenset(),
+            frozenset(["left"]),
+            frozenset([TopicPartition("left", 0)]),
         ),
     ]

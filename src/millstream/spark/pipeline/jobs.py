@@ -192,9 +192,14 @@ class TaskJobs:
     @property
     def copies(self) -> Mapping[Task, tuple[str, ...]]:
         """The executors whose standbys of a task are up to date."""
-        with self._placing:
-            copies = dict(self._copies)
+        copies = self.copies_of_tasks
         return {task: tuple(str(slot.executor) for slot in mine) for task, mine in copies.items()}
+
+    @property
+    def copies_of_tasks(self) -> Mapping[Task, tuple[Slot, ...]]:
+        """The hosts whose standbys of a task are up to date."""
+        with self._placing:
+            return dict(self._copies)
 
     def _shares(self, requests: Sequence[RunTask]) -> dict[Slot, _Share]:
         """The runs by the host that is to have their tasks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millstream.model import TopicPartition
@@ -21,19 +21,22 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class KeyQueryMetadata:
-    """The place of a key. `active_host` None: no host has the task now. There are no standby hosts."""
+    """The place of a key. `active_host` None: no host has the task now. `standby_hosts`: those whose copies are up to date."""
 
     partition: int
     active_host: HostInfo | None
+    standby_hosts: frozenset[HostInfo] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class StreamsMetadata:
-    """One task host: the stores of its tasks, and what these read."""
+    """One task host: the stores of its tasks, what these read, and the same of its standbys that are up to date."""
 
     host: HostInfo
     state_store_names: frozenset[str]
     topic_partitions: frozenset[TopicPartition]
+    standby_state_store_names: frozenset[str] = frozenset()
+    standby_topic_partitions: frozenset[TopicPartition] = frozenset()
 
 
 def host_info(slot: Slot) -> HostInfo:
@@ -41,19 +44,38 @@ def host_info(slot: Slot) -> HostInfo:
 
 
 def metadata_of_hosts(
-    topology: Topology, plans: Mapping[int, SubTopologyPlan], places: Mapping[Task, Slot]
+    topology: Topology,
+    plans: Mapping[int, SubTopologyPlan],
+    places: Mapping[Task, Slot],
+    copies: Mapping[Task, Sequence[Slot]],
 ) -> list[StreamsMetadata]:
-    """Returns what each task host has, in the order of the hosts. Global stores are in every one."""
-    stores: dict[HostInfo, set[str]] = {}
-    partitions: dict[HostInfo, set[TopicPartition]] = {}
-    for (number, partition), slot in places.items():
-        host = host_info(slot)
-        own = {spec.name for spec in topology.stores_of(topology.sub_topologies[number])}
-        stores.setdefault(host, set(topology.global_stores)).update(own)
-        topics = plans[number].topics_of_tasks.get(partition, ())
-        read = {TopicPartition(topic, partition) for topic in topics}
-        partitions.setdefault(host, set()).update(read)
+    """Returns the hosts of tasks and of `copies`, in their order. Global stores are in every one that has tasks."""
+    tasks: dict[HostInfo, list[Task]] = {}
+    standbys: dict[HostInfo, list[Task]] = {}
+    for task, slot in places.items():
+        tasks.setdefault(host_info(slot), []).append(task)
+    for task, slots in copies.items():
+        for slot in slots:
+            standbys.setdefault(host_info(slot), []).append(task)
+
+    def stores(mine: Sequence[Task]) -> frozenset[str]:
+        groups = [topology.sub_topologies[number] for number in dict(mine)]
+        return frozenset(spec.name for group in groups for spec in topology.stores_of(group))
+
+    def inputs(mine: Sequence[Task]) -> frozenset[TopicPartition]:
+        return frozenset(
+            TopicPartition(topic, partition)
+            for number, partition in mine
+            for topic in plans[number].topics_of_tasks.get(partition, ())
+        )
+
     return [
-        StreamsMetadata(host, frozenset(stores[host]), frozenset(partitions[host]))
-        for host in sorted(stores)
+        StreamsMetadata(
+            host,
+            stores(tasks.get(host, [])) | (topology.global_stores if host in tasks else set()),
+            inputs(tasks.get(host, [])),
+            stores(standbys.get(host, [])),
+            inputs(standbys.get(host, [])),
+        )
+        for host in sorted(tasks.keys() | standbys.keys())
     ]

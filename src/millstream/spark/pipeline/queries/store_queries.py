@@ -127,13 +127,20 @@ class StoreQueries:
         if where.plan is None:
             raise InvalidStoreError(f"store {store} is global: every host has all of its keys")
         partition = self.partition_of(where, key, serde, partitioner)
-        slot = self._jobs.places_of_tasks.get((where.plan.id, partition))
-        return KeyQueryMetadata(partition, None if slot is None else host_info(slot))
+        task = where.plan.id, partition
+        slot = self._jobs.places_of_tasks.get(task)
+        copies = self._jobs.copies_of_tasks.get(task, ())
+        return KeyQueryMetadata(
+            partition,
+            None if slot is None else host_info(slot),
+            frozenset(map(host_info, copies)),
+        )
 
     def metadata(self) -> list[StreamsMetadata]:
         """Returns what each task host has."""
         plans = {plan.id: plan for plan in self._plan.last.sub_topologies}
-        return metadata_of_hosts(self._topology, plans, self._jobs.places_of_tasks)
+        jobs = self._jobs
+        return metadata_of_hosts(self._topology, plans, jobs.places_of_tasks, jobs.copies_of_tasks)
 
     def close(self) -> None:
         """Waits for tasks that are being opened; opens no more."""
