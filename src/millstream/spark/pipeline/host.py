@@ -214,7 +214,7 @@ class TaskHost:
         return self._standbys.keep(request, name_of)
 
     async def catch_up_standbys(self) -> int:
-        """Brings each standby a little further, and returns how many records are left; of a task that is open here there is none."""
+        """Brings each standby a little further, and returns how many records are left."""
         await self._close_unwanted_standbys()
         left = 0
         for key, wanted in self._standbys.wanted():
@@ -223,7 +223,8 @@ class TaskHost:
                 continue
             async with place.lock:
                 application = self._applications.get(wanted.digest)
-                if place.active is None and application is not None:
+                if application is not None:
+                    await self._close(place)  # the driver has it elsewhere
                     make = partial(self._standby, application, wanted.standby)
                     left += await self._standbys.catch_up(key, make)
         return left
@@ -248,7 +249,7 @@ class TaskHost:
         place = self._place(key)
         async with place.lock:
             await self._close(place)
-            await self._standbys.close(key)
+            await self._standbys.give_up(key)
 
     async def close_idle(self) -> None:
         """Closes the tasks that have moved elsewhere."""
@@ -276,7 +277,7 @@ class TaskHost:
         application = self._applications[digest]
         environment = self._environment(application)
         name = spec.task_name(partition)
-        await self._standbys.close((spec.application, name))
+        await self._standbys.give_up((spec.application, name))
         await self._claim(application.state_directory, spec.application, name)
         global_stores = await self._global_stores(digest, spec, environment)
         place.active = await ActiveTask.start(spec, partition, environment, global_stores)

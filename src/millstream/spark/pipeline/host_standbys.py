@@ -71,14 +71,17 @@ class HostStandbys:
         return [key for key in self._open if key not in self._wanted]
 
     async def catch_up(self, key: Key, make: Callable[[], Awaitable[StandbyTask | None]]) -> int:
-        """Brings a standby further, and returns how many records are left; `make` makes it, if it may be here.
+        """Brings a standby further, and returns how many records are left.
 
-        One that fails is closed, and begins anew at the next turn.
+        `make` makes it, or gives None where the task itself has its stores on this disk: no copy could be more up to date. A
+        standby that fails is closed, and begins anew at the next turn.
         """
         left = 0
         try:
             standby = self._open.get(key) or await make()
-            if standby is not None and key in self._wanted:
+            if standby is None:
+                self._ready.add(key)
+            elif key in self._wanted:
                 self._open[key] = standby
                 left = await standby.catch_up(RECORDS_MAX)
                 if left <= RECORDS_MAX:
@@ -94,8 +97,13 @@ class HostStandbys:
         for key in list(self._open):
             await self.close(key)
 
+    async def give_up(self, key: Key) -> None:
+        """Closes a standby until it is asked for again: its task comes here, or another process wants its stores."""
+        self._wanted.pop(key, None)
+        await self.close(key)
+
     async def close(self, key: Key) -> None:
-        """Closes a standby, if there is one: its task comes here, or another process wants its stores."""
+        """Closes a standby, if there is one."""
         self._ready.discard(key)
         standby = self._open.pop(key, None)
         if standby is not None:
