@@ -210,9 +210,16 @@ def test_a_cluster_within_one_process_has_executors_with_disks_of_their_own(
         running.wait_for(words.are_counted)
         assert sorted(words.read()) == words.every_update()
         assert sum(each["restored"] for each in running.progress()) > 0
+
+        def is_on_three_disks() -> bool:
+            """Two executors have had tasks, and the one that replaced one of them, once it is there."""
+            words.write(10)
+            running.wait_for(words.are_counted)
+            return len({path.parts[-4] for path in tmp_path.glob("*/state/count/1_*")}) == 3
+
+        running.wait_for(is_on_three_disks)
+        assert sorted(words.read()) == words.every_update()
         running.close()
-    stores = {path.parts[-4] for path in tmp_path.glob("*/state/count/1_*")}
-    assert len(stores) == 3, "two executors, and the one that replaced one of them"
 
 
 def test_a_task_goes_to_its_standby_when_its_executor_is_killed(
