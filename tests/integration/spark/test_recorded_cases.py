@@ -34,8 +34,10 @@ LEFT_OUT: Final = {
     "processors punctuate by the wall clock, which the driver moves": 20,
     "outputs show the wall clock": 5,
     "outputs go to topics whose names no broker takes": 2,
+    "the driver refuses a record of a topic that nothing reads": 1,
+    "sub-topologies share a small record cache, as tasks of the driver alone do": 18,
 }
-RUN: Final = 977
+RUN: Final = 958
 
 
 def chosen(runner: Runner) -> list[tuple[LiveCase, Way]]:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -54,13 +54,14 @@ def ours() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def kafka(classpath: str) -> Iterator[str]:
+def kafka(classpath: str, more_settings: Mapping[str, str] | None = None) -> Iterator[str]:
     """A freshly formatted Apache Kafka of one node; its bootstrap servers."""
     directory = Path(tempfile.mkdtemp(prefix="kafka-"))
     port, controller_port = _free_port(), _free_port()
     properties = directory / "server.properties"
     lines = {
         **SETTINGS,
+        **(more_settings or {}),
         "process.roles": "broker,controller",
         "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",

@@ -37,6 +37,8 @@ from millstream.streams.topology import StoreKind
 from millstream.streams.topology.partition_counts import partition_counts
 
 PARTITIONS_MAX = 4
+SMALL_CACHE_BYTES = 100_000
+"""Of a smaller one it counts who shares it."""
 WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
 VALID_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 CUT = 0.15
@@ -179,9 +181,19 @@ def live_case(case: dict, spec: dict) -> LiveCase:
         raise LeftOut("outputs go to topics whose names no broker takes")
     config, options = settings(spec)
     inputs = tuple(_input(spec, each) for each in piped)
-    return LiveCase(
+    live = LiveCase(
         case["id"], spec, _topology(spec, options), config, inputs, tuple(piped), reference
     )
+    _refuse_differences_of_the_driver(live)
+    return live
+
+
+def _refuse_differences_of_the_driver(case: LiveCase) -> None:
+    read = {topic for topics in case.groups.values() for topic in topics} | case.global_topics
+    if case.reference.fails and case.inputs[-1].topic not in read and "pattern" not in case.text:
+        raise LeftOut("the driver refuses a record of a topic that nothing reads")
+    if 0 < case.config.cache_max_bytes < SMALL_CACHE_BYTES and len(case.groups) > 1:
+        raise LeftOut("sub-topologies share a small record cache, as tasks of the driver alone do")
 
 
 def _without_wall_clock(case: dict, spec: dict, text: str) -> tuple[dict, list[dict], bool]:

@@ -109,7 +109,7 @@ def _servers(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
     classpath = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
     if not classpath:
         raise SystemExit("MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are")
-    return stack.enter_context(servers.kafka(classpath))
+    return stack.enter_context(servers.kafka(classpath, BROKER_SETTINGS))
 
 
 @contextlib.contextmanager

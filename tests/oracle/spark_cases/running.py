@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 FILES: Final = ("cases", "found", "cached", "headers", "names", "audit", "guarantee")
 BROKER_SETTINGS: Final = {
     "log.initial.task.delay.ms": "86400000",
+    "log.cleaner.backoff.ms": "86400000",
     "auto.create.topics.enable": "false",
 }
-"""No retention: the records of cases are from 1970."""
+"""Neither retention nor compaction: the records of cases are from 1970, and the first marker of a transaction closes their segment."""
 
 
 class Counts:
