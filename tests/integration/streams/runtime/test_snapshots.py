@@ -81,7 +81,7 @@ async def test_what_is_counted_after_a_snapshot_goes_on_from_it(
 ) -> None:
     await count(world, "aab")
     shutil.rmtree(world.directory / "state")
-    stores = world.spec(COUNT).directory(0)
+    stores = world.spec(COUNT).stores_path(0)
     for left in ("checkpoint", "fetched"):  # by a process that has died
         stores.with_name(f"{stores.name}.{left}-1").mkdir(parents=True)
     assert await count(world, "ab") == 0
