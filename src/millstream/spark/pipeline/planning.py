@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 
 from millstream.clients.admin import Admin, NewTopic
-from millstream.errors import ConfigError
+from millstream.errors import ConfigError, TopicAlreadyExists
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.plan import (
@@ -82,7 +82,11 @@ class CurrentPlan:
         own = internal_topics(self._application_id, existing, groups)
         require_same_names(self._application_id, [topic.name for topic in topics], own)
         _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
-        (await admin.create_topics(missing)).raise_errors()
+        for error in (await admin.create_topics(missing)).errors().values():
+            if not isinstance(
+                error, TopicAlreadyExists
+            ):  # a broker hears later than its controller
+                raise error
 
 
 def _missing(topics: Iterable[InternalTopic], existing: Mapping[str, int]) -> list[NewTopic]:
