@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ RESTARTS = 0.25
 """How often an application is closed and made anew between two portions; in half of these cases its stores are deleted."""
 RESTARTS_MAX = 3
 ROUNDS_MAX = 20
+TOPICS_S = 30
 _NUMBERS = count()
 
 GLOBAL = -1
@@ -105,13 +107,24 @@ class Cluster:
             for name, partitions in topics.items()
         ]
         self.run(self.admin.create_topics(wanted)).raise_errors()
+        self._await_topics(lambda names: names >= topics.keys())
 
     def delete_all(self) -> None:
-        names = self.run(self.admin.list_topics(include_internal=False))
-        if names:
-            self.run(self.admin.delete_topics(list(names))).raise_errors()
+        def are_gone(names: set[str]) -> bool:
+            if names:  # some may be gone, and the broker does not know it yet
+                self.run(self.admin.delete_topics(list(names)))
+            return not names
+
+        self._await_topics(are_gone)
         self.run(self._close())
         self.run(self._open())
+
+    def _await_topics(self, are_as_wanted: Callable[[set[str]], bool]) -> None:
+        """A broker of Kafka hears of topics after its controller has answered."""
+        ends_s = time.monotonic() + TOPICS_S
+        while not are_as_wanted(set(self.run(self.admin.list_topics(include_internal=False)))):
+            assert time.monotonic() < ends_s, "the topics of a case do not come or go"
+            time.sleep(0.02)
 
     def put(self, portion: Sequence[Input], aborted: Sequence[Input], *, plain: bool) -> None:
         self.run(self._put(portion, aborted, plain=plain))
