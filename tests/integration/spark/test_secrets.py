@@ -13,8 +13,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.integration.spark.formats.test_secure_clients import contents, filled
 from tests.integration.spark.standalone_cluster import SMALL_EXECUTOR, linked_spark_home
-from tests.integration.spark.test_secure_clients import contents, filled
 from tests.integration.spark.tls_entrance import (
     PASSWORD,
     Entrance,
