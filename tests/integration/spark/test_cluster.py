@@ -215,7 +215,10 @@ def test_a_cluster_within_one_process_has_executors_with_disks_of_their_own(
             """Two executors have had tasks, and the one that replaced one of them, once it is there."""
             words.write(10)
             running.wait_for(words.are_counted)
-            return len({path.parts[-4] for path in tmp_path.glob("*/state/count/1_*")}) == 3
+            return (
+                len({path.parts[-4] for path in tmp_path.glob("*/state/count/*-repartition_*")})
+                == 3
+            )
 
         running.wait_for(is_on_three_disks)
         assert sorted(words.read()) == words.every_update()

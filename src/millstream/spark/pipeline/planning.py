@@ -89,6 +89,13 @@ class CurrentPlan:
                 raise error
 
 
+async def create(admin: Admin, topics: Sequence[NewTopic]) -> None:
+    """Creates topics. One that exists already is no error: a broker hears later than its controller, and there may be two drivers."""
+    for error in (await admin.create_topics(topics)).errors().values():
+        if not isinstance(error, TopicAlreadyExists):
+            raise error
+
+
 def _missing(topics: Iterable[InternalTopic], existing: Mapping[str, int]) -> list[NewTopic]:
     """Returns the topics to create. Raises ConfigError when an internal topic has another number of partitions."""
     missing = []
