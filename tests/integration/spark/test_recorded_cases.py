@@ -23,7 +23,7 @@ from spark_cases.running import BROKER_SETTINGS, Counts, Runner, all_cases, carr
 from millstream.testing.broker import Broker
 
 SEED: Final = 13
-OF_EACH_KIND: Final = 2
+OF_EACH_KIND: Final = 1
 PORTIONS_MAX: Final = 8
 ALWAYS: Final = ("fk_join/1-1",)
 LEFT_OUT: Final = {
