@@ -137,7 +137,7 @@ def test_a_process_that_was_killed_is_started_anew(broker: Broker, client: RawCl
     assert list_transactions(client, COSTLY) == 0
     first = only_process(broker)
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: not is_pattern_process(first))
+    wait_until(lambda: stat_fields(first)[0] in {"Z", ""})  # until then its node cannot know
     assert list_transactions(client, COSTLY) == 0
     assert only_process(broker) != first
 
