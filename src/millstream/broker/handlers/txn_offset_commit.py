@@ -160,6 +160,7 @@ async def _join_transaction(
     operation = _operation(context.version)
     verifies = services.config.current.transaction_partition_verification_enable
     must_ask = operation is SupportedOperation.ADD_PARTITION or verifies
+    is_asked_again = False
     while True:
         producers.check_epoch(request.producer_id, request.producer_epoch)
         marker_offset = producers.last_marker_offset(request.producer_id)
@@ -174,9 +175,15 @@ async def _join_transaction(
         )
         for error in errors.values():
             raise error
-        if producers.last_marker_offset(request.producer_id) == marker_offset:
+        has_new_marker = producers.last_marker_offset(request.producer_id) != marker_offset
+        if (
+            is_asked_again
+            or not has_new_marker
+            or operation is not SupportedOperation.ADD_PARTITION
+        ):
             return marker_offset
-        # The previous transaction was completed here just now: its marker is not this one's.
+        # The marker of the transaction before came while the coordinator was asked. One that comes now is this transaction's.
+        is_asked_again = True
 
 
 def _operation(version: int) -> SupportedOperation:

@@ -146,7 +146,9 @@ async def verify_with_coordinator(
 ) -> Verification:
     """Adds or verifies the partitions in which a transaction begins. Waits a moment while the previous one is being completed."""
     producer = produce.producer
+    adds = producer.operation is SupportedOperation.ADD_PARTITION
     remaining_ms = config.add_partitions_to_txn_retry_backoff_max_ms
+    is_asked_again = False
     while True:
         verification = produce.verify_in_logs(partitions, config)
         if not verification.begins:
@@ -155,11 +157,16 @@ async def verify_with_coordinator(
             transaction_coordinator, producer, verification.begins.keys()
         )
         is_early = any(isinstance(error, ConcurrentTransactions) for error in errors.values())
-        if is_early and producer.operation is SupportedOperation.ADD_PARTITION and remaining_ms > 0:
+        if adds and is_early and remaining_ms > 0:
             await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
             remaining_ms -= config.add_partitions_to_txn_retry_backoff_ms
-        elif errors or produce.verify_in_logs(partitions, config).begins == verification.begins:
-            break  # otherwise the previous transaction was completed here just now: its marker is not this one's
+            continue
+        if errors or is_asked_again or not adds:
+            break
+        if produce.verify_in_logs(partitions, config).begins == verification.begins:
+            break
+        # The marker of the transaction before came while the coordinator was asked. One that comes now is this transaction's.
+        is_asked_again = True
     told = {partition: _told(error, producer) for partition, error in errors.items()}
     return replace(verification, refused={**verification.refused, **told})
 
