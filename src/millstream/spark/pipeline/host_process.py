@@ -127,7 +127,7 @@ async def serve(path: Path, executor_pid: int, observe: Observer) -> None:
         observe,
         executor_number=executor_of(executor_pid).number,
         claim=lambda directory, *task: claim(directory, path, *task),
-        may_stand_by=lambda directory, task_id: may_stand_by(directory, path, task_id),
+        may_stand_by=lambda directory, task_name: may_stand_by(directory, path, task_name),
     )
     server = await asyncio.start_unix_server(
         lambda reader, writer: _Connection(host, reader, writer).serve(), sock=_listening(path)

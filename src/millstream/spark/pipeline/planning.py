@@ -82,11 +82,7 @@ class CurrentPlan:
         own = internal_topics(self._application_id, existing, groups)
         require_same_names(self._application_id, [topic.name for topic in topics], own)
         _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
-        for error in (await admin.create_topics(missing)).errors().values():
-            if not isinstance(
-                error, TopicAlreadyExists
-            ):  # a broker hears later than its controller
-                raise error
+        await create(admin, missing)
 
 
 async def create(admin: Admin, topics: Sequence[NewTopic]) -> None:

@@ -3,7 +3,8 @@
 Pure. The offset of each input partition is committed in the group `<application id>`, as Kafka Streams does, with Kafka Streams'
 metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
 changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
-(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. The task that has committed an offset is the name of a number, too.
+(offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. The name of the task
+that has committed an offset stands there in the same way.
 """
 
 from __future__ import annotations
