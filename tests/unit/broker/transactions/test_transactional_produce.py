@@ -66,25 +66,38 @@ class Partitions:
 
 
 class Coordinator:
-    """Writes the marker of the transaction before while it is asked for the first time."""
+    """Has a marker of each offset written while it is asked, as often as there are any."""
 
-    def __init__(self, producers: Producers, codes: list[int]) -> None:
-        self.producers, self.codes = producers, codes
+    def __init__(self, producers: Producers, codes: list[int], markers: list[int]) -> None:
+        self.producers, self.codes, self.markers = producers, codes, markers
 
     async def ask(self, _id: str, _request: object, *_rest: object) -> AddPartitionsToTxnResult:
-        self.producers.marker_offset = 7
+        if self.markers:
+            self.producers.marker_offset = self.markers.pop(0)
         result = AddPartitionsToTxnPartitionResult(0, self.codes.pop(0))
         return AddPartitionsToTxnResult("x", [AddPartitionsToTxnTopicResult("t", [result])])
+
+
+async def asked(coordinator: Coordinator, partitions: Partitions) -> Any:
+    writer = TransactionalProducer("x", 1000, 3, SupportedOperation.ADD_PARTITION)
+    produce = TransactionalProduce(writer, (T0,))
+    return await verify_with_coordinator(produce, partitions, Config(), coordinator)
 
 
 @pytest.mark.parametrize("first_answer", [ConcurrentTransactions.code, 0])
 async def test_the_marker_of_the_transaction_before_does_not_end_this_one(
     first_answer: int,
 ) -> None:
-    partitions, config = Partitions(), Config()
-    coordinator = Coordinator(partitions.only.log.producers, [first_answer, 0])
-    writer = TransactionalProducer("x", 1000, 3, SupportedOperation.ADD_PARTITION)
-    found: Any = await verify_with_coordinator(
-        TransactionalProduce(writer, (T0,)), partitions, config, coordinator
-    )
+    partitions = Partitions()
+    coordinator = Coordinator(partitions.only.log.producers, [first_answer, 0], [7])
+    found = await asked(coordinator, partitions)
     assert (found.begins, found.refused, coordinator.codes) == ({T0: 7}, {}, [])
+
+
+async def test_a_transaction_that_ends_while_the_coordinator_is_asked_again_has_ended() -> None:
+    """The append finds a marker that is not the one that was seen, and refuses the batch."""
+    partitions = Partitions()
+    producers = partitions.only.log.producers
+    coordinator = Coordinator(producers, [0, 0], [7, 9])
+    found = await asked(coordinator, partitions)
+    assert (found.begins, producers.marker_offset, coordinator.codes) == ({T0: 7}, 9, [])
