@@ -54,6 +54,10 @@ class LeaderEpochs:
     def moved_to(self, directory: str) -> None:
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
 
+    def create_file(self) -> None:
+        """Creates the empty file of a new log, which costs ten times as much as to write the first epoch to it. Raises OSError."""
+        self._file_system.open(self._path).close()
+
     @property
     def entries(self) -> tuple[EpochStart, ...]:
         return tuple(self._entries)

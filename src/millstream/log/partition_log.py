@@ -167,6 +167,7 @@ class PartitionLog:
         try:
             self._make_directory()
             self._state.segments.active.create_file()
+            self.leader_epochs.create_file()
         except OSError as error:
             raise self._storage_error("begin", error) from error
         self._make_directory = None
