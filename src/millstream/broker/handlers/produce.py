@@ -280,7 +280,7 @@ async def _append_transactional(
     produce.later = iter(parts[1:])
     outcomes: list[CheckedBatches | KafkaError] = []
     allowance = Allowance()
-    for part in parts:
+    async for part in services.long_work.in_turns(parts):
         try:
             outcome = _check(part, produce, allowance)
         except TooMuchWork:
