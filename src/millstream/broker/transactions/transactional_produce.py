@@ -137,6 +137,17 @@ class TransactionalProduce:
             refused, begins, sequence_from_0=producer.operation is SupportedOperation.ADD_PARTITION
         )
 
+    def has_new_marker(self, partitions: Partitions, verification: Verification) -> bool:
+        """Whether a marker has been written in a partition since it was seen in the log."""
+        producer_id = self.producer.producer_id
+        try:
+            return any(
+                partitions.get(*each).log.producers.last_marker_offset(producer_id) != seen
+                for each, seen in verification.begins.items()
+            )
+        except KafkaError:
+            return True  # a partition has gone: it is looked for again
+
 
 async def verify_with_coordinator(
     produce: TransactionalProduce,
@@ -161,9 +172,8 @@ async def verify_with_coordinator(
             await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
             remaining_ms -= config.add_partitions_to_txn_retry_backoff_ms
             continue
-        if errors or is_asked_again or not adds:
-            break
-        if produce.verify_in_logs(partitions, config).begins == verification.begins:
+        may_ask_again = adds and not errors and not is_asked_again
+        if not may_ask_again or not produce.has_new_marker(partitions, verification):
             break
         # The marker of the transaction before came while the coordinator was asked. One that comes now is this transaction's.
         is_asked_again = True
