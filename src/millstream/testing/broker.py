@@ -20,8 +20,10 @@ from millstream.testing.node_runner import NodeRunner, ReadyNode, SubprocessNode
 TEST_SETTINGS: Final[Mapping[str, str]] = {
     "millstream.flush.on.ack": "never",
     "group.initial.rebalance.delay.ms": "0",
+    "log.retention.ms": "-1",
 }
-"""What suits tests better than Kafka's defaults: nothing waits for the disk or for more group members."""
+"""What suits tests better than Kafka's defaults: nothing waits for the disk or for more group members, and records whose timestamps a
+test has chosen long ago stay."""
 
 
 class Broker:

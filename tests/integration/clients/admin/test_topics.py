@@ -224,17 +224,17 @@ async def test_configs_are_set_appended_subtracted_and_deleted(
 
     append, subtract = AlterOperation.APPEND, AlterOperation.SUBTRACT
     await alter(
-        AlterConfig("retention.ms", "77"),
+        AlterConfig("delete.retention.ms", "77"),
         AlterConfig("cleanup.policy", "compact", append),
-        then={"cleanup.policy": "delete,compact", "retention.ms": "77"},
+        then={"cleanup.policy": "delete,compact", "delete.retention.ms": "77"},
     )
     await alter(
-        AlterConfig("retention.ms", None, AlterOperation.DELETE),
+        AlterConfig("delete.retention.ms", None, AlterOperation.DELETE),
         AlterConfig("cleanup.policy", "delete", subtract),
-        then={"cleanup.policy": "compact", "retention.ms": "604800000"},
+        then={"cleanup.policy": "compact", "delete.retention.ms": "86400000"},
     )
-    kept = await admin.describe_configs([resource], names=["retention.ms"])
-    assert list(kept.result(resource)) == ["retention.ms"]
+    kept = await admin.describe_configs([resource], names=["delete.retention.ms"])
+    assert list(kept.result(resource)) == ["delete.retention.ms"]
 
 
 async def test_configs_tell_where_they_come_from_and_what_they_mean(
@@ -242,19 +242,22 @@ async def test_configs_tell_where_they_come_from_and_what_they_mean(
 ) -> None:
     name = new_topic()
     resource = topic_resource(name)
-    (await admin.create_topics([NewTopic(name, configs={"retention.ms": "5"})])).raise_errors()
+    (
+        await admin.create_topics([NewTopic(name, configs={"delete.retention.ms": "5"})])
+    ).raise_errors()
     await eventually(lambda: has_configs(admin, resource))
     described = await admin.describe_configs(
         [resource], include_synonyms=True, include_documentation=True
     )
-    entry = described.result(resource)["retention.ms"]
+    entry = described.result(resource)["delete.retention.ms"]
     assert (entry.value, entry.source, entry.is_default) == ("5", ConfigSource.TOPIC_CONFIG, False)
     assert entry.type is ConfigType.LONG
     assert [(each.name, each.source) for each in entry.synonyms] == [
-        ("retention.ms", ConfigSource.TOPIC_CONFIG)
+        ("delete.retention.ms", ConfigSource.TOPIC_CONFIG),
+        ("log.cleaner.delete.retention.ms", ConfigSource.DEFAULT_CONFIG),
     ]
     assert entry.documentation
-    plain = (await admin.describe_configs([resource])).result(resource)["retention.ms"]
+    plain = (await admin.describe_configs([resource])).result(resource)["delete.retention.ms"]
     assert (plain.synonyms, plain.documentation) == ((), None)
 
 
