@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
+    from millstream.spark.data_source import FORMAT, register
     from millstream.spark.pipeline.lifecycle import State
     from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
     from millstream.spark.pipeline.runner_options import RunnerOptions
     from millstream.spark.pipeline.spark_streams import MicroBatchRunner, SparkStreams
     from millstream.spark.session import SparkOptions, configure
-    from millstream.spark.source import FORMAT, register
     from millstream.streams.runtime.errors import DataLoss
 else:
     __getattr__ = names_of(
@@ -24,7 +24,7 @@ else:
             "millstream.spark.pipeline.runner_options": "RunnerOptions",
             "millstream.spark.pipeline.spark_streams": "MicroBatchRunner SparkStreams",
             "millstream.spark.session": "SparkOptions configure",
-            "millstream.spark.source": "FORMAT register",
+            "millstream.spark.data_source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",
         },
     )

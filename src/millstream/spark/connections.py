@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from millstream.clients import Consumer, Producer, RangeReader
+from millstream.clients import Admin, Consumer, Producer, RangeReader
 from millstream.errors import MillstreamError, OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.admission import Later, Sample
@@ -24,6 +24,9 @@ METADATA_AGE_MS: Final = 300_000
 _WATCHED_BYTES: Final = 65_536
 """One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
 holds for the others while this one has news again."""
+
+_TRANSACTIONAL_MAX: Final = 8
+"""So many transactional producers stay open in one process: Spark may run any partition of a query in any worker."""
 
 _LOGGER = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -40,6 +43,9 @@ class Connections:
     _producer: Producer | None = None
     _sampler: RangeReader | None = None
     _watcher: Consumer | None = None
+    _unacknowledged: Producer | None = None
+    _admin: Admin | None = None
+    _transactional: dict[str, Producer] = field(default_factory=dict)
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
@@ -65,12 +71,47 @@ class Connections:
     def discard_producer(self) -> None:
         """Forget a producer whose outcome is unknown; the next task gets a new one with an id of its own."""
         producer, self._producer = self._producer, None
-        if producer is None:
-            return
+        if producer is not None:
+            self._close(producer)
+
+    def _close(self, producer: Producer) -> None:
         try:
             self.run(producer.close(timeout_ms=0))
         except MillstreamError as error:  # the caller already raises the failure that led here
             _LOGGER.debug("a failed producer was closed: %s", error)
+
+    def unacknowledged_producer(self) -> Producer:
+        """One that sends each record once, acks=0."""
+        if self._unacknowledged is None:
+            settings = {"linger_ms": 0} | self.kafka.of_producer()
+            settings |= {"acks": 0, "enable_idempotence": False, "retries": 0}
+            self._unacknowledged = self.run(_made(lambda: Producer(**settings)))
+        return self._unacknowledged
+
+    def transactional_producer(self, transactional_id: str) -> Producer:
+        """The one with this id. Whoever begins calls `init_transactions` first: another process may have had the id meanwhile."""
+        producer = self._transactional.pop(transactional_id, None)
+        if producer is None:
+            while len(self._transactional) >= _TRANSACTIONAL_MAX:
+                self.discard_transactional_producer(next(iter(self._transactional)))
+            settings = {"linger_ms": 0} | self.kafka.of_producer()
+            producer = self.run(
+                _made(lambda: Producer(**settings, transactional_id=transactional_id))
+            )
+        self._transactional[transactional_id] = producer
+        return producer
+
+    def discard_transactional_producer(self, transactional_id: str) -> None:
+        """Aborts what it has begun, and forgets it."""
+        producer = self._transactional.pop(transactional_id, None)
+        if producer is not None:
+            self._close(producer)
+
+    def admin(self) -> Admin:
+        if self._admin is None:
+            settings = self.kafka.of_client()
+            self._admin = self.run(_made(lambda: Admin(**settings)))
+        return self._admin
 
     def times_at(self, samples: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
         """The latest timestamp in each sample, or of the first record behind it; none where there is no record."""
@@ -124,11 +165,16 @@ class Connections:
 
     def close(self) -> None:
         """For a process that goes on without Spark; workers of Spark just end."""
-        for client in (self._reader, self._sampler, self._watcher):
+        for client in (self._reader, self._sampler, self._watcher, self._admin):
             if client is not None:
                 self.run(client.close())
-        self._reader = self._sampler = self._watcher = None
+        self._reader = self._sampler = self._watcher = self._admin = None
         self.discard_producer()
+        unacknowledged, self._unacknowledged = self._unacknowledged, None
+        if unacknowledged is not None:
+            self._close(unacknowledged)
+        for transactional_id in list(self._transactional):
+            self.discard_transactional_producer(transactional_id)
         self.runner.close()
 
     def iterate(self, items: AsyncIterator[_Result]) -> Iterator[_Result]:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource
 
 from millstream.errors import ConfigError
-from millstream.spark.batch_reader import BatchReader
 from millstream.spark.kafka_settings import PREFIX, SECRETS
-from millstream.spark.reading import schema_text
-from millstream.spark.sink import BatchWriter, StreamWriter
-from millstream.spark.sink_options import parse_sink_options
-from millstream.spark.source_options import parse_source_options
-from millstream.spark.stream_reader import StreamReader
+from millstream.spark.sink.options import parse_sink_options
+from millstream.spark.sink.writers import BatchWriter, StreamWriter
+from millstream.spark.source.batch_reader import BatchReader
+from millstream.spark.source.options import parse_source_options
+from millstream.spark.source.reading import schema_text
+from millstream.spark.source.stream_reader import StreamReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

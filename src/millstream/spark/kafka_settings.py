@@ -23,7 +23,7 @@ _WRITING: Final = frozenset(
     {"compression_type", "compression_gzip_level", "compression_lz4_level", "compression_zstd_level", "batch_size",
      "linger_ms", "buffer_memory", "max_block_ms", "max_request_size", "delivery_timeout_ms", "retries",
      "partitioner_ignore_keys", "partitioner_adaptive_partitioning_enable", "partitioner_availability_timeout_ms",
-     "metadata_max_idle_ms"}
+     "metadata_max_idle_ms", "transaction_timeout_ms"}
 )  # fmt: skip
 _ACKNOWLEDGED: Final = "every write is idempotent and acknowledged by all in-sync replicas"
 _NO_GROUP: Final = "Spark's checkpoint keeps the offsets, there is no group"
@@ -37,7 +37,7 @@ _REFUSED: Final[Mapping[str, str]] = {
     "metadata_max_age_ms": "discoveryIntervalMs of the source says how soon new partitions are noticed",
     "sasl_oauthbearer_token_provider": f"{_NOT_TEXT}; write sasl.oauthbearer.token.endpoint.url",
     "ssl_context": f"{_NOT_TEXT}; write the ssl. settings",
-    "transactional_id": "exactly-once outputs are not built on Spark yet",
+    "transactional_id": "transactionalIdPrefix of the sink says how the ids of its transactions begin",
 }
 _CLIENT: Final = {name.name for name in fields(ClientConfig)} - _REFUSED.keys()
 _FIELDS: Final = setting_names(ProducerConfig) | setting_names(ConsumerConfig)

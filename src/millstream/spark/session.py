@@ -101,7 +101,7 @@ def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSes
     _require_settings(session, wanted)
     _tell_what_comes_too_late(session)
     without_checksum_files(session)
-    from millstream.spark.source import register
+    from millstream.spark.data_source import register
 
     register(session)
     return session

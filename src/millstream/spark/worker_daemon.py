@@ -18,14 +18,14 @@ from pyspark import daemon
 
 import millstream.clients.core.arrow_batches
 import millstream.records.arrow
+import millstream.spark.data_source
 import millstream.spark.pipeline.host_link
 import millstream.spark.pipeline.jobs
-import millstream.spark.source
 
 PRELOADED = (
     millstream.clients.core.arrow_batches,
     millstream.records.arrow,
-    millstream.spark.source,
+    millstream.spark.data_source,
     millstream.spark.pipeline.host_link,
     millstream.spark.pipeline.jobs,
     np,

@@ -10,8 +10,8 @@ from pyspark.sql.types import BinaryType, StructType
 from millstream.errors import ConfigError
 from millstream.spark import RunnerOptions
 from millstream.spark.kafka_settings import KafkaSettings, for_both, for_reading, for_writing
-from millstream.spark.sink_options import parse_sink_options
-from millstream.spark.source_options import parse_source_options
+from millstream.spark.sink.options import parse_sink_options
+from millstream.spark.source.options import parse_source_options
 
 BROKER = {"bootstrap.servers": "b:1"}
 SECURE = {
@@ -102,7 +102,7 @@ def test_what_a_source_cannot_use_is_refused_with_a_reason(
     ("setting", "sentence"),
     [
         ("acks", "writes with no setting acks: every write is idempotent"),
-        ("transactional.id", "exactly-once outputs are not built on Spark yet"),
+        ("transactional.id", "transactionalIdPrefix of the sink says"),
         ("isolation.level", "it is a setting of the source"),
     ],
 )

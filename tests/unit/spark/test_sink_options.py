@@ -7,7 +7,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.sink_options import SinkOptions, parse_sink_options
+from millstream.spark.sink.options import SinkOptions, parse_sink_options
 
 GIVEN = {"bootstrap.servers": "b:1", "topic": "t"}
 VALUE = StructType().add("value", BinaryType())

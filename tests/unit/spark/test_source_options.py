@@ -7,7 +7,7 @@ import pytest
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
 from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions, parse_source_options
+from millstream.spark.source.options import EARLIEST, LATEST, SourceOptions, parse_source_options
 
 NEEDED = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_writing
-from millstream.spark.source_options import require_broker, unknown_option
+from millstream.spark.source.options import require_broker, unknown_option
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
+
+_Choice = TypeVar("_Choice", bound=Enum)
 
 _ALIASES: Final = {
     "bootstrap.servers": "kafka.bootstrap.servers",
     "bootstrap_servers": "kafka.bootstrap.servers",
     "compression.type": "kafka.compression.type",
 }
-_KNOWN: Final = ("bootstrap.servers", "topic", "compression.type")
+_KNOWN: Final = (
+    "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
+)  # fmt: skip
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")
 """Options that Spark itself reads, and hands on."""
+TRANSACTION_TIMEOUT_MS: Final = 300_000
+"""Unless the settings say otherwise: a task that writes for longer loses its transaction."""
 _BYTES: Final = ("binary", "string")
 _HEADERS: Final = "array<struct<key:string,value:binary>>"
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -34,12 +41,36 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 """Column to the types it may have."""
 
 
+class DeliveryGuarantee(Enum):
+    """The guarantee for a row when Spark runs a task or a micro-batch again."""
+
+    NONE = "none"
+    """Rows are sent and not waited for; what brokers refuse is lost and counted."""
+    AT_LEAST_ONCE = "at-least-once"
+    EXACTLY_ONCE = "exactly-once"
+    """A transaction for each Spark partition: readers with read_committed see each row once."""
+
+
+class NullTopic(Enum):
+    """The treatment of a row whose column `topic` is null."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOptions:
-    """`topic` is where rows go; None: each row says it in its column `topic`."""
+    """`topic` is where rows go; None: each row says it in its column `topic`.
+
+    `transactional_id_prefix`: the transactional ids of an exactly-once sink are this, a hyphen and the number of a Spark partition; None:
+    they begin with `millstream-` and the id of the query.
+    """
 
     kafka: KafkaSettings
     topic: str | None
+    delivery_guarantee: DeliveryGuarantee = DeliveryGuarantee.AT_LEAST_ONCE
+    transactional_id_prefix: str | None = None
+    null_topic: NullTopic = NullTopic.FAIL
 
 
 def parse_sink_options(
@@ -48,19 +79,44 @@ def parse_sink_options(
     """Raises ConfigError for an option or a column that is missing, unknown or malformed."""
     if overwrite:
         raise ConfigError('topics are only appended to: use .mode("append")')
-    topic: str | None = None
+    given: dict[str, str] = {}
     kafka: dict[str, str] = {}
     for name, value in options.items():
         key = _ALIASES.get(name.lower(), name.lower())
         if key.startswith(PREFIX):
             kafka[key.removeprefix(PREFIX)] = value
-        elif key == "topic":
-            topic = value
+        elif key in _KNOWN:
+            given[key] = value
         elif key not in _OF_SPARK:
             raise unknown_option(name, " as a sink", _KNOWN)
     require_broker(kafka)
+    topic = given.get("topic")
     _require_columns({field.name: field.dataType.simpleString() for field in schema.fields}, topic)
-    return SinkOptions(kafka=for_writing(kafka), topic=topic)
+    guarantee = _choice(
+        "deliveryGuarantee", given.get("deliveryguarantee", "at-least-once"), DeliveryGuarantee
+    )
+    prefix = given.get("transactionalidprefix")
+    if prefix is not None and guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+        raise ConfigError(
+            'transactionalIdPrefix has a use only with deliveryGuarantee "exactly-once"'
+        )
+    if guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+        kafka.setdefault("transaction.timeout.ms", str(TRANSACTION_TIMEOUT_MS))
+    return SinkOptions(
+        kafka=for_writing(kafka),
+        topic=topic,
+        delivery_guarantee=guarantee,
+        transactional_id_prefix=prefix,
+        null_topic=_choice("nullTopic", given.get("nulltopic", "fail"), NullTopic),
+    )
+
+
+def _choice(name: str, text: str, of: type[_Choice]) -> _Choice:
+    try:
+        return of(text.strip().lower())
+    except ValueError:
+        choices = ", ".join(each.value for each in of)
+        raise ConfigError(f"{name} is one of {choices}, not {text!r}") from None
 
 
 def _require_columns(columns: Mapping[str, str], topic: str | None) -> None:

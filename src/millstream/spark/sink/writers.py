@@ -1,15 +1,17 @@
 """`writeStream.format("millstream")` and `write.format("millstream")`: rows of any DataFrame into topics.
 
-At least once: a task returns when its records are acknowledged, and a micro-batch or task that is repeated writes again.
-Rows of one partition keep their order. Exactly-once needs the broker's transactions.
+At least once, unless the options say otherwise: a task returns when its records are acknowledged, and a micro-batch or task that is
+repeated writes again. Exactly once is `transactions`'. Rows of one partition keep their order.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSourceArrowWriter,
     DataSourceStreamArrowWriter,
@@ -17,76 +19,129 @@ from pyspark.sql.datasource import (
 )
 
 from millstream.clients import BatchDelivery, Producer
-from millstream.errors import ConfigError
-from millstream.spark.connections import connections
-from millstream.spark.sink_options import SinkOptions
+from millstream.errors import ConfigError, MillstreamError
+from millstream.runtime.system import SystemRandom
+from millstream.spark.connections import Connections, connections
+from millstream.spark.sink.markers import BatchMark
+from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
+from millstream.spark.sink.rows import send, without_skipped
+from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_RECORD_COLUMNS = ("key", "value", "timestamp", "headers")
+_LOGGER = logging.getLogger(__name__)
+
+_QUERY: Final = "sql.streaming.queryId"
+_BATCH: Final = "streaming.sql.batchId"
+_RUN: Final = "spark.jobGroup.id"
+"""Spark's names of what a task knows of its query. The group of its job is the id of the query's run."""
 
 
 @dataclass
 class Written(WriterCommitMessage):
+    """The outcome of one task. `skipped` rows had no topic; of `lost_batches` no broker has taken the records."""
+
     records: int
+    skipped: int = 0
+    lost_batches: int = 0
 
 
-class StreamWriter(DataSourceStreamArrowWriter):
+class _Writer:
+    """Travels from the driver to the tasks of one write."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+        self._id = SystemRandom().randbytes(16).hex()
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        options = self._options
+        rows = _Rows(options, iterator)
+        link = connections(options.kafka)
+        match options.delivery_guarantee:
+            case DeliveryGuarantee.EXACTLY_ONCE:
+                records = write_exactly_once(link, self._batch_write(), options, iter(rows))
+                return Written(records, rows.skipped)
+            case DeliveryGuarantee.AT_LEAST_ONCE:
+                return Written(_write_acknowledged(link, options, iter(rows)), rows.skipped)
+            case DeliveryGuarantee.NONE:
+                records, lost_batches = _write_unacknowledged(link, options, iter(rows))
+                return Written(records, rows.skipped, lost_batches)
+
+    def _batch_write(self) -> BatchWrite:
+        task = TaskContext.get()
+        assert task is not None, "Spark calls writers in tasks"
+        query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
+        prefix = self._options.transactional_id_prefix
+        if (
+            query is None or batch is None
+        ):  # no micro-batch: a write that is repeated is another one
+            mark = BatchMark(self._id, 0, self._id, self._id)
+            return BatchWrite(prefix or f"millstream-{self._id}", task.partitionId(), mark)
+        mark = BatchMark(query, int(batch), str(task.getLocalProperty(_RUN)), self._id)
+        return BatchWrite(prefix or self._prefix_of(query), task.partitionId(), mark)
+
+    def _prefix_of(self, query: str) -> str:
+        return f"millstream-{query}"
+
+
+class StreamWriter(_Writer, DataSourceStreamArrowWriter):
     """Made anew by Spark for each micro-batch; its connections are those of the worker."""
 
-    def __init__(self, options: SinkOptions) -> None:
-        self._options = options
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return write_rows(self._options, iterator)
-
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Nothing to do: every record is acknowledged."""
+        """Nothing to do: every record is acknowledged, every transaction ended."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Leaves records that tasks have written; the repeated micro-batch writes them again."""
+        """Leaves what tasks have written: the repeated micro-batch writes it again, or finds that it is there."""
 
 
-class BatchWriter(DataSourceArrowWriter):
-    def __init__(self, options: SinkOptions) -> None:
-        self._options = options
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return write_rows(self._options, iterator)
+class BatchWriter(_Writer, DataSourceArrowWriter):
+    """Of one write of a DataFrame, in a batch or in `foreachBatch`."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Nothing to do: every record is acknowledged."""
+        """Nothing to do: every record is acknowledged, every transaction ended."""
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Leaves records that tasks have written."""
 
+    def _prefix_of(self, query: str) -> str:
+        raise ConfigError(
+            "an exactly-once write in foreachBatch needs an option transactionalIdPrefix, one for each write: by it the write knows what "
+            f"it has written when query {query} repeats a micro-batch"
+        )
 
-def write_rows(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> Written:
+
+class _Rows:
+    """The rows that are written, in Arrow batches. `skipped` counts the others."""
+
+    def __init__(self, options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> None:
+        self._options = options
+        self._batches = batches
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            rows = without_skipped(self._options, batch)
+            self.skipped += batch.num_rows - rows.num_rows
+            yield rows
+
+
+def _write_acknowledged(
+    link: Connections, options: SinkOptions, batches: Iterator[pa.RecordBatch]
+) -> int:
     """Writes all rows and waits for their acknowledgements. Raises the first error."""
-    link = connections(options.kafka)
     producer = link.producer()
     deliveries: list[BatchDelivery] = []
     records = 0
     try:
         for batch in batches:
             records += batch.num_rows
-            deliveries += link.run(_send(producer, options.topic, batch))
+            deliveries += link.run(send(producer, options, batch))
         link.run(_acknowledged(producer, deliveries))
     except BaseException:
         link.discard_producer()
         raise
-    return Written(records)
-
-
-async def _send(
-    producer: Producer, topic: str | None, batch: pa.RecordBatch
-) -> list[BatchDelivery]:
-    return [
-        await producer.send_batch(name, rows, partition=partition)
-        for name, of_topic in _by_topic(topic, batch)
-        for partition, rows in _by_partition(of_topic)
-    ]
+    return records
 
 
 async def _acknowledged(producer: Producer, deliveries: list[BatchDelivery]) -> None:
@@ -95,29 +150,31 @@ async def _acknowledged(producer: Producer, deliveries: list[BatchDelivery]) -> 
         await delivery
 
 
-def _by_topic(topic: str | None, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The option goes before the column, as in Spark's Kafka connector."""
-    import pyarrow.compute as pc
+def _write_unacknowledged(
+    link: Connections, options: SinkOptions, batches: Iterator[pa.RecordBatch]
+) -> tuple[int, int]:
+    """Returns how many rows were handed to the producer, and how many of its batches were lost. A topic that is not there is an error."""
+    producer = link.unacknowledged_producer()
+    deliveries: list[BatchDelivery] = []
+    records = 0
+    for batch in batches:
+        records += batch.num_rows
+        deliveries += link.run(send(producer, options, batch))
+    lost = link.run(_lost(producer, deliveries))
+    if lost:
+        _LOGGER.warning("%d batches were lost, the last because of: %s", len(lost), lost[-1])
+    return records, len(lost)
 
-    if topic is not None:
-        yield topic, batch
-        return
-    names = batch.column("topic")
-    if names.null_count:
-        raise ConfigError("a row has no topic: its column topic is null")
-    for name in pc.unique(names).to_pylist():
-        yield name, batch.filter(pc.equal(names, name))
 
-
-def _by_partition(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
-    """Null, or no such column: the key decides."""
-    import pyarrow.compute as pc
-
-    rows = batch.select([name for name in _RECORD_COLUMNS if name in batch.schema.names])
-    if "partition" not in batch.schema.names:
-        yield None, rows
-        return
-    partitions = batch.column("partition")
-    for partition in pc.unique(partitions).to_pylist():
-        mine = pc.is_null(partitions) if partition is None else pc.equal(partitions, partition)
-        yield partition, rows.filter(mine)
+async def _lost(producer: Producer, deliveries: list[BatchDelivery]) -> list[MillstreamError]:
+    lost = []
+    try:
+        await producer.flush()
+    except MillstreamError as error:
+        _LOGGER.debug("not all was sent: %s", error)
+    for delivery in deliveries:
+        try:
+            await delivery
+        except MillstreamError as error:
+            lost.append(error)
+    return lost

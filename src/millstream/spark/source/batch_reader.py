@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from millstream.model import Offset
-from millstream.spark.reading import (
+from millstream.spark.source.options import LATEST, SourceOptions
+from millstream.spark.source.reading import (
     RangesPartition,
     look_up,
     read_ranges,
     split,
     starting_offsets,
 )
-from millstream.spark.source_options import LATEST, SourceOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.connections import Connections, connections
 from millstream.spark.offsets import advanced
-from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
+from millstream.spark.source.options import EARLIEST, LATEST, SourceOptions
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:

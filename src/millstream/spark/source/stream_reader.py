@@ -21,7 +21,8 @@ from millstream.errors import ConfigError
 from millstream.model import Offset
 from millstream.spark import admission
 from millstream.spark import offsets as plan
-from millstream.spark.reading import (
+from millstream.spark.source.options import EARLIEST, LATEST, SourceOptions
+from millstream.spark.source.reading import (
     Offsets,
     RangesPartition,
     link_of,
@@ -30,7 +31,6 @@ from millstream.spark.reading import (
     split,
     starting_offsets,
 )
-from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:

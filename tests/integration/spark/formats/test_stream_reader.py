@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from millstream.errors import ConfigError
-from millstream.spark.reading import DataLoss
-from millstream.spark.source_options import parse_source_options
-from millstream.spark.stream_reader import StreamReader
+from millstream.spark.source.options import parse_source_options
+from millstream.spark.source.reading import DataLoss
+from millstream.spark.source.stream_reader import StreamReader
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 pytestmark = pytest.mark.spark

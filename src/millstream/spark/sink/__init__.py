@@ -1,0 +1,1 @@
+"""`format("millstream")` for writing: rows of any DataFrame into topics."""
