@@ -46,6 +46,8 @@ class Connections:
     _unacknowledged: Producer | None = None
     _admin: Admin | None = None
     _transactional: dict[str, Producer] = field(default_factory=dict)
+    _names: tuple[str, ...] = ()
+    _names_until_s: float = 0.0
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
@@ -112,6 +114,14 @@ class Connections:
             settings = self.kafka.of_client()
             self._admin = self.run(_made(lambda: Admin(**settings)))
         return self._admin
+
+    def topic_names(self) -> tuple[str, ...]:
+        """The names of all topics but internal ones, as they were within `metadata_age_ms`."""
+        now_s = self.runner.get_loop().time()
+        if now_s >= self._names_until_s:
+            self._names = tuple(self.run(self.admin().list_topics()))
+            self._names_until_s = now_s + self.metadata_age_ms / 1000
+        return self._names
 
     def times_at(self, samples: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
         """The latest timestamp in each sample, or of the first record behind it; none where there is no record."""

@@ -40,7 +40,7 @@ class MillstreamSource(DataSource):
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: ARG002, N802 - Spark's signature
         options = parse_source_options(self.options)
-        if options.ending_offsets != "latest":
+        if options.ending_offsets is not None:
             raise ConfigError("endingOffsets ends a batch read (spark.read), a stream has no end")
         return StreamReader(options)
 

@@ -26,7 +26,7 @@ _WRITING: Final = frozenset(
      "metadata_max_idle_ms", "transaction_timeout_ms"}
 )  # fmt: skip
 _ACKNOWLEDGED: Final = "every write is idempotent and acknowledged by all in-sync replicas"
-_NO_GROUP: Final = "Spark's checkpoint keeps the offsets, there is no group"
+_NO_GROUP: Final = "Spark's checkpoint keeps the offsets; the options group.id and offsetCommitMode of the source commit them, too"
 _NOT_TEXT: Final = "only text travels to Spark's workers"
 _REFUSED: Final[Mapping[str, str]] = {
     "acks": _ACKNOWLEDGED,
@@ -60,6 +60,10 @@ class KafkaSettings:
     @property
     def bootstrap_servers(self) -> str:
         return dict(self.given)["bootstrap_servers"]
+
+    @property
+    def is_read_committed(self) -> bool:
+        return dict(self.given).get("isolation_level") == "read_committed"
 
     def of_client(self) -> dict[str, Any]:  # keyword arguments of an Admin
         return self._of(_CLIENT)

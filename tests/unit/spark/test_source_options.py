@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import ConfigError
-from millstream.model import TopicPartition
 from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.source.options import EARLIEST, LATEST, SourceOptions, parse_source_options
+from millstream.spark.source.options import SourceOptions, parse_source_options
+from millstream.spark.source.positions import Earliest, Latest, PositionRules
+from millstream.spark.source.subscription import Topics
 
 NEEDED = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 
@@ -15,8 +16,8 @@ NEEDED = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 def test_defaults() -> None:
     assert parse_source_options(NEEDED) == SourceOptions(
         kafka=KafkaSettings((("bootstrap_servers", "localhost:9092"),)),
-        topics=("orders",),
-        starting_offsets="latest",
+        subscription=Topics(("orders",)),
+        starting_offsets=PositionRules(Latest()),
         records_per_trigger_max=None,
         poll_timeout_ms=500,
         include_headers=False,
@@ -36,20 +37,10 @@ def test_names_of_sparks_own_connector_are_understood() -> None:
             "failOnDataLoss": "False",
         }
     )
-    assert (options.kafka.bootstrap_servers, options.topics) == ("b:1", ("a", "b"))
-    assert (options.starting_offsets, options.records_per_trigger_max) == ("earliest", 10)
+    assert (options.kafka.bootstrap_servers, options.subscription) == ("b:1", Topics(("a", "b")))
+    assert options.starting_offsets == PositionRules(Earliest())
+    assert options.records_per_trigger_max == 10
     assert (options.include_headers, options.fail_on_data_loss) == (True, False)
-
-
-def test_offsets_by_partition() -> None:
-    options = parse_source_options(
-        {**NEEDED, "startingOffsets": '{"orders": {"0": 12, "1": -1, "2": -2}}'}
-    )
-    assert options.starting_offsets == {
-        TopicPartition("orders", 0): 12,
-        TopicPartition("orders", 1): LATEST,
-        TopicPartition("orders", 2): EARLIEST,
-    }
 
 
 @pytest.mark.parametrize(
@@ -58,8 +49,8 @@ def test_offsets_by_partition() -> None:
         ({"subscribe": " , "}, "needs topics"),
         ({"bootstrap.servers": ""}, "needs a broker"),
         ({"startingOffset": "earliest"}, "unknown option 'startingOffset'.*startingoffsets"),
-        ({"startingOffsets": "first"}, '"earliest", "latest" or JSON'),
-        ({"startingOffsets": '{"orders": [1]}'}, "offsets must look like"),
+        ({"startingOffsets": "first"}, "startingOffsets is earliest, latest"),
+        ({"startingOffsets": '{"orders": [1]}'}, "startingOffsets is earliest, latest"),
         (
             {"maxRecordsPerTrigger": "0"},
             "maxRecordsPerTrigger must be a whole number of at least 1",

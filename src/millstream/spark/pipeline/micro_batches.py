@@ -24,7 +24,7 @@ from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.source.options import LATEST
+from millstream.spark.source.positions import LATEST
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.report import TaskReport
 

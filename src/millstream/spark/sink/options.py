@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_writing
-from millstream.spark.source.options import require_broker, unknown_option
+from millstream.spark.source.options import choice, require_broker, unknown_option
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
-
-_Choice = TypeVar("_Choice", bound=Enum)
 
 _ALIASES: Final = {
     "bootstrap.servers": "kafka.bootstrap.servers",
     "bootstrap_servers": "kafka.bootstrap.servers",
     "compression.type": "kafka.compression.type",
 }
-_KNOWN: Final = (
+KNOWN: Final = (
     "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
 )  # fmt: skip
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")
@@ -85,14 +83,14 @@ def parse_sink_options(
         key = _ALIASES.get(name.lower(), name.lower())
         if key.startswith(PREFIX):
             kafka[key.removeprefix(PREFIX)] = value
-        elif key in _KNOWN:
+        elif key in KNOWN:
             given[key] = value
         elif key not in _OF_SPARK:
-            raise unknown_option(name, " as a sink", _KNOWN)
+            raise unknown_option(name, " as a sink", KNOWN)
     require_broker(kafka)
     topic = given.get("topic")
     _require_columns({field.name: field.dataType.simpleString() for field in schema.fields}, topic)
-    guarantee = _choice(
+    guarantee = choice(
         "deliveryGuarantee", given.get("deliveryguarantee", "at-least-once"), DeliveryGuarantee
     )
     prefix = given.get("transactionalidprefix")
@@ -107,16 +105,8 @@ def parse_sink_options(
         topic=topic,
         delivery_guarantee=guarantee,
         transactional_id_prefix=prefix,
-        null_topic=_choice("nullTopic", given.get("nulltopic", "fail"), NullTopic),
+        null_topic=choice("nullTopic", given.get("nulltopic", "fail"), NullTopic),
     )
-
-
-def _choice(name: str, text: str, of: type[_Choice]) -> _Choice:
-    try:
-        return of(text.strip().lower())
-    except ValueError:
-        choices = ", ".join(each.value for each in of)
-        raise ConfigError(f"{name} is one of {choices}, not {text!r}") from None
 
 
 def _require_columns(columns: Mapping[str, str], topic: str | None) -> None:

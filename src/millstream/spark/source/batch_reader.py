@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from millstream.model import Offset
-from millstream.spark.source.options import LATEST, SourceOptions
-from millstream.spark.source.reading import (
-    RangesPartition,
-    look_up,
-    read_ranges,
-    split,
-    starting_offsets,
-)
+from millstream.runtime.system import SystemClock
+from millstream.spark.source.options import SourceOptions
+from millstream.spark.source.planning import ending_offsets, starting_offsets
+from millstream.spark.source.reading import RangesPartition, read_ranges, split
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,16 +21,10 @@ class BatchReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[RangesPartition]:
-        end = look_up(self._options, LATEST)
-        wanted = self._options.ending_offsets
-        if wanted != "latest":
-            end |= {
-                tp: Offset(min(end[tp], to)) for tp, to in wanted.items() if tp in end and to >= 0
-            }
+        now_ms = SystemClock().now().wall_ms
+        start, end = starting_offsets(self._options, now_ms), ending_offsets(self._options, now_ms)
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
-        return split(
-            starting_offsets(self._options), end, copartition=self._options.copartition
-        ) or [RangesPartition(())]
+        return split(start, end, self._options) or [RangesPartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"

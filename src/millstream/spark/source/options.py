@@ -5,32 +5,53 @@ Names are those of Spark's own Kafka connector where it has one, so that a job c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from enum import Enum
+from typing import Final, TypeVar
 
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition
 from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_reading, is_setting
-from millstream.spark.offsets import partition_offsets
+from millstream.spark.source.positions import (
+    Committed,
+    Earliest,
+    Latest,
+    Position,
+    PositionRules,
+    parse_positions,
+    parse_timestamp,
+    parse_timestamps,
+)
+from millstream.spark.source.subscription import Subscription, parse_subscription
 
-EndingOffsets = Literal["latest"] | Mapping[TopicPartition, Offset]
-StartingOffsets = Literal["earliest", "latest"] | Mapping[TopicPartition, Offset]
-
-EARLIEST: Final = Offset(-2)
-LATEST: Final = Offset(-1)
-"""Allowed for single partitions in startingOffsets, as in Spark's Kafka connector."""
+_Choice = TypeVar("_Choice", bound=Enum)
 
 _ALIASES: Final = {
     "bootstrap.servers": "kafka.bootstrap.servers",
     "bootstrap_servers": "kafka.bootstrap.servers",
+    "kafka.group.id": "group.id",
     "maxoffsetspertrigger": "maxrecordspertrigger",
 }
-_KNOWN: Final = (
-    "bootstrap.servers", "subscribe", "startingoffsets", "maxrecordspertrigger", "polltimeoutms",
-    "includeheaders", "failondataloss", "copartition", "endingoffsets", "discoveryintervalms",
+KNOWN: Final = (
+    "bootstrap.servers", "subscribe", "subscribepattern", "assign",
+    "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
+    "endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp",
+    "group.id", "offsetcommitmode", "offsetcommitintervalms", "maxoffsetbehind",
+    "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
+    "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
 )  # fmt: skip
+
+
+class OffsetCommitMode(Enum):
+    """The time at which the offsets of a query are committed in its group. Its checkpoint decides what is read in every mode."""
+
+    ON_CHECKPOINTS = "on_checkpoints"
+    """Once a micro-batch is in the checkpoint."""
+    PERIODIC = "periodic"
+    """The same, at most once in `offsetCommitIntervalMs`."""
+    DISABLED = "disabled"
+    AT_MOST_ONCE = "at_most_once"
+    """Before a micro-batch is read. One that was begun before a restart is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +60,19 @@ class SourceOptions:
 
     `poll_timeout_ms`: how long planning waits for a first new record before it reports that there is none.
     `discovery_interval_ms`: how long a list of partitions is good for. `ending_offsets` are for batch reads only.
+    `partitions_min` and `records_per_partition_max` cut ranges of offsets into several Spark partitions.
     """
 
     kafka: KafkaSettings
-    topics: tuple[str, ...]
-    starting_offsets: StartingOffsets = "latest"
+    subscription: Subscription
+    starting_offsets: PositionRules
+    ending_offsets: PositionRules | None = None
+    group_id: str | None = None
+    offset_commit_mode: OffsetCommitMode = OffsetCommitMode.DISABLED
+    offset_commit_interval_ms: int = 5_000
     records_per_trigger_max: int | None = None
-    ending_offsets: EndingOffsets = "latest"
+    records_per_partition_max: int | None = None
+    partitions_min: int | None = None
     poll_timeout_ms: int = 500
     discovery_interval_ms: int = 10_000
     include_headers: bool = False
@@ -66,32 +93,35 @@ def parse_source_options(
         key = _ALIASES.get(name.lower(), name.lower())
         if key.startswith(PREFIX):
             kafka[key.removeprefix(PREFIX)] = value
-        elif key in _KNOWN:
+        elif key in KNOWN:
             given[key] = value
         else:
-            raise unknown_option(name, "", _KNOWN)
-    topics = tuple(
-        dict.fromkeys(t.strip() for t in given.get("subscribe", "").split(",") if t.strip())
-    )
-    if not topics:
-        raise ConfigError('format millstream needs topics: .option("subscribe", "orders,payments")')
+            raise unknown_option(name, "", KNOWN)
+    subscription = parse_subscription(given)
     require_broker(kafka)
-    limit = given.get("maxrecordspertrigger")
+    group_id = given.get("group.id", "").strip() or None
+    is_copartitioned = _flag("copartition", given.get("copartition", "false"))
+    splits = {name for name in ("minpartitions", "maxrecordsperpartition") if name in given}
+    if is_copartitioned and splits:
+        raise ConfigError(
+            "copartition reads a partition in one piece: leave out minPartitions and maxRecordsPerPartition"
+        )
     return SourceOptions(
         kafka=for_reading(kafka),
-        topics=topics,
-        starting_offsets=_starting_offsets(given.get("startingoffsets", starting_offsets)),
-        ending_offsets=_ending_offsets(given.get("endingoffsets", "latest")),
-        discovery_interval_ms=_number(
-            "discoveryIntervalMs", given.get("discoveryintervalms", "10000"), 1
-        ),
-        records_per_trigger_max=None
-        if limit is None
-        else _number("maxRecordsPerTrigger", limit, 1),
-        poll_timeout_ms=_number("pollTimeoutMs", given.get("polltimeoutms", "500"), 0),
+        subscription=subscription,
+        starting_offsets=_starting(given, starting_offsets, group_id),
+        ending_offsets=_ending(given, group_id),
+        group_id=group_id,
+        offset_commit_mode=_commit_mode(given, group_id),
+        offset_commit_interval_ms=_number(given, "offsetCommitIntervalMs", 5_000, 1),
+        records_per_trigger_max=_optional_number(given, "maxRecordsPerTrigger"),
+        records_per_partition_max=_optional_number(given, "maxRecordsPerPartition"),
+        partitions_min=_optional_number(given, "minPartitions"),
+        discovery_interval_ms=_number(given, "discoveryIntervalMs", 10_000, 1),
+        poll_timeout_ms=_number(given, "pollTimeoutMs", 500, 0),
         include_headers=_flag("includeHeaders", given.get("includeheaders", "false")),
         fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
-        copartition=_flag("copartition", given.get("copartition", "false")),
+        copartition=is_copartitioned,
     )
 
 
@@ -113,29 +143,88 @@ def require_broker(kafka: Mapping[str, str]) -> None:
         )
 
 
-def _starting_offsets(text: str) -> StartingOffsets:
-    match text.strip().lower():
-        case "earliest":
-            return "earliest"
-        case "latest":
-            return "latest"
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
+def _starting(given: Mapping[str, str], default: str, group_id: str | None) -> PositionRules:
+    """Times go before offsets, as in Spark's connector."""
+    unnamed: Position = Earliest() if group_id is None else Committed(Earliest())
+    strategy = given.get("startingoffsetsbytimestampstrategy", "error").lower()
+    if strategy not in {"error", "latest"}:
         raise ConfigError(
-            f'startingOffsets is "earliest", "latest" or JSON like {{"topic": {{"0": 12}}}}, not {text!r}'
-        ) from error
-    return partition_offsets(document)
+            f"startingOffsetsByTimestampStrategy is error or latest, not {strategy!r}"
+        )
+    or_latest = strategy == "latest"
+    if (text := given.get("startingtimestamp")) is not None:
+        positions = parse_timestamp("startingTimestamp", text, or_latest=or_latest)
+    elif (text := given.get("startingoffsetsbytimestamp")) is not None:
+        name = "startingOffsetsByTimestamp"
+        positions = parse_timestamps(name, text, unnamed, or_latest=or_latest)
+    else:
+        text = given.get("startingoffsets", default)
+        positions = parse_positions("startingOffsets", text, unnamed)
+    return _with_group(positions, "startingOffsets", group_id, _behind_max(given, positions))
 
 
-def _ending_offsets(text: str) -> EndingOffsets:
-    offsets = _starting_offsets(text)
-    if offsets == "earliest":
-        raise ConfigError('endingOffsets is "latest" or JSON, and not the beginning')
-    return offsets
+def _ending(given: Mapping[str, str], group_id: str | None) -> PositionRules | None:
+    """None: the end of each log."""
+    if (text := given.get("endingtimestamp")) is not None:
+        return parse_timestamp("endingTimestamp", text, or_latest=True)
+    if (text := given.get("endingoffsetsbytimestamp")) is not None:
+        return parse_timestamps("endingOffsetsByTimestamp", text, Latest(), or_latest=True)
+    if (text := given.get("endingoffsets")) is None:
+        return None
+    positions = parse_positions("endingOffsets", text, Latest())
+    if any(isinstance(each, Earliest) for each in positions.all()):
+        raise ConfigError("endingOffsets is not the beginning: nothing would be read")
+    return _with_group(positions, "endingOffsets", group_id, None)
 
 
-def _number(name: str, text: str, lowest: int) -> int:
+def _with_group(
+    positions: PositionRules, name: str, group_id: str | None, behind_max: int | None
+) -> PositionRules:
+    if group_id is None and any(isinstance(each, Committed) for each in positions.all()):
+        raise ConfigError(
+            f'{name} names committed offsets, and no group: .option("group.id", "my-query")'
+        )
+    return positions if behind_max is None else positions.limited(behind_max)
+
+
+def _behind_max(given: Mapping[str, str], positions: PositionRules) -> int | None:
+    behind_max = _optional_number(given, "maxOffsetBehind")
+    is_committed = any(isinstance(each, Committed) for each in positions.all())
+    if behind_max is not None and not is_committed:
+        raise ConfigError("maxOffsetBehind has a use only with startingOffsets=committed")
+    return behind_max
+
+
+def _commit_mode(given: Mapping[str, str], group_id: str | None) -> OffsetCommitMode:
+    """A group that is given is told how far its query is, unless the options say otherwise."""
+    text = given.get("offsetcommitmode")
+    if group_id is not None:
+        return choice("offsetCommitMode", text or "on_checkpoints", OffsetCommitMode)
+    if (
+        text is not None
+        and choice("offsetCommitMode", text, OffsetCommitMode) is not OffsetCommitMode.DISABLED
+    ):
+        raise ConfigError('offsetCommitMode needs a group: .option("group.id", "my-query")')
+    return OffsetCommitMode.DISABLED
+
+
+def choice(name: str, text: str, of: type[_Choice]) -> _Choice:
+    """Returns the member of an enumeration that a user has named. Raises ConfigError, which names all."""
+    try:
+        return of(text.strip().lower())
+    except ValueError:
+        choices = ", ".join(each.value for each in of)
+        raise ConfigError(f"{name} is one of {choices}, not {text!r}") from None
+
+
+def _optional_number(given: Mapping[str, str], name: str) -> int | None:
+    return None if name.lower() not in given else _number(given, name, 0, 1)
+
+
+def _number(given: Mapping[str, str], name: str, default: int, lowest: int) -> int:
+    text = given.get(name.lower())
+    if text is None:
+        return default
     try:
         number = int(text)
     except ValueError:

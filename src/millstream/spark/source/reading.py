@@ -7,16 +7,18 @@ headers array<struct<key: string, value: binary>>. A record without a timestamp 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
 
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
-from millstream.spark.connections import Connections, connections
 from millstream.spark.offsets import advanced
-from millstream.spark.source.options import EARLIEST, LATEST, SourceOptions
+from millstream.spark.source.options import SourceOptions
+from millstream.spark.source.planning import link_of, look_up
+from millstream.spark.source.positions import EARLIEST, LATEST
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
@@ -49,40 +51,8 @@ def schema_text(options: SourceOptions) -> str:
     return _COLUMNS + (_HEADERS if options.include_headers else "")
 
 
-def link_of(options: SourceOptions) -> Connections:
-    return connections(options.kafka, options.discovery_interval_ms)
-
-
-def look_up(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, Offset]:
-    """The offset of EARLIEST or LATEST for every partition of the topics."""
-    link = link_of(options)
-    reader = link.reader()
-    return {
-        TopicPartition(topic, partition): Offset(offset)
-        for topic in options.topics
-        for partition, offset in link.run(reader.offsets(topic, timestamp)).items()
-    }
-
-
-def starting_offsets(options: SourceOptions) -> dict[TopicPartition, Offset]:
-    """The offsets at which a new query begins: those of startingOffsets; partitions it does not name at their start."""
-    wanted = options.starting_offsets
-    if wanted == "latest":
-        return look_up(options, LATEST)
-    start = look_up(options, EARLIEST)
-    if wanted != "earliest":
-        ends = look_up(options, LATEST) if LATEST in wanted.values() else {}
-        for partition in start:
-            offset = wanted.get(partition, EARLIEST)
-            if offset == LATEST:
-                start[partition] = ends[partition]
-            elif offset >= 0:
-                start[partition] = offset
-    return start
-
-
-def split(begin: Offsets, end: Offsets, *, copartition: bool) -> Sequence[RangesPartition]:
-    """Spark partitions: one for each topic partition with something to read, or for each partition number.
+def split(begin: Offsets, end: Offsets, options: SourceOptions) -> Sequence[RangesPartition]:
+    """Spark partitions: one for each topic partition with something to read, or several; or one for each partition number.
 
     One for a partition number has the ranges of all topics, the empty ones too.
     """
@@ -92,12 +62,33 @@ def split(begin: Offsets, end: Offsets, *, copartition: bool) -> Sequence[Ranges
         for tp in sorted(begin, key=lambda tp: (tp.partition, tp.topic))
     ]
     filled = [each for each in ranges if each.end > each.start]
-    if not copartition:
-        return [RangesPartition((each,)) for each in filled]
+    if not options.copartition:
+        pieces = cut(filled, options.partitions_min, options.records_per_partition_max)
+        return [RangesPartition((each,)) for each in pieces]
     numbers = dict.fromkeys(each.partition for each in filled)
     return [
         RangesPartition(tuple(r for r in ranges if r.partition == number)) for number in numbers
     ]
+
+
+def cut(
+    ranges: Sequence[OffsetRange], partitions_min: int | None, records_max: int | None
+) -> list[OffsetRange]:
+    """Cuts ranges into pieces of at most `records_max` offsets, and into at least `partitions_min` pieces if there are offsets enough.
+
+    Pieces of a range are of equal length, and follow each other.
+    """
+    total = sum(each.end - each.start for each in ranges)
+    pieces: list[OffsetRange] = []
+    for each in ranges:
+        length = each.end - each.start
+        count = 1 if records_max is None else -(-length // records_max)
+        if partitions_min is not None:
+            count = max(count, -(-length * partitions_min // total))
+        count = min(count, length)
+        places = [Offset(each.start + length * n // count) for n in range(count + 1)]
+        pieces += [replace(each, start=start, end=end) for start, end in pairwise(places)]
+    return pieces
 
 
 def read_ranges(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:

@@ -6,8 +6,9 @@ batch is repeated. One long-lived process plans (`latestOffset`, `partitions`); 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -17,24 +18,23 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from millstream.errors import ConfigError
+from millstream.errors import ConfigError, MillstreamError
 from millstream.model import Offset
+from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
-from millstream.spark.source.options import EARLIEST, LATEST, SourceOptions
-from millstream.spark.source.reading import (
-    Offsets,
-    RangesPartition,
-    link_of,
-    look_up,
-    read_ranges,
-    split,
-    starting_offsets,
-)
+from millstream.spark.source.offset_commits import OffsetCommits
+from millstream.spark.source.options import OffsetCommitMode, SourceOptions
+from millstream.spark.source.planning import link_of, look_up, starting_offsets
+from millstream.spark.source.positions import EARLIEST, LATEST
+from millstream.spark.source.reading import Offsets, RangesPartition, read_ranges, split
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_LOGGER = logging.getLogger(__name__)
+_CLOCK: Final = SystemClock()
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -44,11 +44,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._last: Offsets | None = None
         """The end of an availableNow query."""
+        self._commits: OffsetCommits | None = None
+        self._planned: Offsets | None = None
+        """The end of the last micro-batch that this start of the query has planned."""
 
     # Planning.
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
-        return plan.to_json(starting_offsets(self._options))
+        return plan.to_json(starting_offsets(self._options, _CLOCK.now().wall_ms))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         limit = self._options.records_per_trigger_max
@@ -59,11 +62,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
         begin: Offsets = plan.from_json(start)
+        self._commit(begin)
         available = self._wait_for_records(begin) if self._last is None else self._last
         self._require_no_loss(begin, available)
         begin = self._with_new_partitions(begin, available)
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return plan.to_json(self._admitted(begin, available, records_max))
+        end = self._admitted(begin, available, records_max)
+        if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
+            end = self._committed_before(begin, end)
+        self._planned = end
+        return plan.to_json(end)
 
     def partitions(
         self,
@@ -71,8 +79,52 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
         finish: Offsets = plan.from_json(end)
+        is_repeated = self._planned != finish
+        if is_repeated and self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
+            _LOGGER.warning(
+                "a micro-batch that was begun before the restart is left out: at most once"
+            )
+            return []
         begin = self._with_new_partitions(plan.from_json(start), finish)
-        return split(begin, finish, copartition=self._options.copartition)
+        return split(begin, finish, self._options)
+
+    def stop(self) -> None:
+        if self._commits is not None:
+            link = link_of(self._options)
+            link.run(self._commits.finish(link.admin()))
+
+    def _commit(self, completed: Offsets) -> None:
+        """`completed` is the end of the last micro-batch that is in the checkpoint."""
+        mode = self._options.offset_commit_mode
+        if mode in {OffsetCommitMode.DISABLED, OffsetCommitMode.AT_MOST_ONCE}:
+            return
+        commits, link = self._offset_commits(), link_of(self._options)
+        if commits.is_due(completed):
+            commits.begin(link.admin(), link.runner.get_loop())
+
+    def _committed_before(self, begin: Offsets, end: Offsets) -> Offsets:
+        """Commits the end of a micro-batch before any of it is read. Where that fails nothing is read yet."""
+        if all(begin.get(tp) == offset for tp, offset in end.items()):
+            return end
+        link = link_of(self._options)
+        try:
+            link.run(self._offset_commits().commit_now(link.admin(), end))
+        except MillstreamError as error:
+            _LOGGER.warning("nothing is read before its offsets are committed: %s", error)
+            return begin
+        return end
+
+    def _offset_commits(self) -> OffsetCommits:
+        if self._commits is None:
+            options = self._options
+            assert options.group_id is not None, "commits need a group"
+            is_periodic = options.offset_commit_mode is OffsetCommitMode.PERIODIC
+            interval_ms = options.offset_commit_interval_ms if is_periodic else 0
+            reader = SystemRandom().randbytes(8).hex()
+            self._commits = OffsetCommits(
+                options.group_id, reader, interval_ms, lambda: _CLOCK.now().monotonic_ms
+            )
+        return self._commits
 
     def _admitted(self, begin: Offsets, available: Offsets, records_max: int | None) -> Offsets:
         if not self._options.copartition:
@@ -98,11 +150,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _require_no_loss(self, begin: Offsets, available: Offsets) -> None:
         """An end behind what was read already: the log was cut, or the topic deleted and made anew."""
         gone = [tp for tp, offset in begin.items() if available.get(tp, Offset(-1)) < offset]
-        other_topics = sorted({tp.topic for tp in gone} - set(self._options.topics))
+        wanted = self._options.subscription
+        other_topics = sorted({tp.topic for tp in gone if not wanted.has(tp)})
         if other_topics and self._options.fail_on_data_loss:
             raise ConfigError(
                 f"the checkpoint was made by a query that read topic {', '.join(other_topics)}, this one reads "
-                f"{', '.join(self._options.topics)}: start with a new checkpoint. If a topology was changed, its sub-topologies "
+                f"{wanted}: start with a new checkpoint. If a topology was changed, its sub-topologies "
                 "have other numbers now: give it another application id, or delete the application's directory and its "
                 "-changelog and -repartition topics"
             )

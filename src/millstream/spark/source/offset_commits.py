@@ -1,0 +1,109 @@
+"""Commits the offsets of a query in its group, so that every tool of Kafka sees how far it is.
+
+Owns one commit at a time: it is under way while the source plans, the newest offsets replace those that wait, and one that fails is
+counted and tried again with the next. Nothing depends on it: what a query reads is in its checkpoint. It must never end a query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from millstream.clients import Admin, OffsetAndMetadata
+from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
+from millstream.spark.offsets import Offsets
+
+_LOGGER = logging.getLogger(__name__)
+_VERSION: Final = 1
+
+
+class OffsetCommits:
+    """Those of one query. `reader` is an id of this start of the query, which stands beside each offset."""
+
+    def __init__(
+        self, group_id: str, reader: str, interval_ms: int, now_ms: Callable[[], int]
+    ) -> None:
+        """`interval_ms` 0: whenever offsets have moved."""
+        self._group_id = group_id
+        self._metadata = json.dumps({"v": _VERSION, "reader": reader}, separators=(",", ":"))
+        self._interval_ms = interval_ms
+        self._now_ms = now_ms
+        self._next_ms = 0
+        self._wanted: Offsets = {}
+        self._committed: Offsets = {}
+        self._under_way: asyncio.Task[None] | None = None
+        self._known: set[str] = {self._metadata}
+        """Metadata of this query, and what stood there before it began."""
+        self._has_looked = False
+        self.succeeded = 0
+        self.failed = 0
+
+    def is_due(self, offsets: Offsets) -> bool:
+        """Takes the offsets up to which all is in the checkpoint. Returns whether they should be committed now."""
+        self._wanted = offsets
+        is_under_way = self._under_way is not None and not self._under_way.done()
+        return bool(
+            self._wanted
+            and self._wanted != self._committed
+            and not is_under_way
+            and self._now_ms() >= self._next_ms
+        )
+
+    def begin(self, admin: Admin, loop: asyncio.AbstractEventLoop) -> None:
+        """Begins to commit. It goes on whenever the loop runs."""
+        self._next_ms = self._now_ms() + self._interval_ms
+        self._under_way = loop.create_task(self._commit(admin, self._wanted))
+
+    async def commit_now(self, admin: Admin, offsets: Offsets) -> None:
+        """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""
+        marked = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}
+        committed = await admin.alter_consumer_group_offsets(self._group_id, marked)
+        committed.raise_errors()
+        self._committed = offsets
+        self.succeeded += 1
+
+    async def finish(self, admin: Admin) -> None:
+        """Commits what is left, once. For the end of a query."""
+        if self._under_way is not None:
+            await self._under_way
+        if self._wanted and self._wanted != self._committed:
+            await self._commit(admin, self._wanted)
+
+    async def _commit(self, admin: Admin, offsets: Offsets) -> None:
+        try:
+            await self._look_for_others(admin, offsets)
+            await self.commit_now(admin, offsets)
+        except MillstreamError as error:
+            self.failed += 1
+            _LOGGER.warning(
+                "offsets were not committed in group %s, for the %d. time: %s",
+                self._group_id,
+                self.failed,
+                error,
+            )
+
+    async def _look_for_others(self, admin: Admin, offsets: Offsets) -> None:
+        """Warns once where another query commits in the group while this one runs."""
+        groups = await admin.list_consumer_group_offsets({self._group_id: list(offsets)})
+        found = _metadata_of(groups.result(self._group_id))
+        if not self._has_looked:
+            self._has_looked = True
+            self._known |= found
+        others = found - self._known
+        if others:
+            self._known |= others
+            _LOGGER.warning(
+                "another query or consumer commits offsets in group %s: give each query a group of its own, or their lag and the start "
+                "of the next query are those of either",
+                self._group_id,
+            )
+
+
+def _metadata_of(
+    committed: Mapping[TopicPartition, OffsetAndMetadata | MillstreamError],
+) -> set[str]:
+    return {each.metadata for each in committed.values() if isinstance(each, OffsetAndMetadata)}

@@ -1,0 +1,275 @@
+"""Starts, ends, subscriptions and commits of the source against a broker, called as Spark calls it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from millstream.clients.blocking import Admin
+from millstream.clients.core.values import OffsetAndMetadata
+from millstream.errors import ConfigError
+from millstream.model import TopicPartition
+from millstream.spark.source.batch_reader import BatchReader
+from millstream.spark.source.options import parse_source_options
+from millstream.spark.source.stream_reader import StreamReader
+from millstream.streams.runtime.errors import DataLoss
+from tests.patience import LONG_ENOUGH_S
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def admin(topics: Any) -> Iterator[Admin]:
+    with Admin(bootstrap_servers=topics.bootstrap_servers) as made:
+        yield made
+
+
+def stream(topics: Any, **options: str) -> StreamReader:
+    named = {name.replace("_", "."): value for name, value in options.items()}
+    return StreamReader(
+        parse_source_options({"bootstrap.servers": topics.bootstrap_servers} | named)
+    )
+
+
+def batch(topics: Any, **options: str) -> list[bytes]:
+    named = {name.replace("_", "."): value for name, value in options.items()}
+    given = {"bootstrap.servers": topics.bootstrap_servers} | named
+    reader = BatchReader(parse_source_options(given, starting_offsets="earliest"))
+    return [
+        value
+        for partition in reader.partitions()
+        for rows in reader.read(partition)
+        for value in rows.column("value").to_pylist()
+    ]
+
+
+def offsets(topic: str, *numbers: int) -> dict[str, Any]:
+    return {"v": 1, "offsets": {topic: {str(p): offset for p, offset in enumerate(numbers)}}}
+
+
+def filled(topics: Any, partitions: int = 1, **configs: str) -> str:
+    """Ten records a partition; that of number n has the time 1000 + n."""
+    topic = topics.new(partitions=partitions, **configs)
+    records = [
+        {"value": b"%d" % n, "partition": p, "timestamp_ms": 1_000 + n}
+        for n in range(10)
+        for p in range(partitions)
+    ]
+    topics.put(topic, records)
+    return str(topic)
+
+
+def commit(admin: Admin, group: str, topic: str, **by_partition: int) -> None:
+    committed = {
+        TopicPartition(topic, int(number.removeprefix("p"))): OffsetAndMetadata(offset)
+        for number, offset in by_partition.items()
+    }
+    admin.alter_consumer_group_offsets(group, committed).raise_errors()
+
+
+def committed(admin: Admin, group: str, topic: str, partition: int = 0) -> int | None:
+    found = admin.list_consumer_group_offsets([group]).result(group)
+    position = found.get(TopicPartition(topic, partition))
+    return position.offset if isinstance(position, OffsetAndMetadata) else None
+
+
+def test_a_query_begins_where_its_group_is(topics: Any, admin: Admin) -> None:
+    topic = filled(topics, partitions=3)
+    group = f"group of {topic}"
+    commit(admin, group, topic, p0=4, p2=10)
+    begun = stream(topics, subscribe=topic, group_id=group, startingOffsets="committed")
+    assert begun.initialOffset() == offsets(topic, 4, 0, 10)
+    latest = stream(topics, subscribe=topic, group_id=group, startingOffsets="committed:latest")
+    assert latest.initialOffset() == offsets(topic, 4, 10, 10)
+    far = stream(
+        topics,
+        subscribe=topic,
+        group_id=group,
+        startingOffsets="committed:latest",
+        maxOffsetBehind="3",
+    )
+    assert far.initialOffset() == offsets(topic, 10, 10, 10)
+    with pytest.raises(ConfigError, match=f"committed nothing for {topic}-1"):
+        stream(
+            topics, subscribe=topic, group_id=group, startingOffsets="committed:fail"
+        ).initialOffset()
+
+
+def test_a_commit_that_retention_has_overtaken_is_a_loss(topics: Any, admin: Admin) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    commit(admin, group, topic, p0=2)
+    admin.delete_records({TopicPartition(topic, 0): 5}).raise_errors()
+    given = {"subscribe": topic, "group_id": group, "startingOffsets": "committed"}
+    with pytest.raises(DataLoss, match=r"committed offset 2 .* the log holds 5 to 10"):
+        stream(topics, **given).initialOffset()
+    going_on = stream(topics, **given, failOnDataLoss="false")
+    assert going_on.initialOffset() == offsets(topic, 5)
+
+
+def test_a_query_begins_at_a_time_or_before_the_end(topics: Any) -> None:
+    topic = filled(topics, partitions=2)
+    at_time = stream(topics, subscribe=topic, startingTimestamp="1007")
+    assert at_time.initialOffset() == offsets(topic, 7, 7)
+    by_partition = f'{{"{topic}": {{"0": 1003}}}}'
+    some = stream(topics, subscribe=topic, startingOffsetsByTimestamp=by_partition)
+    assert some.initialOffset() == offsets(topic, 3, 0)
+    back = stream(topics, subscribe=topic, startingOffsets="-4 offsets")
+    assert back.initialOffset() == offsets(topic, 6, 6)
+    recent = stream(topics, subscribe=topic, startingOffsets="-10 minutes")
+    assert recent.initialOffset() == offsets(topic, 10, 10)
+    with pytest.raises(ConfigError, match="no record at or after timestamp 2000"):
+        stream(topics, subscribe=topic, startingTimestamp="2000").initialOffset()
+
+
+def test_a_batch_ends_at_a_time_or_where_a_group_is(topics: Any, admin: Admin) -> None:
+    topic = filled(topics)
+    assert batch(topics, subscribe=topic, endingTimestamp="1003") == [b"0", b"1", b"2"]
+    assert batch(topics, subscribe=topic, startingTimestamp="1008") == [b"8", b"9"]
+    group = f"group of {topic}"
+    commit(admin, group, topic, p0=2)
+    read = batch(topics, subscribe=topic, group_id=group, endingOffsets="committed")
+    assert read == [b"0", b"1"]
+
+
+def test_topics_are_found_by_pattern_also_those_that_come_later(topics: Any) -> None:
+    stem = topics.new("pattern")
+    first = f"{stem}-one"
+    topics.create(first)
+    source = stream(
+        topics,
+        subscribePattern=f"{stem}-.*",
+        startingOffsets="earliest",
+        discoveryIntervalMs="1",
+        pollTimeoutMs="0",
+    )
+    start = source.initialOffset()
+    assert start == offsets(first, 0)
+    second = f"{stem}-two"
+    topics.create(second)
+    topics.put(second, [{"value": b"x"}])
+    deadline = time.monotonic() + LONG_ENOUGH_S
+    while second not in (end := source.latestOffset(start, ReadAllAvailable()))["offsets"]:
+        assert time.monotonic() < deadline
+    assert end["offsets"] == {first: {"0": 0}, second: {"0": 1}}
+    assert [each.ranges[0].topic for each in source.partitions(start, end)] == [second]
+
+
+def test_partitions_are_assigned_by_number(topics: Any) -> None:
+    topic = filled(topics, partitions=3)
+    source = stream(topics, assign=f'{{"{topic}": [2, 0]}}', startingOffsets="earliest")
+    assert source.initialOffset()["offsets"] == {topic: {"0": 0, "2": 0}}
+    with pytest.raises(ConfigError, match=f"assign names partition 3 of {topic}"):
+        stream(topics, assign=f'{{"{topic}": [3]}}').initialOffset()
+
+
+@pytest.mark.parametrize(
+    ("options", "lengths"),
+    [
+        ({"minPartitions": "4"}, [5, 5, 5, 5]),
+        ({"minPartitions": "1"}, [10, 10]),
+        ({"maxRecordsPerPartition": "4"}, [3, 3, 4, 3, 3, 4]),
+        ({"minPartitions": "100"}, [1] * 20),
+    ],
+)
+def test_ranges_are_cut_into_spark_partitions(
+    topics: Any, options: dict[str, str], lengths: list[int]
+) -> None:
+    topic = filled(topics, partitions=2)
+    source = stream(topics, subscribe=topic, **options)
+    pieces = source.partitions(offsets(topic, 0, 0), offsets(topic, 10, 10))
+    assert [each.ranges[0].end - each.ranges[0].start for each in pieces] == lengths
+    read = [
+        (rows.column("partition")[0].as_py(), value)
+        for piece in pieces
+        for rows in source.read(piece)
+        for value in rows.column("value").to_pylist()
+    ]
+    assert read == [(p, b"%d" % n) for p in range(2) for n in range(10)]
+
+
+def completed(source: StreamReader, at: dict[str, Any]) -> None:
+    """As Spark asks when a micro-batch is in the checkpoint."""
+    source.latestOffset(at, ReadAllAvailable())
+
+
+def test_offsets_are_committed_once_a_micro_batch_is_in_the_checkpoint(
+    topics: Any, admin: Admin
+) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    source = stream(topics, subscribe=topic, group_id=group, pollTimeoutMs="50")
+    end = source.latestOffset(offsets(topic, 0), ReadAllAvailable())
+    source.partitions(offsets(topic, 0), end)
+    assert committed(admin, group, topic) in {None, 0}  # planned is not done
+    deadline = time.monotonic() + LONG_ENOUGH_S
+    while committed(admin, group, topic) != 10:
+        completed(source, end)
+        assert time.monotonic() < deadline
+
+
+def test_the_last_offsets_are_committed_when_a_query_stops(topics: Any, admin: Admin) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    source = stream(
+        topics,
+        subscribe=topic,
+        group_id=group,
+        offsetCommitMode="PERIODIC",
+        offsetCommitIntervalMs="3600000",
+    )
+    completed(source, offsets(topic, 2))
+    completed(source, offsets(topic, 7))
+    source.stop()
+    assert committed(admin, group, topic) == 7
+
+
+def test_a_group_with_members_is_left_alone(
+    topics: Any, admin: Admin, caplog: pytest.LogCaptureFixture
+) -> None:
+    from millstream.clients.blocking import Consumer
+
+    topic = filled(topics)
+    group = f"group of {topic}"
+    consumer = Consumer(bootstrap_servers=topics.bootstrap_servers, group_id=group)
+    with consumer, caplog.at_level(logging.WARNING):
+        consumer.subscribe([topic])
+        consumer.poll(timeout_ms=LONG_ENOUGH_S * 1000)
+        source = stream(topics, subscribe=topic, group_id=group, pollTimeoutMs="50")
+        completed(source, offsets(topic, 3))
+        source.stop()
+    assert f"offsets were not committed in group {group}" in caplog.text
+
+
+def test_a_second_query_in_a_group_is_told(topics: Any, caplog: pytest.LogCaptureFixture) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    first, second = (
+        stream(topics, subscribe=topic, group_id=group, pollTimeoutMs="20") for _ in range(2)
+    )
+    with caplog.at_level(logging.WARNING):
+        for offset in range(1, 10):
+            completed(first, offsets(topic, offset))
+            completed(second, offsets(topic, offset))
+        first.stop()
+        second.stop()
+    assert caplog.text.count("another query or consumer commits offsets in group") == 2
+
+
+def test_at_most_once_commits_before_it_reads_and_never_reads_again(
+    topics: Any, admin: Admin
+) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    given = {"subscribe": topic, "group_id": group, "offsetCommitMode": "AT_MOST_ONCE"}
+    source = stream(topics, **given)
+    end = source.latestOffset(offsets(topic, 0), ReadAllAvailable())
+    assert committed(admin, group, topic) == 10
+    assert len(source.partitions(offsets(topic, 0), end)) == 1
+    after_a_restart = stream(topics, **given)
+    assert after_a_restart.partitions(offsets(topic, 0), end) == []
