@@ -20,10 +20,8 @@ from millstream.testing.node_runner import NodeRunner, ReadyNode, SubprocessNode
 TEST_SETTINGS: Final[Mapping[str, str]] = {
     "millstream.flush.on.ack": "never",
     "group.initial.rebalance.delay.ms": "0",
-    "log.retention.ms": "-1",
 }
-"""What suits tests better than Kafka's defaults: nothing waits for the disk or for more group members, and records whose timestamps a
-test has chosen long ago stay."""
+"""What suits tests better than Kafka's defaults: nothing waits for the disk or for more group members."""
 
 
 class Broker:

@@ -43,8 +43,8 @@ def refused_sockets_are_closed() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared_broker() -> Iterator[Broker]:
-    """For tests that leave it running."""
-    with Broker(in_process=False) as running:
+    """For tests that leave it running. Records of 1970 stay: after five minutes retention would take them."""
+    with Broker(in_process=False, settings={"log.retention.ms": "-1"}) as running:
         yield running
 
 
