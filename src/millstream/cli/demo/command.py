@@ -82,22 +82,26 @@ def _require_packages() -> None:
 
 
 def _print_comparison(outcome: DemoOutcome, display: Display) -> None:
+    from millstream.cli.demo.pipeline import RUNNING
+
     comparison = outcome.comparison
     for difference in comparison.differences[:20]:
         click.echo(f"difference: {difference}")
     word = "DIFFERENT" if comparison.differences else "verified"
-    timing = display.timings["run the topology on Spark"]
+    through = display.timings[RUNNING]
     produced = display.timings["produce the flights and their side tables"]
     click.echo(
         f"{word}: {comparison.windows:,} windows, {comparison.airlines} airlines, {outcome.flights:,} flights in, "
         f"{len(comparison.differences)} differences "
-        f"(produced {produced.per_second:,} records/s, topology {round(outcome.flights / timing.seconds):,} flights/s)"
+        f"(produced {produced.per_second:,} records/s, topology {through.per_second:,} flights/s)"
     )
     click.echo(f"picture: {outcome.picture}")
 
 
 def _print_json(outcome: DemoOutcome, display: Display) -> None:
     import orjson
+
+    from millstream.cli.demo.pipeline import RUNNING
 
     summary = {
         "flights": outcome.flights,
@@ -108,9 +112,7 @@ def _print_json(outcome: DemoOutcome, display: Display) -> None:
         "verified": not outcome.comparison.differences,
         "sub_topology_records": {str(k): v for k, v in outcome.sub_topology_records.items()},
         "seconds": {name: round(timing.seconds, 3) for name, timing in display.timings.items()},
-        "flights_per_second": round(
-            outcome.flights / display.timings["run the topology on Spark"].seconds
-        ),
+        "flights_per_second": display.timings[RUNNING].per_second,
         "picture": outcome.picture,
     }
     click.echo(orjson.dumps(summary))

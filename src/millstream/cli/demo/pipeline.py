@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 PARTITIONS: Final = 2
 RECORDS_PER_TRIGGER: Final = 120_000
 _SLICE_ROWS: Final = 20_000
+CACHE_BYTES: Final = 10 * 1024 * 1024
+"""Kafka's default of statestore.cache.max.bytes: what goes out are the results of a micro-batch, not of every flight."""
+STARTING: Final = "start the tasks"
+RUNNING: Final = "run the topology on Spark"
 
 
 @dataclass(slots=True)
@@ -129,7 +134,7 @@ def _run_on_spark(
     try:
         runner = SparkStreams(
             topics.flights_topology(),
-            StreamsConfig(application_id=topics.APPLICATION_ID),
+            StreamsConfig(application_id=topics.APPLICATION_ID, cache_max_bytes=CACHE_BYTES),
             session,
             RunnerOptions(
                 bootstrap_servers=bootstrap_servers,
@@ -139,21 +144,33 @@ def _run_on_spark(
             ),
         )
         records: dict[int, int] = {}
-        with display.step("run the topology on Spark", flights) as step:
-            runner.run_available(_counted(records, step))
+        with _shown(display, flights, records) as observe:
+            runner.run_available(observe)
         return records
     finally:
         session.stop()
 
 
-def _counted(records: dict[int, int], step: DemoStep) -> Callable[[Progress], None]:
-    """The bar counts what the first sub-topology has read: every flight once."""
+@contextmanager
+def _shown(
+    display: Display, flights: int, records: dict[int, int]
+) -> Iterator[Callable[[Progress], None]]:
+    """Shows two steps: the first micro-batch, in which Spark starts its workers and they their hosts, and all others.
 
-    def observe(progress: Progress) -> None:
-        records[progress.sub_topology] = (
-            records.get(progress.sub_topology, 0) + progress.input_records
-        )
-        if progress.sub_topology == 0:
-            step.advance(progress.input_records)
+    The bar, and the rate, count what the first sub-topology reads in the second step: every flight once.
+    """
+    with ExitStack() as under_way:
+        under_way.enter_context(display.step(STARTING))
+        running: DemoStep | None = None
 
-    return observe
+        def observe(progress: Progress) -> None:
+            nonlocal running
+            number = progress.sub_topology
+            records[number] = records.get(number, 0) + progress.input_records
+            if running is None:
+                under_way.close()
+                running = under_way.enter_context(display.step(RUNNING, flights))
+            elif number == 0:
+                running.advance(progress.input_records)
+
+        yield observe
