@@ -40,6 +40,9 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "topics": Verb(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),
+        "transactions": Verb(
+            "millstream.cli.transactions", "transactions", "List, describe and abort transactions."
+        ),
     }
 )
 
