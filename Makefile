@@ -65,7 +65,7 @@ fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
 soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100`; KAFKA=1: pipelines that are killed, on Apache Kafka
-	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KAFKA=$(KAFKA) $(PYTHON_BIN) -m pytest -m soak tests/soak$(if $(KAFKA),/test_kill_matrix.py)
+	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KAFKA=$(KAFKA) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py,tests/soak)
 
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
 	@MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim

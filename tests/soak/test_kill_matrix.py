@@ -84,7 +84,7 @@ def killed(shape: str, seed: int, directory: Path) -> int:
         sys.stdout.write(f"on {master}: {'; '.join(map(str, wanted))}\n")
         orders.write(wanted)
         for _ in range(SESSIONS_MAX):
-            with Run(shape, servers, directory, SHAPES[shape].limit, master) as run:
+            with Run.of_application(shape, servers, directory, SHAPES[shape].limit, master) as run:
                 is_done = run.finish()
                 assert run.remains() == []
             if is_done:

@@ -13,9 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal
-
-from millstream.streams.runtime.steps import Step
+from typing import Final
 
 VARIABLE: Final = "MILLSTREAM_TEST_KILL_ORDERS"
 EXECUTOR_VARIABLE: Final = "MILLSTREAM_TEST_EXECUTOR"
@@ -24,7 +22,8 @@ EXECUTOR_CLASS: Final = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 PLANNED: Final = "planned"
 """The driver knows which tasks are to run, and how far; none of them runs yet."""
-Moment = Step | Literal["planned"]
+Moment = str
+"""A step of a task (`Step`), of a sink (`SinkMoment`), or PLANNED."""
 
 
 class Victim(StrEnum):
@@ -97,7 +96,7 @@ class Orders:
             victim, moment, nth = path.read_text().splitlines()
         except FileNotFoundError:
             return None  # carried out meanwhile
-        return Order(Victim(victim), PLANNED if moment == PLANNED else Step(moment), int(nth))
+        return Order(Victim(victim), moment, int(nth))
 
     def _pid_of(self, victim: Victim) -> int | None:
         """None where there is no such process now."""

@@ -25,11 +25,9 @@ def place_of(directory: Path, master: str) -> str:
 
 
 class Run:
-    """In a session of its own, so that everything that it starts can be found. `directory`: for stores, orders, temporary files and its log."""
+    """A module of this package, in a session of its own, so that everything that it starts can be found. `directory`: for stores, orders, temporary files and its log."""
 
-    def __init__(
-        self, shape: str, servers: str, directory: Path, limit: int, master: str = "local[2]"
-    ) -> None:
+    def __init__(self, directory: Path, module: str, *arguments: str) -> None:
         self.directory = directory
         temporary = directory / "t"
         temporary.mkdir(parents=True, exist_ok=True)
@@ -44,11 +42,18 @@ class Run:
         environment |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
         with (directory / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.kills.application", shape, servers,
-                 place_of(directory, master), str(limit), master],
+                [sys.executable, "-m", f"tests.support.kills.{module}", *arguments],
                 stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1, start_new_session=True,
                 env=environment, cwd=ROOT,
             )  # fmt: skip
+
+    @classmethod
+    def of_application(
+        cls, shape: str, servers: str, directory: Path, limit: int, master: str = "local[2]"
+    ) -> Self:
+        """A topology of `shapes`."""
+        place = place_of(directory, master)
+        return cls(directory, "application", shape, servers, place, str(limit), master)
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Spark's daemon of Python workers, whose workers start the task hosts of this package."""
+"""Spark's daemon of Python workers, which start the task hosts of this package and come to the moments of a sink."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pyspark import daemon
 
 from millstream.spark import worker_daemon
 from millstream.spark.pipeline import host_link
+from tests.support.kills.sink_moments import observe_sinks
 
 if __name__ == "__main__":
     host_link.HOST_MODULE = "tests.support.kills.host"  # type: ignore[misc]  # the product has one alone
+    observe_sinks()
     worker_daemon.freeze()
     daemon.manager()

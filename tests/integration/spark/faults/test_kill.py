@@ -57,7 +57,7 @@ def test_an_application_killed_again_and_again_is_exactly_once(directory: Path) 
         asyncio.run(shape.prepare(servers))
         for wanted in SESSIONS:
             orders.write(wanted)
-            with Run("flights", servers, directory, LIMIT) as run:
+            with Run.of_application("flights", servers, directory, LIMIT) as run:
                 is_done = run.finish()
                 assert run.remains() == []
             assert orders.left() == [], wanted

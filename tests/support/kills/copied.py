@@ -1,0 +1,67 @@
+"""A query that copies a topic, killed as orders say until it has done everything; the copy must have each row once."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from tests.support.kills.orders import Order, Orders
+from tests.support.kills.run import Run
+from tests.support.kills.watched_broker import watched_broker
+
+RECORDS: Final = 600
+PARTITIONS: Final = 2
+SESSIONS_MAX: Final = 60
+SOURCE, OUT = "source", "out"
+KINDS: Final = ("append", "foreach_batch")
+
+
+def killed_query(kind: str, wanted: Sequence[Order], *, is_kafka: bool = False) -> int:
+    """Returns how many orders were carried out. Raises AssertionError where a row is lost or doubled, or something is left behind."""
+    directory = Path(tempfile.mkdtemp(prefix="kill"))
+    try:
+        orders = Orders(directory / "orders")
+        with watched_broker(orders.broker, is_kafka=is_kafka) as servers:
+            asyncio.run(_prepare(servers))
+            orders.write(wanted)
+            _run_to_the_end(kind, servers, directory)
+            assert asyncio.run(_copied(servers)) == Counter(range(RECORDS))
+        return len(wanted) - len(orders.left())
+    finally:
+        shutil.rmtree(directory)
+
+
+def _run_to_the_end(kind: str, servers: str, directory: Path) -> None:
+    checkpoint = str(directory / "checkpoint")
+    for _ in range(SESSIONS_MAX):
+        with Run(directory, "copying_query", kind, servers, SOURCE, OUT, checkpoint) as run:
+            is_done = run.finish()
+            assert run.remains() == []
+        if is_done:
+            return
+    raise AssertionError(f"it came to no end: {(directory / 'log').read_text()[-5_000:]}")
+
+
+async def _prepare(servers: str) -> None:
+    async with Admin(bootstrap_servers=servers) as admin:
+        topics = [NewTopic(SOURCE, PARTITIONS), NewTopic(OUT, PARTITIONS)]
+        (await admin.create_topics(topics)).raise_errors()
+    async with Producer(bootstrap_servers=servers) as producer:
+        for number in range(RECORDS):
+            await producer.send(SOURCE, b"%d" % number, key=b"%d" % number)
+
+
+async def _copied(servers: str) -> Counter[int]:
+    """How often each record is in the copy, for readers with read_committed. Waits for nothing: transactions have ended."""
+    values: list[int] = []
+    async with RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader:
+        for partition, end in (await reader.offsets(OUT, -1)).items():
+            async for rows in reader.read(OUT, partition, 0, end):
+                values += [int(value) for value in rows.column("value").to_pylist()]
+    return Counter(values)
