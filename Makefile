@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark oracle-connector compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams
 
 oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applications on Spark; `make oracle-spark SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
 	@$(PYTHON_BIN) tests/oracle/spark_cases/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
+
+oracle-connector: setup-dev  ## the same jobs through our format and through Spark's own Kafka connector (MILLSTREAM_SPARK_KAFKA_JARS)
+	@$(PYTHON_BIN) -m pytest tests/compat/spark
 
 compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)

@@ -1,0 +1,121 @@
+"""An application on Spark that runs for long keeps no more memory than it had: driver, JVM, task hosts, workers and broker.
+
+Input comes at a steady rate for MILLSTREAM_SOAK_SECONDS; keys come back and windows end, so nothing has a reason to grow. The first
+quarter warms up. Each kind of process may then grow by GROWTH_MAX_MB between the second quarter and the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from millstream.clients import Admin, NewTopic, blocking
+from millstream.testing.broker import Broker
+
+SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
+GROWTH_MAX_MB = 25
+ROOT = Path(__file__).parents[2]
+KEYS = 500
+ROUND_S = 0.1
+RECORDS_A_ROUND = 100
+SAMPLE_EVERY_ROUNDS = 20
+PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 1e6
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.soak,
+    pytest.mark.timeout(SOAK_SECONDS + 300),
+    pytest.mark.skipif(not SOAK_SECONDS, reason="make soak"),
+]
+
+
+def test_memory_is_flat(tmp_path: Path) -> None:
+    with Broker(in_process=False) as broker:
+        servers = broker.bootstrap_servers
+        asyncio.run(_create(servers, "left", "right", "windows", "joined"))
+        command = [sys.executable, "-m", "tests.soak.remembering_application"]
+        with subprocess.Popen(
+            [*command, servers, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,
+        ) as application:
+            assert application.stdin is not None
+            assert application.stdout is not None
+            assert application.stdout.readline() == "ready\n"
+            assert broker.pid is not None
+            samples = _run(servers, broker.pid, application.pid)
+            application.stdin.close()
+            assert application.wait(60) == 0
+    growths = {kind: _growth(mb) for kind, mb in samples.items()}
+    for kind, (before, after) in growths.items():
+        sys.stdout.write(f"{kind}: {before:.0f} MB, at the end {after:.0f} MB\n")
+    assert set(growths) >= {"broker", "driver", "java", "host"}
+    grown = {kind for kind, (before, after) in growths.items() if after - before > GROWTH_MAX_MB}
+    assert not grown, growths
+
+
+def _run(servers: str, broker_pid: int, session: int) -> dict[str, list[float]]:
+    """Produces at a steady rate, and returns the memory of each kind of process over the time."""
+    samples: dict[str, list[float]] = defaultdict(list)
+    ends_at = time.monotonic() + SOAK_SECONDS
+    rounds = 0
+    with blocking.Producer(bootstrap_servers=servers, linger_ms=5) as producer:
+        while (now := time.monotonic()) < ends_at:
+            for number in range(RECORDS_A_ROUND):
+                key = b"key-%d" % ((rounds * RECORDS_A_ROUND + number) % KEYS)
+                producer.send("left" if number % 2 else "right", b"x" * 100, key=key)
+            producer.flush()
+            rounds += 1
+            if rounds % SAMPLE_EVERY_ROUNDS == 0:
+                for kind, mb in _memory(broker_pid, session).items():
+                    samples[kind].append(mb)
+            time.sleep(max(0.0, ROUND_S - (time.monotonic() - now)))
+    return samples
+
+
+def _memory(broker_pid: int, session: int) -> dict[str, float]:
+    """Resident memory by kind, in MB."""
+    found: dict[str, float] = defaultdict(float)
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        except OSError:
+            continue  # it has ended
+        if pid == broker_pid:
+            found["broker"] += pages * PAGE_MB
+        elif int(stat[3]) == session:
+            found[_kind(words)] += pages * PAGE_MB
+    return dict(found)
+
+
+def _kind(words: list[str]) -> str:
+    if words[0].endswith("java"):
+        return "java"
+    if "millstream.spark.pipeline.host_process" in words:
+        return "host"
+    return "driver" if "tests.soak.remembering_application" in words else "worker"
+
+
+def _growth(mb: list[float]) -> tuple[float, float]:
+    """The medians of the second quarter and of the last."""
+    quarter = len(mb) // 4
+    return statistics.median(mb[quarter : 2 * quarter]), statistics.median(mb[-quarter:])
+
+
+async def _create(servers: str, *names: str) -> None:
+    async with Admin(bootstrap_servers=servers) as admin:
+        topics = [NewTopic(name, 2, configs={"retention.bytes": "50000000"}) for name in names]
+        (await admin.create_topics(topics)).raise_errors()
