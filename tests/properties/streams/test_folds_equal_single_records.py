@@ -112,7 +112,7 @@ def run(topology, raw: RawBatch, batch_max: int, cache_bytes: int):
     task.commit()
     rows = {name: list(store.rows.scan(b"", None)) for name, store in task.stores.items()}
     written = [
-        [(b.topic, b.keys, b.values, b.timestamps, b.headers) for b in batches.values()]
+        [(b.topic, list(b.keys), list(b.values), b.timestamps, b.headers) for b in batches.values()]
         for output in outputs
         for batches in (output.sinks, output.changelogs)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
@@ -37,8 +38,8 @@ def record_batch(batch: SinkBatch) -> pa.RecordBatch:
     from millstream.records.arrow import HEADERS_TYPE
 
     columns = {
-        "key": pa.array(batch.keys, pa.binary()),
-        "value": pa.array(batch.values, pa.binary()),
+        "key": _binary(batch.keys),
+        "value": _binary(batch.values),
         "timestamp": pa.array(batch.timestamps, pa.int64()),
     }
     if any(batch.headers):
@@ -47,6 +48,12 @@ def record_batch(batch: SinkBatch) -> pa.RecordBatch:
             HEADERS_TYPE,
         )
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _binary(column: Sequence[bytes | None]) -> pa.Array:
+    import pyarrow as pa
+
+    return column.array if isinstance(column, ArrowBytes) else pa.array(column, pa.binary())
 
 
 def _has_headers(records: pa.RecordBatch) -> pa.Array:

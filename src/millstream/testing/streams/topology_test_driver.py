@@ -7,7 +7,7 @@ reads goes back in, and every record is committed on its own. Time stands still 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
@@ -338,8 +338,8 @@ class TopologyTestDriver:
     def _append(
         self,
         topic: str,
-        keys: list[bytes | None],
-        values: list[bytes | None],
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
         timestamps: list[int],
         headers: list[Headers],
     ) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, compress
 from typing import Final, TypeVar
 
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.column import AnyColumn, Data, values_of
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -200,13 +201,15 @@ class RawBatch:
 class SinkBatch:
     """Records to be written to one topic, in order. Its lists may be those of others: read them, do not change them.
 
+    Keys and values that came as Arrow and are passed on as they are stay `ArrowBytes`.
+
     `partitions`: a number where the topology's own partitioner decided, None where the default partitioner
     (murmur2) is to decide by `partition_keys`, or by the key itself where that column is None.
     """
 
     topic: str
-    keys: Data = field(default_factory=list)
-    values: Data = field(default_factory=list)
+    keys: Sequence[bytes | None] = field(default_factory=list)
+    values: Sequence[bytes | None] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
     headers: list[Headers] = field(default_factory=list)
     partitions: list[int | None] | None = None
@@ -218,10 +221,11 @@ class SinkBatch:
     def take(self, rows: Sequence[int]) -> SinkBatch:
         """Returns the records at these positions, in their order."""
         partitions, partition_keys = self.partitions, self.partition_keys
+        keys, values = list(self.keys), list(self.values)
         return SinkBatch(
             self.topic,
-            [self.keys[i] for i in rows],
-            [self.values[i] for i in rows],
+            [keys[i] for i in rows],
+            [values[i] for i in rows],
             [self.timestamps[i] for i in rows],
             [self.headers[i] for i in rows],
             None if partitions is None else [partitions[i] for i in rows],
@@ -235,8 +239,8 @@ def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
         return batches[0]
     return SinkBatch(
         batches[0].topic,
-        _one_after_the_other(batch.keys for batch in batches),
-        _one_after_the_other(batch.values for batch in batches),
+        _data_one_after_the_other([batch.keys for batch in batches]),
+        _data_one_after_the_other([batch.values for batch in batches]),
         _one_after_the_other(batch.timestamps for batch in batches),
         _one_after_the_other(batch.headers for batch in batches),
         _partitions(batches),
@@ -256,6 +260,18 @@ def _partition_keys(batches: Sequence[SinkBatch]) -> Data | None:
     return _one_after_the_other(
         batch.keys if batch.partition_keys is None else batch.partition_keys for batch in batches
     )
+
+
+def _data_one_after_the_other(
+    columns: Sequence[Sequence[bytes | None]],
+) -> Sequence[bytes | None]:
+    """Arrow stays Arrow where all of it is."""
+    arrays = [column.array for column in columns if isinstance(column, ArrowBytes)]
+    if len(arrays) < len(columns):
+        return _one_after_the_other(columns)
+    import pyarrow as pa
+
+    return ArrowBytes(pa.concat_arrays(arrays))
 
 
 def _one_after_the_other(columns: Iterable[Iterable[T]]) -> list[T]:

@@ -91,6 +91,12 @@ class Column:
             self._as_written = True
         return _as_list(self._data)
 
+    def written_as_it_came(self) -> Data | ArrowBytes:
+        """Returns the same, as Arrow where it came so: no object for a row is made."""
+        if isinstance(self._data, ArrowBytes) and self._is_as_written():
+            return self._data
+        return self.written()
+
     def where(self, mask: Iterable[object]) -> Column:
         """Returns the rows whose mask is true."""
         if self._values is None:
@@ -207,6 +213,20 @@ def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of an
     if column.serde is serde or (serde.layout is not None and serde.layout == column.serde.layout):
         return column.written()
     return serde.encode_all(column.values)
+
+
+def written_as_it_came(
+    column: AnyColumn,
+    serde: Serde[Any],  # Any: columns of any type
+) -> Data | ArrowBytes:
+    """Returns the same, as Arrow where the column came so and is passed on as it is."""
+    is_passed_on = isinstance(column, Column) and (
+        column.serde is serde or (serde.layout is not None and serde.layout == column.serde.layout)
+    )
+    if is_passed_on:
+        assert isinstance(column, Column), "as was just asked"
+        return column.written_as_it_came()
+    return written(column, serde)
 
 
 def has_nulls(column: AnyColumn) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from millstream.streams.errors import ProcessingError
 from millstream.streams.handlers import SerializationOrigin
 from millstream.streams.kernel.columns.batch import Batch, SinkBatch, concatenate
-from millstream.streams.kernel.columns.column import Data, written
+from millstream.streams.kernel.columns.column import Data, written_as_it_came
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.task.failures import Failures
@@ -111,8 +111,8 @@ class Sink(Operator):
 
     def _write(self, topic: str, batch: Batch) -> None:
         try:
-            keys = written(batch.key_column, self._key)
-            values = written(batch.value_column, self._value)
+            keys = written_as_it_came(batch.key_column, self._key)
+            values = written_as_it_came(batch.value_column, self._value)
         except Exception:  # noqa: BLE001  # some row cannot be written; it is found one by one
             batch, keys, values = self._writable(topic, batch)
         records = SinkBatch(topic, keys, values, batch.timestamps, batch.headers)
@@ -178,7 +178,7 @@ class Sink(Operator):
         records.partitions = partitions
         return [batch.ordinals[row] for row in rows], records
 
-    def _inner_keys(self, batch: Batch, keys: Data) -> Data:
+    def _inner_keys(self, batch: Batch, keys: Sequence[bytes | None]) -> Data:
         """Windowed keys are partitioned by their inner key, which is what their bytes begin with."""
         inner, layout = self._key.inner, self._key.layout
         assert inner is not None, "asked for only where the key is windowed"
