@@ -1,0 +1,1 @@
+"""Records one by one, each acknowledged by itself: Storm's KafkaSpout as a client."""

@@ -1,0 +1,86 @@
+"""Settings of the spout beyond those of its consumer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.clients.config import ConsumerSettings
+from millstream.clients.spout.core.retries import RetryPolicy
+from millstream.errors import ConfigError
+from millstream.net.client.config.declarations import Check, integer, one_of, optional_text, setting
+
+
+def _count_or_none(at_least: int) -> Check:
+    check = integer(at_least)
+    return lambda key, value: None if value is None else check(key, value)
+
+
+def _multiplier(key: str, value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, (int, float, str)) else 0.0
+    except ValueError:
+        number = 0.0
+    if isinstance(value, bool) or not 1.0 <= number < float("inf"):
+        raise ConfigError(f"{key} must be a number of at least 1, got {value!r}")
+    return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpoutConfig:
+    processing_guarantee: str = setting(
+        "at_least_once",
+        one_of("at_least_once", "at_most_once", "none"),
+        "at_least_once: what is acked without a gap is committed. at_most_once: records are committed before they are given out. none: what was given out is committed, acked or not.",
+    )
+    commit_interval_ms: int = setting(2_000, integer(0), "Time between two commits.")
+    max_uncommitted_offsets: int = setting(
+        10_000,
+        integer(1),
+        "Most records of a partition that are given out and not committed. Beyond that only retries are given out.",
+    )
+    poll_timeout_ms: int = setting(
+        200, integer(1), "Longest time that one poll of the consumer waits for records."
+    )
+    retry_delay_initial_ms: int = setting(0, integer(0), "Wait before the first retry of a record.")
+    retry_delay_multiplier: float = setting(
+        1.0, _multiplier, "Each further retry of a record waits this many times as long."
+    )
+    retry_delay_max_ms: int = setting(
+        60_000, integer(0), "The wait before a retry does not grow beyond this."
+    )
+    retries_max: int | None = setting(
+        None,
+        _count_or_none(0),
+        "A record that failed after this many retries is given up. None: it is retried for ever.",
+    )
+    failures_max: int | None = setting(
+        None,
+        _count_or_none(1),
+        "The spout ends with TooManyFailures after this many fails without one ack between them. None: it never does.",
+    )
+    dead_letters: str | None = setting(
+        None, optional_text, "Topic for records that are given up. None: they are counted as lost."
+    )
+
+    def retry_policy(self) -> RetryPolicy:
+        return RetryPolicy(
+            self.retry_delay_initial_ms,
+            self.retry_delay_multiplier,
+            self.retry_delay_max_ms,
+            self.retries_max,
+        )
+
+
+class SpoutSettings(ConsumerSettings, total=False):
+    """Keyword arguments of Spout; see SpoutConfig and ConsumerConfig."""
+
+    processing_guarantee: str
+    commit_interval_ms: int
+    max_uncommitted_offsets: int
+    poll_timeout_ms: int
+    retry_delay_initial_ms: int
+    retry_delay_multiplier: float
+    retry_delay_max_ms: int
+    retries_max: int | None
+    failures_max: int | None
+    dead_letters: str | None

@@ -1,0 +1,214 @@
+"""What a spout gives out next, and what acks, fails and rebalances make of it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.clients import ConsumerRecord, TopicPartition
+from millstream.clients.spout.core.deliveries import Deliveries, FailOutcome, RecordAttempt
+from millstream.clients.spout.core.settings import SpoutConfig
+
+ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def record(offset: int, partition: int = 0) -> ConsumerRecord:
+    return ConsumerRecord("t", partition, offset, 0, value=b"v")
+
+
+def deliveries(*offsets: int, **settings: object) -> Deliveries:
+    made = Deliveries(SpoutConfig(**settings))  # type: ignore[arg-type]  # settings of any kind
+    made.assign([ZERO])
+    made.receive(record(offset) for offset in offsets)
+    return made
+
+
+def out(spout: Deliveries, now_ms: int = 0) -> list[RecordAttempt]:
+    """Everything that is given out now."""
+    taken = []
+    while (attempt := spout.next(now_ms)) is not None:
+        taken.append(attempt)
+    return taken
+
+
+def places(attempts: list[RecordAttempt]) -> list[tuple[int, int, int]]:
+    return [(a.record.partition, a.record.offset, a.number) for a in attempts]
+
+
+def fail(spout: Deliveries, attempt: RecordAttempt, now_ms: int = 0) -> FailOutcome:
+    return spout.fail(attempt, now_ms, None, None)
+
+
+def test_retries_that_are_due_come_before_new_records() -> None:
+    spout = deliveries(0, 1, 2, retry_delay_initial_ms=10)
+    first = spout.next(0)
+    assert first is not None
+    assert fail(spout, first) is FailOutcome.RETRY
+    assert places([a for a in [spout.next(9)] if a]) == [(0, 1, 1)]
+    assert places(out(spout, 10)) == [(0, 0, 2), (0, 2, 1)]
+    assert spout.to_commit() == {ZERO: 0}
+
+
+def test_an_ack_after_a_fail_takes_the_retry_back() -> None:
+    spout = deliveries(0)
+    (attempt,) = out(spout)
+    fail(spout, attempt)
+    assert spout.ack(attempt)
+    assert out(spout) == []
+    assert spout.to_commit() == {ZERO: 1}
+
+
+def test_a_second_fail_of_one_attempt_counts_once() -> None:
+    spout = deliveries(0, retries_max=1)
+    (attempt,) = out(spout)
+    assert fail(spout, attempt) is FailOutcome.RETRY
+    assert fail(spout, attempt) is FailOutcome.IGNORED
+    (again,) = out(spout)
+    assert fail(spout, attempt) is FailOutcome.IGNORED
+    assert fail(spout, again) is FailOutcome.GIVEN_UP
+    assert len(spout.given_up) == 1
+
+
+def test_a_record_that_is_given_up_is_pending_until_it_is_settled() -> None:
+    spout = deliveries(0, 1, retries_max=0)
+    first, second = out(spout)
+    assert fail(spout, first) is FailOutcome.GIVEN_UP
+    spout.ack(second)
+    assert spout.to_commit() == {ZERO: 0}
+    spout.finish(spout.given_up.popleft(), dead_lettered=False)
+    assert spout.to_commit() == {ZERO: 2}
+    assert (spout.counts.lost, spout.counts.dead_lettered) == (1, 0)
+
+
+def test_at_the_limit_nothing_new_is_given_out_but_retries_are() -> None:
+    spout = deliveries(0, 1, 2, 3, max_uncommitted_offsets=2)
+    first, second = out(spout)
+    assert spout.full_partitions() == {ZERO}
+    spout.ack(second)
+    assert out(spout) == []
+    assert spout.to_commit() == {ZERO: 0}
+    fail(spout, first)
+    (again,) = out(spout)
+    assert places([again]) == [(0, 0, 2)]
+    spout.ack(again)
+    assert spout.needs_commit()
+    spout.committed(spout.to_commit())
+    assert places(out(spout)) == [(0, 2, 1), (0, 3, 1)]
+
+
+def test_the_limit_is_that_of_each_partition() -> None:
+    spout = deliveries(0, 1, 2, max_uncommitted_offsets=1)
+    spout.receive([record(7, 1), record(8, 1)])
+    assert places(out(spout)) == [(0, 0, 1), (1, 7, 1)]
+
+
+def test_a_partition_is_left_when_its_records_are_out() -> None:
+    spout = deliveries(0, 1)
+    spout.receive([record(0, 1), record(1, 1)])
+    spout.receive([record(2, 0)])
+    assert places(out(spout)) == [(0, 0, 1), (0, 1, 1), (0, 2, 1), (1, 0, 1), (1, 1, 1)]
+
+
+def test_acks_and_fails_of_a_partition_that_is_gone_are_ignored() -> None:
+    spout = deliveries(0, 1)
+    first, second = out(spout)
+    fail(spout, second)
+    spout.forget([ZERO])
+    assert not spout.ack(first)
+    assert fail(spout, first) is FailOutcome.IGNORED
+    assert out(spout) == []
+    spout.assign([ZERO])
+    spout.receive([record(0)])
+    (again,) = out(spout)
+    assert not spout.ack(first)
+    assert again.number == 1
+    assert spout.ack(again)
+
+
+def test_a_rewind_begins_the_partition_anew() -> None:
+    spout = deliveries(5, 6)
+    first, second = out(spout)
+    spout.ack(first)
+    spout.receive([record(5)])
+    (again,) = out(spout)
+    assert not spout.ack(second)
+    assert spout.to_commit() == {ZERO: 5}
+    assert spout.ack(again)
+    assert spout.to_commit() == {ZERO: 6}
+
+
+def test_retries_of_records_that_the_log_no_longer_has_are_given_up() -> None:
+    spout = deliveries(3, 4)
+    for attempt in out(spout):
+        fail(spout, attempt)
+    spout.drop_before(ZERO, 4)
+    assert places(out(spout)) == [(0, 4, 2)]
+    assert spout.counts.lost == 1
+
+
+def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_next_owner() -> None:
+    spout = deliveries(0, 1, 2, processing_guarantee="at_most_once")
+    assert out(spout) == []
+    assert spout.needs_commit()
+    assert spout.to_commit() == {ZERO: 3}
+    spout.committed({ZERO: 3})
+    assert not spout.needs_commit()
+    first = spout.next(0)
+    assert first is not None
+    assert fail(spout, first) is FailOutcome.NOT_RETRIED
+    assert spout.to_commit_at_the_end([ZERO]) == {ZERO: 1}
+    assert places(out(spout)) == [(0, 1, 1), (0, 2, 1)]
+
+
+def test_without_a_guarantee_what_was_given_out_is_committed() -> None:
+    spout = deliveries(0, 1, 2, processing_guarantee="none")
+    spout.next(0)
+    assert spout.to_commit() == {ZERO: 1}
+
+
+def test_only_what_has_changed_is_committed() -> None:
+    spout = deliveries(0)
+    out(spout)
+    spout.committed(spout.to_commit())
+    assert spout.to_commit() == {}
+
+
+def test_failures_in_a_row_end_with_an_ack() -> None:
+    spout = deliveries(0, 1)
+    first, second = out(spout)
+    fail(spout, first)
+    fail(spout, second)
+    assert spout.failures_in_a_row == 2
+    spout.ack(first)
+    assert spout.failures_in_a_row == 0
+
+
+@given(
+    gaps=st.lists(st.integers(1, 3), min_size=1, max_size=15),
+    limit=st.integers(1, 5),
+    data=st.data(),
+)
+def test_whatever_is_acked_and_failed_all_is_given_out_and_committed_in_the_end(
+    gaps: list[int], limit: int, data: st.DataObject
+) -> None:
+    offsets = [sum(gaps[: number + 1]) for number in range(len(gaps))]
+    spout = deliveries(*offsets, max_uncommitted_offsets=limit)
+    held: list[RecordAttempt] = []
+    acked: set[int] = set()
+    now_ms = 0
+    while acked != set(offsets):
+        now_ms += 1
+        while (attempt := spout.next(now_ms)) is not None:
+            held.append(attempt)
+        index = data.draw(st.integers(0, len(held) - 1), label="which")
+        attempt = held[index]
+        if data.draw(st.integers(0, 3), label="3: fail") == 3:
+            fail(spout, attempt, now_ms)
+        else:
+            assert spout.ack(held.pop(index))
+            acked.add(attempt.record.offset)
+            held = [other for other in held if other.record.offset != attempt.record.offset]
+        to_commit = spout.to_commit()
+        assert all(to_commit.get(ZERO, 0) <= o for o in offsets if o not in acked)
+        spout.committed(to_commit)
+    assert spout.partitions[ZERO].committed == offsets[-1] + 1
