@@ -1,4 +1,4 @@
-"""Clients for asyncio: Producer, Consumer, ShareConsumer, Admin. `millstream.clients.blocking` has the same for plain code.
+"""Clients for asyncio: Producer, Consumer, ShareConsumer, Spout, Admin. `millstream.clients.blocking` has the same for plain code.
 
 Names are loaded when they are used: who wants one client does not wait for all.
 """
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     )
     from millstream.clients.share.core.values import TopicIdPartition
     from millstream.clients.share.share_consumer import ShareConsumer
+    from millstream.clients.spout.core.errors import TooManyFailures
+    from millstream.clients.spout.core.retries import MessageId
+    from millstream.clients.spout.message import SpoutHooks, SpoutMessage
+    from millstream.clients.spout.spout import Spout
     from millstream.model import TopicPartition
     from millstream.protocol.enums import AcknowledgeType
 else:
@@ -65,6 +69,10 @@ else:
             "millstream.clients.consumer.range_reader": "RangeReader",
             "millstream.clients.consumer.fetch_collector": "ArrowRecords",
             "millstream.clients.share.share_consumer": "ShareConsumer",
+            "millstream.clients.spout.core.errors": "TooManyFailures",
+            "millstream.clients.spout.core.retries": "MessageId",
+            "millstream.clients.spout.message": "SpoutHooks SpoutMessage",
+            "millstream.clients.spout.spout": "Spout",
             "millstream.model": "TopicPartition",
             "millstream.protocol.enums": "AcknowledgeType",
         },
@@ -85,6 +93,7 @@ __all__ = [
     "Delivery",
     "IllegalState",
     "LogTruncation",
+    "MessageId",
     "NewTopic",
     "NoOffsetForPartition",
     "OffsetAndMetadata",
@@ -98,6 +107,10 @@ __all__ = [
     "RecordMetadata",
     "RoundRobinPartitioner",
     "ShareConsumer",
+    "Spout",
+    "SpoutHooks",
+    "SpoutMessage",
+    "TooManyFailures",
     "TopicDeleted",
     "TopicIdPartition",
     "TopicPartition",

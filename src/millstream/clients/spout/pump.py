@@ -1,0 +1,220 @@
+"""The one task that uses the spout's consumer: it reads ahead, commits, and takes part in the group."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from millstream.clients.consumer.consumer import Consumer
+from millstream.clients.consumer.core.errors import CommitFailed, WakeupError
+from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
+from millstream.clients.group.member import RebalanceListener
+from millstream.clients.spout.core.deliveries import Deliveries
+from millstream.clients.spout.core.settings import SpoutConfig
+from millstream.clients.spout.dead_letters import DeadLetters
+from millstream.clients.spout.message import SpoutHooks
+from millstream.errors import KafkaError, RebalanceInProgress, RequestTimedOut
+from millstream.model import TopicPartition
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_LOG_STARTS_INTERVAL_MS = 10_000
+_LOG_STARTS_TIMEOUT_MS = 1_000
+_Result = TypeVar("_Result")
+
+
+class Pump(RebalanceListener):
+    """The application's tasks only touch `deliveries`; they `wake` the pump when it should look there."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        deliveries: Deliveries,
+        config: SpoutConfig,
+        *,
+        hooks: SpoutHooks,
+        dead_letters: DeadLetters | None,
+        clock: Clock,
+        news: Callable[[], None],
+    ) -> None:
+        """`news` is called when there may be something to give out."""
+        self._consumer = consumer
+        self._deliveries = deliveries
+        self._config = config
+        self._hooks = hooks
+        self._dead_letters = dead_letters
+        self._clock = clock
+        self._news = news
+        self._metadata = json.dumps({"clientId": consumer.config.client_id})
+        self._is_polling = False
+        self._is_commit_asked = False
+        self._next_commit_ms = 0
+        self._next_log_starts_ms = 0
+        self.is_paused = False
+        self.log_starts: dict[TopicPartition, int] = {}
+        self.log_ends: dict[TopicPartition, int] = {}
+
+    async def run(self) -> None:
+        self._next_commit_ms = self._now_ms() + self._config.commit_interval_ms
+        while True:
+            await self.settle_given_up()
+            await self._commit_if_due()
+            self._deliveries.receive(await self._poll())
+            await self._observe_log()
+            self._news()
+
+    def wake(self) -> None:
+        if self._is_polling:
+            self._consumer.wakeup()
+
+    def commit_soon(self) -> None:
+        self._is_commit_asked = True
+        self.wake()
+
+    async def settle_given_up(self) -> None:
+        """Writes dead letters, or counts records as lost. They are pending until that is done."""
+        given_up = self._deliveries.given_up
+        settled = [each for each in given_up if self._deliveries.is_open(each.attempt)]
+        given_up.clear()
+        if not settled:
+            return
+        for each in settled:
+            if self._hooks.on_max_retry is not None:
+                self._hooks.on_max_retry(each.attempt.record, each.error)
+        if self._dead_letters is not None:
+            await self._dead_letters.send(settled)
+        for each in settled:
+            if self._dead_letters is None:
+                _LOGGER.warning(
+                    "%s is lost: it failed %d times (%s)",
+                    each.attempt.message_id,
+                    each.attempt.number,
+                    each.error,
+                )
+            self._deliveries.finish(each, dead_lettered=self._dead_letters is not None)
+
+    # ---- rebalances, called inside poll() and close()
+
+    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        self._deliveries.assign(partitions)
+        self._next_log_starts_ms = 0
+        self._tell_partitions()
+
+    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        await self._commit(self._deliveries.to_commit_at_the_end(partitions))
+        await self.on_partitions_lost(partitions)
+
+    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        self._deliveries.forget(partitions)
+        for topic_partition in partitions:
+            self.log_starts.pop(topic_partition, None)
+            self.log_ends.pop(topic_partition, None)
+        self._tell_partitions()
+
+    def _tell_partitions(self) -> None:
+        if self._hooks.on_partitions is not None:
+            self._hooks.on_partitions(set(self._deliveries.partitions))
+
+    # ---- inside
+
+    async def _poll(self) -> list[ConsumerRecord]:
+        assignment = self._consumer.assignment()
+        full = assignment if self.is_paused else self._deliveries.full_partitions() & assignment
+        paused = self._consumer.paused()
+        self._consumer.pause(full - paused)
+        self._consumer.resume(paused - full)
+        until_commit_ms = max(0, self._next_commit_ms - self._now_ms())
+        self._deliveries.wants_turn = False
+        self._is_polling = True
+        try:
+            return await self._consumer.poll(
+                timeout_ms=min(self._config.poll_timeout_ms, until_commit_ms)
+            )
+        except WakeupError:
+            return []
+        finally:
+            self._is_polling = False
+
+    async def _commit_if_due(self) -> None:
+        now_ms = self._now_ms()
+        is_due = now_ms >= self._next_commit_ms or self._is_commit_asked
+        if not is_due and not self._deliveries.needs_commit():
+            return
+        self._is_commit_asked = False
+        self._next_commit_ms = now_ms + self._config.commit_interval_ms
+        await self._pass_what_holds_no_record()
+        await self._commit(self._deliveries.to_commit())
+
+    async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+        """A commit that failed is made up for by the next one, or the records are read again."""
+        if not offsets:
+            return
+        positions = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}
+        counts = self._deliveries.counts
+        try:
+            await self._undisturbed(lambda: self._consumer.commit(positions))
+        except KafkaError as error:
+            if not _may_pass(error):
+                raise
+            counts.commits_failed += 1
+            _LOGGER.warning("a commit of the spout failed: %s", error)
+        else:
+            counts.commits_succeeded += 1
+            self._deliveries.committed(offsets)
+            self._news()
+
+    async def _pass_what_holds_no_record(self) -> None:
+        """Transaction markers and compacted records at the end of what was read are done as well."""
+        for topic_partition in self._deliveries.idle_partitions():
+            position = await self._position(topic_partition)
+            offsets = self._deliveries.partitions.get(topic_partition)
+            if position is not None and offsets is not None:
+                offsets.passed(position)
+
+    async def _position(self, topic_partition: TopicPartition) -> int | None:
+        try:
+            return await self._undisturbed(
+                lambda: self._consumer.position(topic_partition, timeout_ms=0)
+            )
+        except RequestTimedOut:
+            return None  # being looked up
+
+    async def _observe_log(self) -> None:
+        """Learns where the logs begin and end. Retries of records that are gone are given up."""
+        assignment = self._consumer.assignment()
+        for topic_partition in assignment:
+            end = self._consumer.high_watermark(topic_partition)
+            if end is not None:
+                self.log_ends[topic_partition] = end
+        now_ms = self._now_ms()
+        if not assignment or now_ms < self._next_log_starts_ms:
+            return
+        self._next_log_starts_ms = now_ms + _LOG_STARTS_INTERVAL_MS
+        try:
+            self.log_starts = await self._undisturbed(
+                lambda: self._consumer.beginning_offsets(
+                    assignment, timeout_ms=_LOG_STARTS_TIMEOUT_MS
+                )
+            )
+        except KafkaError as error:
+            _LOGGER.info("the starts of logs are not known now: %s", error)
+            return
+        for topic_partition, log_start in self.log_starts.items():
+            self._deliveries.drop_before(topic_partition, log_start)
+
+    async def _undisturbed(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
+        """A wake-up that came when poll() had its records already ends the next call, which is made again."""
+        while True:
+            try:
+                return await call()
+            except WakeupError:
+                continue
+
+    def _now_ms(self) -> int:
+        return self._clock.now().monotonic_ms
+
+
+def _may_pass(error: KafkaError) -> bool:
+    return error.retriable or isinstance(error, (CommitFailed, RebalanceInProgress))
