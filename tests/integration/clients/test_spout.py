@@ -27,7 +27,7 @@ from millstream.clients import (
     TopicPartition,
 )
 from millstream.clients.spout.core.metrics import PartitionMetrics
-from millstream.errors import ConfigError
+from millstream.errors import ConfigError, OffsetOutOfRange
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
 
@@ -447,12 +447,89 @@ async def test_metrics_have_the_offsets_of_each_partition(
         assert metrics.total_spout_lag == 9
 
 
+async def test_hooks_are_told_of_partitions_and_of_what_goes_out_and_comes_back(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = await filled(bootstrap, new_topic(), 2)
+    told: list[tuple[str, object]] = []
+    hooks = SpoutHooks(
+        on_emit=lambda message: told.append(("emit", message.offset)),
+        on_ack=lambda message_id: told.append(("ack", message_id.offset)),
+        on_retry=lambda message_id, error: told.append(("retry", (message_id.offset, error))),
+        on_partitions=lambda partitions: told.append(("partitions", len(partitions))),
+    )
+    async with spout_of(bootstrap, topic, hooks=hooks) as spout:
+        first, second = await take(spout, 2)
+        first.ack()
+        first.ack()
+        second.fail()
+        (again,) = await take(spout, 1)
+        again.ack()
+    assert told == [
+        ("partitions", 1),
+        ("emit", 0),
+        ("emit", 1),
+        ("ack", 0),
+        ("retry", (1, None)),
+        ("emit", 1),
+        ("ack", 1),
+        ("partitions", 0),
+    ]
+
+
+async def test_what_a_hook_raises_ends_the_spout(bootstrap: str, new_topic: NewName) -> None:
+    topic = await filled(bootstrap, new_topic(), 1)
+
+    def refuse(_: set[TopicPartition]) -> None:
+        raise ValueError("not these")
+
+    with pytest.raises(ValueError, match="not these"):
+        async with spout_of(bootstrap, topic, hooks=SpoutHooks(on_partitions=refuse)) as spout:
+            await take(spout, 1)
+
+
 async def test_topics_may_be_a_pattern(bootstrap: str, new_topic: NewName) -> None:
     topic = await filled(bootstrap, new_topic(), 1)
     async with Spout(
         re.compile(f"{topic}|nothing"), bootstrap_servers=bootstrap, group_id=f"g-{topic}"
     ) as spout:
         assert (await take(spout, 1))[0].topic == topic
+
+
+@pytest.mark.parametrize(
+    ("behind", "reset", "expected"), [(8, "latest", 2), (7, "latest", 10), (7, "earliest", 0)]
+)
+async def test_a_commit_too_far_behind_counts_as_none(
+    bootstrap: str, new_topic: NewName, behind: int, reset: str, expected: int
+) -> None:
+    topic = await filled(bootstrap, new_topic(), 10)
+    async with spout_of(bootstrap, topic) as spout:
+        for message in await take(spout, 2):
+            message.ack()
+    settings = {"max_offset_behind": behind, "auto_offset_reset": reset}
+    async with spout_of(bootstrap, topic, **settings) as spout:
+        where = TopicPartition(topic, 0)
+        await until(lambda: where in spout.metrics().partitions)
+        await until(lambda: spout.metrics().partitions[where].latest_time_offset == 10)
+        await produce(bootstrap, topic, range(10, 11))
+        (message,) = await take(spout, 1)
+        assert message.offset == expected
+
+
+async def test_records_that_were_deleted_before_they_were_read_are_passed_over(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = await filled(bootstrap, new_topic(), 10)
+    async with spout_of(bootstrap, topic) as spout:
+        for message in await take(spout, 2):
+            message.ack()
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        (await admin.delete_records({TopicPartition(topic, 0): 5})).raise_errors()
+    async with spout_of(bootstrap, topic, auto_offset_reset="none") as spout:
+        with pytest.raises(OffsetOutOfRange):
+            await take(spout, 1)
+    async with spout_of(bootstrap, topic) as spout:
+        assert values(await take(spout, 1)) == [5]
 
 
 @pytest.mark.parametrize(
@@ -468,6 +545,11 @@ async def test_topics_may_be_a_pattern(bootstrap: str, new_topic: NewName) -> No
         ("t", {"group_id": "g", "retry_delay_multiplier": 0.5}, "a number of at least 1, got 0.5"),
         ("t", {"group_id": "g", "retries_max": -1}, "retries_max must be between 0"),
         ("t", {"group_id": "g", "retry_limit": 3}, "no setting retry_limit"),
+        (
+            "t",
+            {"group_id": "g", "max_offset_behind": 1, "auto_offset_reset": "none"},
+            "max_offset_behind goes to where auto_offset_reset says: earliest or latest, got 'none'",
+        ),
         ([], {"group_id": "g"}, "topics must be a name, several names or a compiled pattern"),
     ],
 )

@@ -20,8 +20,8 @@ from millstream.model import TopicPartition
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
-_LOG_STARTS_INTERVAL_MS = 10_000
-_LOG_STARTS_TIMEOUT_MS = 1_000
+_LOOKUP_INTERVAL_MS = 10_000
+_LOOKUP_TIMEOUT_MS = 1_000
 _Result = TypeVar("_Result")
 
 
@@ -51,7 +51,7 @@ class Pump(RebalanceListener):
         self._is_polling = False
         self._is_commit_asked = False
         self._next_commit_ms = 0
-        self._next_log_starts_ms = 0
+        self._next_lookup_ms = 0
         self.is_paused = False
         self.log_starts: dict[TopicPartition, int] = {}
         self.log_ends: dict[TopicPartition, int] = {}
@@ -99,7 +99,8 @@ class Pump(RebalanceListener):
 
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
         self._deliveries.assign(partitions)
-        self._next_log_starts_ms = 0
+        await self._pass_over_what_is_too_far_behind(partitions)
+        self._next_lookup_ms = 0
         self._tell_partitions()
 
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
@@ -112,6 +113,25 @@ class Pump(RebalanceListener):
             self.log_starts.pop(topic_partition, None)
             self.log_ends.pop(topic_partition, None)
         self._tell_partitions()
+
+    async def _pass_over_what_is_too_far_behind(self, partitions: set[TopicPartition]) -> None:
+        limit = self._config.max_offset_behind
+        if limit is None or not partitions:
+            return
+        consumer = self._consumer
+        committed = await consumer.committed(partitions)
+        ends = await consumer.end_offsets(partitions)
+        for topic_partition, position in committed.items():
+            if position is None or ends[topic_partition] - position.offset <= limit:
+                continue
+            _LOGGER.warning(
+                "the commit of %s, %d, is too far behind its end, %d: it counts as none",
+                topic_partition, position.offset, ends[topic_partition],
+            )  # fmt: skip
+            if consumer.config.auto_offset_reset == "latest":
+                consumer.seek_to_end(topic_partition)
+            else:
+                consumer.seek_to_beginning(topic_partition)
 
     def _tell_partitions(self) -> None:
         if self._hooks.on_partitions is not None:
@@ -184,24 +204,29 @@ class Pump(RebalanceListener):
     async def _observe_log(self) -> None:
         """Learns where the logs begin and end. Retries of records that are gone are given up."""
         assignment = self._consumer.assignment()
+        now_ms = self._now_ms()
+        if assignment and now_ms >= self._next_lookup_ms:
+            self._next_lookup_ms = now_ms + _LOOKUP_INTERVAL_MS
+            await self._look_up_log(assignment)
         for topic_partition in assignment:
             end = self._consumer.high_watermark(topic_partition)
             if end is not None:
                 self.log_ends[topic_partition] = end
-        now_ms = self._now_ms()
-        if not assignment or now_ms < self._next_log_starts_ms:
-            return
-        self._next_log_starts_ms = now_ms + _LOG_STARTS_INTERVAL_MS
+
+    async def _look_up_log(self, assignment: set[TopicPartition]) -> None:
+        consumer, limit_ms = self._consumer, _LOOKUP_TIMEOUT_MS
         try:
-            self.log_starts = await self._undisturbed(
-                lambda: self._consumer.beginning_offsets(
-                    assignment, timeout_ms=_LOG_STARTS_TIMEOUT_MS
-                )
+            starts = await self._undisturbed(
+                lambda: consumer.beginning_offsets(assignment, timeout_ms=limit_ms)
+            )
+            self.log_ends |= await self._undisturbed(
+                lambda: consumer.end_offsets(assignment, timeout_ms=limit_ms)
             )
         except KafkaError as error:
-            _LOGGER.info("the starts of logs are not known now: %s", error)
+            _LOGGER.info("the bounds of logs are not known now: %s", error)
             return
-        for topic_partition, log_start in self.log_starts.items():
+        self.log_starts = starts
+        for topic_partition, log_start in starts.items():
             self._deliveries.drop_before(topic_partition, log_start)
 
     async def _undisturbed(self, call: Callable[[], Awaitable[_Result]]) -> _Result:

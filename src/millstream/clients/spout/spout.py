@@ -57,6 +57,8 @@ class Spout:
     ) -> None:
         own, of_consumer = _divided(dict(settings))
         self.config = parse_settings(SpoutConfig, own)
+        if self.config.max_offset_behind is not None:
+            _check_reset(of_consumer)
         self._topics = topics if isinstance(topics, re.Pattern) else _names(topics)
         self._translate = translate
         self._hooks = hooks or SpoutHooks()
@@ -334,6 +336,14 @@ def _divided(settings: dict[str, object]) -> tuple[dict[str, object], dict[str, 
     if "auto_offset_reset" not in names:
         of_consumer["auto_offset_reset"] = "earliest"
     return own, of_consumer | {"enable_auto_commit": False}
+
+
+def _check_reset(of_consumer: dict[str, object]) -> None:
+    reset = of_consumer.get("auto_offset_reset", of_consumer.get("auto.offset.reset"))
+    if reset not in {"earliest", "latest"}:
+        raise ConfigError(
+            f"max_offset_behind goes to where auto_offset_reset says: earliest or latest, got {reset!r}"
+        )
 
 
 def _names(topics: str | Iterable[str]) -> list[str]:

@@ -146,6 +146,16 @@ def test_retries_of_records_that_the_log_no_longer_has_are_given_up() -> None:
     assert spout.counts.lost == 1
 
 
+def test_a_record_that_fails_too_far_behind_the_latest_is_given_up() -> None:
+    spout = deliveries(0, 1, 2, 3, max_offset_behind=2)
+    attempts = out(spout)
+    assert [fail(spout, attempt) for attempt in attempts[:2]] == [
+        FailOutcome.GIVEN_UP,
+        FailOutcome.RETRY,
+    ]
+    assert places(out(spout)) == [(0, 1, 2)]
+
+
 def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_next_owner() -> None:
     spout = deliveries(0, 1, 2, processing_guarantee="at_most_once")
     assert out(spout) == []

@@ -57,6 +57,7 @@ class Deliveries:
         self._guarantee = config.processing_guarantee
         self._tracked = config.processing_guarantee == "at_least_once"
         self._max_uncommitted_offsets = config.max_uncommitted_offsets
+        self._max_offset_behind = config.max_offset_behind
         self.partitions: dict[TopicPartition, EmittedOffsets] = {}
         self.retries = RetrySchedule(config.retry_policy())
         self.counts = SpoutCounts()
@@ -156,7 +157,7 @@ class Deliveries:
     def fail(
         self, attempt: RecordAttempt, now_ms: int, delay_ms: int | None, error: BaseException | None
     ) -> FailOutcome:
-        """Schedules the retry of the record, or gives it up after its last one."""
+        """Schedules the retry of the record, or gives it up: after its last one, and where it is too far behind."""
         message_id = attempt.message_id
         is_latest = attempt.number == self.retries.failures(message_id) + 1
         if not self.is_open(attempt) or not is_latest:
@@ -165,7 +166,11 @@ class Deliveries:
         self.failures_in_a_row += 1
         if not self._tracked:
             return FailOutcome.NOT_RETRIED
-        if self.retries.fail(message_id, now_ms, delay_ms):
+        has_retry = self.retries.fail(message_id, now_ms, delay_ms)
+        if has_retry and self._is_too_far_behind(attempt):
+            self.retries.cancel(message_id)
+            has_retry = False
+        if has_retry:
             self._failed[message_id] = attempt.record
             return FailOutcome.RETRY
         self.given_up.append(GivenUp(attempt, error))
@@ -242,6 +247,12 @@ class Deliveries:
         if self._guarantee == "at_most_once":
             return offsets.committed is not None and record.offset < offsets.committed
         return offsets.uncommitted_count < self._max_uncommitted_offsets
+
+    def _is_too_far_behind(self, attempt: RecordAttempt) -> bool:
+        latest = attempt.offsets.latest_emitted
+        if self._max_offset_behind is None or latest is None:
+            return False
+        return latest - attempt.record.offset > self._max_offset_behind
 
     def _finish(self, message_id: MessageId, offsets: EmittedOffsets) -> None:
         offsets.ack(message_id.offset)

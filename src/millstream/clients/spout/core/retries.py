@@ -83,10 +83,14 @@ class RetrySchedule:
         if self._due_ms.pop(message_id, None) is None:
             raise IllegalState(f"{message_id} has no retry: it did not fail")
 
+    def cancel(self, message_id: MessageId) -> None:
+        """Takes the record out of the schedule; its fails still count."""
+        self._due_ms.pop(message_id, None)
+
     def forget(self, message_id: MessageId) -> None:
         """Cancels the retry of a record that is done."""
         self._failures.pop(message_id, None)
-        self._due_ms.pop(message_id, None)
+        self.cancel(message_id)
 
     def forget_partition(self, topic_partition: TopicPartition) -> None:
         for message_id in [m for m in self._failures if m.topic_partition == topic_partition]:

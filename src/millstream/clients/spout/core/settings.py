@@ -38,6 +38,11 @@ class SpoutConfig:
         integer(1),
         "Most records of a partition that are given out and not committed. Beyond that only retries are given out.",
     )
+    max_offset_behind: int | None = setting(
+        None,
+        _count_or_none(0),
+        "A commit that is further behind the end of its partition counts as none when the partition is assigned, and a record that fails further behind the latest one is given up. None: no distance is too far.",
+    )
     poll_timeout_ms: int = setting(
         200, integer(1), "Longest time that one poll of the consumer waits for records."
     )
@@ -77,6 +82,7 @@ class SpoutSettings(ConsumerSettings, total=False):
     processing_guarantee: str
     commit_interval_ms: int
     max_uncommitted_offsets: int
+    max_offset_behind: int | None
     poll_timeout_ms: int
     retry_delay_initial_ms: int
     retry_delay_multiplier: float
