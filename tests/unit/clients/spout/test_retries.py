@@ -57,5 +57,5 @@ def test_what_is_forgotten_has_no_retry() -> None:
 
 
 def test_a_retry_of_what_did_not_fail_is_refused() -> None:
-    with pytest.raises(IllegalState, match="has no retry: it did not fail"):
+    with pytest.raises(IllegalState, match="t-0 at offset 1 has no retry: it did not fail"):
         RetrySchedule(RetryPolicy()).start(ONE)

@@ -16,6 +16,9 @@ class MessageId(NamedTuple):
     topic_partition: TopicPartition
     offset: int
 
+    def __str__(self) -> str:
+        return f"{self.topic_partition} at offset {self.offset}"
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
