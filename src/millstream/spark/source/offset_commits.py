@@ -58,6 +58,11 @@ class OffsetCommits:
         self._next_ms = self._now_ms() + self._interval_ms
         self._under_way = loop.create_task(self._commit(admin, self._wanted))
 
+    async def wait(self, limit_s: float) -> None:
+        """Waits for the commit that is under way."""
+        if self._under_way is not None:
+            await asyncio.wait({self._under_way}, timeout=limit_s)
+
     async def commit_now(self, admin: Admin, offsets: Offsets) -> None:
         """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""
         marked = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _CLOCK: Final = SystemClock()
+_COMMIT_WAIT_S: Final = 5.0
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -101,6 +102,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         commits, link = self._offset_commits(), link_of(self._options)
         if commits.is_due(completed):
             commits.begin(link.admin(), link.runner.get_loop())
+            if (
+                self._last is not None
+            ):  # nothing else lets the loop run, and the query may end after this
+                link.run(commits.wait(_COMMIT_WAIT_S))
 
     def _committed_before(self, begin: Offsets, end: Offsets) -> Offsets:
         """Commits the end of a micro-batch before any of it is read. Where that fails nothing is read yet."""

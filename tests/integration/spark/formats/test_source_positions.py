@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from millstream.spark.source.batch_reader import BatchReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from millstream.streams.runtime.errors import DataLoss
+from tests.integration.spark.formats.late_workers import started
 from tests.patience import LONG_ENOUGH_S
 
 pytestmark = pytest.mark.spark
@@ -227,6 +229,27 @@ def test_the_last_offsets_are_committed_when_a_query_stops(topics: Any, admin: A
     completed(source, offsets(topic, 7))
     source.stop()
     assert committed(admin, group, topic) == 7
+
+
+@pytest.mark.slow
+def test_a_query_that_ends_has_committed_all_it_has_read(
+    spark: Any, topics: Any, admin: Admin, tmp_path: Path
+) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    rows = spark.readStream.format("millstream").options(
+        subscribe=topic,
+        startingOffsets="earliest",
+        maxRecordsPerTrigger="4",
+        **{"bootstrap.servers": topics.bootstrap_servers, "group.id": group},
+    )
+
+    def run() -> None:
+        sink = rows.load().writeStream.format("noop").option("checkpointLocation", str(tmp_path))
+        assert sink.trigger(availableNow=True).start().awaitTermination(400)
+
+    started(run)
+    assert committed(admin, group, topic) == 10
 
 
 def test_a_group_with_members_is_left_alone(
