@@ -140,7 +140,7 @@ def test_a_batch_ends_at_a_time_or_where_a_group_is(topics: Any, admin: Admin) -
 
 
 def test_topics_are_found_by_pattern_also_those_that_come_later(topics: Any) -> None:
-    stem = topics.new("pattern")
+    stem = topics.new("found")
     first = f"{stem}-one"
     topics.create(first)
     source = stream(
@@ -259,10 +259,12 @@ def test_a_group_with_members_is_left_alone(
 
     topic = filled(topics)
     group = f"group of {topic}"
-    consumer = Consumer(bootstrap_servers=topics.bootstrap_servers, group_id=group)
+    consumer = Consumer(
+        bootstrap_servers=topics.bootstrap_servers, group_id=group, auto_offset_reset="earliest"
+    )
     with consumer, caplog.at_level(logging.WARNING):
         consumer.subscribe([topic])
-        consumer.poll(timeout_ms=LONG_ENOUGH_S * 1000)
+        assert consumer.poll(timeout_ms=LONG_ENOUGH_S * 1000)
         source = stream(topics, subscribe=topic, group_id=group, pollTimeoutMs="50")
         completed(source, offsets(topic, 3))
         source.stop()
