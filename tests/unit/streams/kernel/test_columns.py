@@ -122,6 +122,22 @@ class Unread(ArrowBytes):
         raise AssertionError("somebody looked at the values")
 
 
+def test_what_only_passes_through_stays_arrow_over_several_runs() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    config = StreamsConfig("app", default_key=bytes_(), default_value=bytes_(), batch_records_max=2)
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+    given = [[b"a", None], [b"c"]]
+    for first, values in zip((0, 2), given, strict=True):
+        offsets = range(first, first + len(values))
+        raw = RawBatch(Unread(pa.array(values)), Unread(pa.array(values)), list(offsets), offsets)
+        task.add("in", raw)
+    out = task.process(0).sinks["out"]
+    for column in (out.keys, out.values):
+        assert isinstance(column, ArrowBytes)
+        assert column.array.to_pylist() == [b"a", None, b"c"]
+
+
 def test_two_sinks_and_several_runs_leave_the_columns_of_the_source_alone() -> None:
     """Sinks share lists with what came in: nobody may add to them."""
     builder = StreamsBuilder()

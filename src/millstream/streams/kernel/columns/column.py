@@ -84,18 +84,12 @@ class Column:
             return None in self._values
         return self._data.has_nulls if isinstance(self._data, ArrowBytes) else any_null(self._data)
 
-    def written(self) -> Data:
-        """Returns the rows as the column's own serde writes them."""
+    def written(self) -> Data | ArrowBytes:
+        """Returns the rows as the column's own serde writes them, as Arrow where they came so."""
         if self._data is None or not self._is_as_written():
             self._data = self.serde.encode_all(self.values)
             self._as_written = True
-        return _as_list(self._data)
-
-    def written_as_it_came(self) -> Data | ArrowBytes:
-        """Returns the same, as Arrow where it came so: no object for a row is made."""
-        if isinstance(self._data, ArrowBytes) and self._is_as_written():
-            return self._data
-        return self.written()
+        return self._data
 
     def where(self, mask: Iterable[object]) -> Column:
         """Returns the rows whose mask is true."""
@@ -206,6 +200,14 @@ def values_of(column: AnyColumn) -> list[object]:
 
 def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of any type
     """Returns the column as bytes of a serde. The list may be shared: do not change it."""
+    return _as_list(written_as_it_came(column, serde))
+
+
+def written_as_it_came(
+    column: AnyColumn,
+    serde: Serde[Any],  # Any: columns of any type
+) -> Data | ArrowBytes:
+    """Returns the same, as Arrow where the column came so and is passed on as it is: no object for a row is made."""
     if isinstance(column, list):
         return serde.encode_all(column)
     if isinstance(column, ArrowColumn):
@@ -213,20 +215,6 @@ def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of an
     if column.serde is serde or (serde.layout is not None and serde.layout == column.serde.layout):
         return column.written()
     return serde.encode_all(column.values)
-
-
-def written_as_it_came(
-    column: AnyColumn,
-    serde: Serde[Any],  # Any: columns of any type
-) -> Data | ArrowBytes:
-    """Returns the same, as Arrow where the column came so and is passed on as it is."""
-    is_passed_on = isinstance(column, Column) and (
-        column.serde is serde or (serde.layout is not None and serde.layout == column.serde.layout)
-    )
-    if is_passed_on:
-        assert isinstance(column, Column), "as was just asked"
-        return column.written_as_it_came()
-    return written(column, serde)
 
 
 def has_nulls(column: AnyColumn) -> bool:
