@@ -50,9 +50,6 @@ class RetrySchedule:
         """Returns how often the record failed so far."""
         return self._failures.get(message_id, 0)
 
-    def is_scheduled(self, message_id: MessageId) -> bool:
-        return message_id in self._due_ms
-
     def scheduled(self, topic_partition: TopicPartition) -> list[int]:
         """Returns the offsets of the partition's records that wait for their retry."""
         return sorted(mid.offset for mid in self._due_ms if mid.topic_partition == topic_partition)
