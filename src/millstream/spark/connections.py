@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from millstream.clients import Admin, Consumer, Producer, RangeReader
 from millstream.errors import MillstreamError, OffsetOutOfRange
@@ -66,8 +66,7 @@ class Connections:
     def producer(self) -> Producer:
         """Idempotent, acks=all. One that has failed for good must be `discard`ed."""
         if self._producer is None:
-            settings = {"linger_ms": 0} | self.kafka.of_producer()
-            self._producer = self.run(_made(lambda: Producer(**settings)))
+            self._producer = self._made_producer()
         return self._producer
 
     def discard_producer(self) -> None:
@@ -76,18 +75,10 @@ class Connections:
         if producer is not None:
             self._close(producer)
 
-    def _close(self, producer: Producer) -> None:
-        try:
-            self.run(producer.close(timeout_ms=0))
-        except MillstreamError as error:  # the caller already raises the failure that led here
-            _LOGGER.debug("a failed producer was closed: %s", error)
-
     def unacknowledged_producer(self) -> Producer:
         """One that sends each record once, acks=0."""
         if self._unacknowledged is None:
-            settings = {"linger_ms": 0} | self.kafka.of_producer()
-            settings |= {"acks": 0, "enable_idempotence": False, "retries": 0}
-            self._unacknowledged = self.run(_made(lambda: Producer(**settings)))
+            self._unacknowledged = self._made_producer(acks=0, enable_idempotence=False, retries=0)
         return self._unacknowledged
 
     def transactional_producer(self, transactional_id: str) -> Producer:
@@ -96,10 +87,7 @@ class Connections:
         if producer is None:
             while len(self._transactional) >= _TRANSACTIONAL_MAX:
                 self.discard_transactional_producer(next(iter(self._transactional)))
-            settings = {"linger_ms": 0} | self.kafka.of_producer()
-            producer = self.run(
-                _made(lambda: Producer(**settings, transactional_id=transactional_id))
-            )
+            producer = self._made_producer(transactional_id=transactional_id)
         self._transactional[transactional_id] = producer
         return producer
 
@@ -186,6 +174,16 @@ class Connections:
         for transactional_id in list(self._transactional):
             self.discard_transactional_producer(transactional_id)
         self.runner.close()
+
+    def _made_producer(self, **more: Any) -> Producer:  # Any: settings of any type
+        settings = {"linger_ms": 0} | self.kafka.of_producer() | more
+        return self.run(_made(lambda: Producer(**settings)))
+
+    def _close(self, producer: Producer) -> None:
+        try:
+            self.run(producer.close(timeout_ms=0))
+        except MillstreamError as error:  # the caller already raises the failure that led here
+            _LOGGER.debug("a failed producer was closed: %s", error)
 
     def iterate(self, items: AsyncIterator[_Result]) -> Iterator[_Result]:
         """An async iterator in plain code. The loop stands still while the caller works on an item."""

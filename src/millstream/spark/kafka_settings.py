@@ -23,8 +23,9 @@ _WRITING: Final = frozenset(
     {"compression_type", "compression_gzip_level", "compression_lz4_level", "compression_zstd_level", "batch_size",
      "linger_ms", "buffer_memory", "max_block_ms", "max_request_size", "delivery_timeout_ms", "retries",
      "partitioner_ignore_keys", "partitioner_adaptive_partitioning_enable", "partitioner_availability_timeout_ms",
-     "metadata_max_idle_ms", "transaction_timeout_ms"}
+     "metadata_max_idle_ms"}
 )  # fmt: skip
+_TRANSACTIONAL: Final = frozenset({"transaction_timeout_ms"})
 _ACKNOWLEDGED: Final = "every write is idempotent and acknowledged by all in-sync replicas"
 _NO_GROUP: Final = "Spark's checkpoint keeps the offsets; the options group.id and offsetCommitMode of the source commit them, too"
 _NOT_TEXT: Final = "only text travels to Spark's workers"
@@ -37,6 +38,7 @@ _REFUSED: Final[Mapping[str, str]] = {
     "metadata_max_age_ms": "discoveryIntervalMs of the source says how soon new partitions are noticed",
     "sasl_oauthbearer_token_provider": f"{_NOT_TEXT}; write sasl.oauthbearer.token.endpoint.url",
     "ssl_context": f"{_NOT_TEXT}; write the ssl. settings",
+    "transaction_timeout_ms": "only a sink with deliveryGuarantee=exactly-once has transactions whose time-out can be chosen",
     "transactional_id": "transactionalIdPrefix of the sink says how the ids of its transactions begin",
 }
 _CLIENT: Final = {name.name for name in fields(ClientConfig)} - _REFUSED.keys()
@@ -72,7 +74,7 @@ class KafkaSettings:
         return self._of(_CLIENT | _READING)
 
     def of_producer(self) -> dict[str, Any]:  # keyword arguments of a Producer
-        return self._of(_CLIENT | _WRITING)
+        return self._of(_CLIENT | _WRITING | _TRANSACTIONAL)
 
     def source_options(self) -> dict[str, str]:
         """The options of the source that read with these settings."""
@@ -87,9 +89,10 @@ def for_reading(given: Mapping[str, object]) -> KafkaSettings:
     return _parsed(given, _CLIENT | _READING, "format millstream reads with")
 
 
-def for_writing(given: Mapping[str, object]) -> KafkaSettings:
+def for_writing(given: Mapping[str, object], *, in_transactions: bool = False) -> KafkaSettings:
     """The settings of a sink."""
-    return _parsed(given, _CLIENT | _WRITING, "format millstream writes with")
+    allowed = _CLIENT | _WRITING | (_TRANSACTIONAL if in_transactions else frozenset())
+    return _parsed(given, allowed, "format millstream writes with")
 
 
 def for_both(given: Mapping[str, object]) -> KafkaSettings:

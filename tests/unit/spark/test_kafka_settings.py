@@ -26,6 +26,11 @@ SECURE = {
 }
 
 
+def test_a_topology_has_transactions_with_a_time_out_of_their_own() -> None:
+    with pytest.raises(ConfigError, match="only a sink with deliveryGuarantee=exactly-once"):
+        for_both(BROKER | {"transaction.timeout.ms": "1000"})
+
+
 def test_each_client_is_given_what_it_has() -> None:
     settings = for_both(
         BROKER | {"client.id": "c", "isolation.level": "read_uncommitted", "linger.ms": 7}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.spark.sink.markers import (
+from millstream.spark.sink.marks import (
     Attempt,
     BatchChanged,
     BatchMark,

@@ -30,12 +30,32 @@ def test_a_column_topic_stands_for_the_option() -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "timeout"),
+    [
+        ({}, "300000"),
+        ({"kafka.transaction.timeout.ms": "7000"}, "7000"),
+        ({"kafka.transaction_timeout_ms": "7000"}, "7000"),
+    ],
+)
+def test_transactions_of_an_exactly_once_sink_have_a_time_out(
+    more: dict[str, str], timeout: str
+) -> None:
+    options = GIVEN | {"deliveryGuarantee": "Exactly-Once"} | more
+    settings = parse_sink_options(options, VALUE).kafka.of_producer()
+    assert settings["transaction_timeout_ms"] == timeout
+
+
+@pytest.mark.parametrize(
     ("options", "schema", "sentence"),
     [
         ({"topic": "t"}, VALUE, "needs a broker"),
         ({"bootstrap.servers": "b:1"}, VALUE, "rows need a topic"),
         (GIVEN | {"acks": "1"}, VALUE, "unknown option 'acks'"),
         (GIVEN | {"compression.type": "rar"}, VALUE, "compression.type must be one of"),
+        (GIVEN | {"deliveryGuarantee": "twice"}, VALUE, "deliveryGuarantee is one of none, at-"),
+        (GIVEN | {"transactionalIdPrefix": "p"}, VALUE, "has a use only with deliveryGuarantee"),
+        (GIVEN | {"nullTopic": "guess"}, VALUE, "nullTopic is one of fail, skip"),
+        (GIVEN | {"kafka.transaction.timeout.ms": "1"}, VALUE, "only a sink with deliveryGuar"),
         (GIVEN, StructType().add("key", BinaryType()), "needs a column value"),
         (GIVEN, StructType().add("value", LongType()), "must be binary or string, not bigint"),
         (GIVEN, VALUE.__class__(VALUE.fields[:]).add("id", IntegerType()), "column 'id' is none"),

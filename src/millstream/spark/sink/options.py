@@ -8,17 +8,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
-from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_writing
-from millstream.spark.source.options import choice, require_broker, unknown_option
+from millstream.spark.format_options import choice, divided
+from millstream.spark.kafka_settings import KafkaSettings, for_writing
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_ALIASES: Final = {
-    "bootstrap.servers": "kafka.bootstrap.servers",
-    "bootstrap_servers": "kafka.bootstrap.servers",
-    "compression.type": "kafka.compression.type",
-}
+_ALIASES: Final = {"compression.type": "kafka.compression.type"}
 KNOWN: Final = (
     "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
 )  # fmt: skip
@@ -77,17 +73,7 @@ def parse_sink_options(
     """Raises ConfigError for an option or a column that is missing, unknown or malformed."""
     if overwrite:
         raise ConfigError('topics are only appended to: use .mode("append")')
-    given: dict[str, str] = {}
-    kafka: dict[str, str] = {}
-    for name, value in options.items():
-        key = _ALIASES.get(name.lower(), name.lower())
-        if key.startswith(PREFIX):
-            kafka[key.removeprefix(PREFIX)] = value
-        elif key in KNOWN:
-            given[key] = value
-        elif key not in _OF_SPARK:
-            raise unknown_option(name, " as a sink", KNOWN)
-    require_broker(kafka)
+    given, kafka = divided(options, KNOWN, _ALIASES, of_what=" as a sink", ignored=_OF_SPARK)
     topic = given.get("topic")
     _require_columns({field.name: field.dataType.simpleString() for field in schema.fields}, topic)
     guarantee = choice(
@@ -98,10 +84,11 @@ def parse_sink_options(
         raise ConfigError(
             'transactionalIdPrefix has a use only with deliveryGuarantee "exactly-once"'
         )
-    if guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-        kafka.setdefault("transaction.timeout.ms", str(TRANSACTION_TIMEOUT_MS))
+    in_transactions = guarantee is DeliveryGuarantee.EXACTLY_ONCE
+    if in_transactions and not {"transaction.timeout.ms", "transaction_timeout_ms"} & kafka.keys():
+        kafka["transaction.timeout.ms"] = str(TRANSACTION_TIMEOUT_MS)
     return SinkOptions(
-        kafka=for_writing(kafka),
+        kafka=for_writing(kafka, in_transactions=in_transactions),
         topic=topic,
         delivery_guarantee=guarantee,
         transactional_id_prefix=prefix,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from millstream.clients import Admin, BatchDelivery, OffsetAndMetadata, Producer
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.spark.connections import Connections
-from millstream.spark.sink.markers import (
+from millstream.spark.sink.marks import (
     Attempt,
     BatchMark,
     RowDigest,

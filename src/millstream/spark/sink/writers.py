@@ -22,7 +22,7 @@ from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, connections
-from millstream.spark.sink.markers import BatchMark
+from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.rows import send, without_skipped
 from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
@@ -73,9 +73,8 @@ class _Writer:
         assert task is not None, "Spark calls writers in tasks"
         query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
         prefix = self._options.transactional_id_prefix
-        if (
-            query is None or batch is None
-        ):  # no micro-batch: a write that is repeated is another one
+        if query is None or batch is None:
+            # No micro-batch: a write that is repeated is another one.
             mark = BatchMark(self._id, 0, self._id, self._id)
             return BatchWrite(prefix or f"millstream-{self._id}", task.partitionId(), mark)
         mark = BatchMark(query, int(batch), str(task.getLocalProperty(_RUN)), self._id)

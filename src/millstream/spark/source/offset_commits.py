@@ -39,8 +39,7 @@ class OffsetCommits:
         self._known: set[str] = {self._metadata}
         """Metadata of this query, and what stood there before it began."""
         self._has_looked = False
-        self.succeeded = 0
-        self.failed = 0
+        self._failed = 0
 
     def is_due(self, offsets: Offsets) -> bool:
         """Takes the offsets up to which all is in the checkpoint. Returns whether they should be committed now."""
@@ -69,7 +68,6 @@ class OffsetCommits:
         committed = await admin.alter_consumer_group_offsets(self._group_id, marked)
         committed.raise_errors()
         self._committed = offsets
-        self.succeeded += 1
 
     async def finish(self, admin: Admin) -> None:
         """Commits what is left, once. For the end of a query."""
@@ -83,11 +81,11 @@ class OffsetCommits:
             await self._look_for_others(admin, offsets)
             await self.commit_now(admin, offsets)
         except MillstreamError as error:
-            self.failed += 1
+            self._failed += 1
             _LOGGER.warning(
                 "offsets were not committed in group %s, for the %d. time: %s",
                 self._group_id,
-                self.failed,
+                self._failed,
                 error,
             )
 

@@ -5,13 +5,14 @@ Names are those of Spark's own Kafka connector where it has one, so that a job c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeVar
+from typing import Final
 
 from millstream.errors import ConfigError
-from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_reading, is_setting
+from millstream.spark.format_options import choice, divided, flag, number, optional_number
+from millstream.spark.kafka_settings import KafkaSettings, for_reading
 from millstream.spark.source.positions import (
     Committed,
     Earliest,
@@ -24,11 +25,7 @@ from millstream.spark.source.positions import (
 )
 from millstream.spark.source.subscription import Subscription, parse_subscription
 
-_Choice = TypeVar("_Choice", bound=Enum)
-
 _ALIASES: Final = {
-    "bootstrap.servers": "kafka.bootstrap.servers",
-    "bootstrap_servers": "kafka.bootstrap.servers",
     "kafka.group.id": "group.id",
     "maxoffsetspertrigger": "maxrecordspertrigger",
 }
@@ -87,20 +84,10 @@ def parse_source_options(
 
     `starting_offsets` is the default: a stream begins with what comes, a batch with what is there.
     """
-    given: dict[str, str] = {}
-    kafka: dict[str, str] = {}
-    for name, value in options.items():
-        key = _ALIASES.get(name.lower(), name.lower())
-        if key.startswith(PREFIX):
-            kafka[key.removeprefix(PREFIX)] = value
-        elif key in KNOWN:
-            given[key] = value
-        else:
-            raise unknown_option(name, "", KNOWN)
+    given, kafka = divided(options, KNOWN, _ALIASES)
     subscription = parse_subscription(given)
-    require_broker(kafka)
     group_id = given.get("group.id", "").strip() or None
-    is_copartitioned = _flag("copartition", given.get("copartition", "false"))
+    is_copartitioned = flag(given, "copartition", default=False)
     splits = {name for name in ("minpartitions", "maxrecordsperpartition") if name in given}
     if is_copartitioned and splits:
         raise ConfigError(
@@ -113,34 +100,16 @@ def parse_source_options(
         ending_offsets=_ending(given, group_id),
         group_id=group_id,
         offset_commit_mode=_commit_mode(given, group_id),
-        offset_commit_interval_ms=_number(given, "offsetCommitIntervalMs", 5_000, 1),
-        records_per_trigger_max=_optional_number(given, "maxRecordsPerTrigger"),
-        records_per_partition_max=_optional_number(given, "maxRecordsPerPartition"),
-        partitions_min=_optional_number(given, "minPartitions"),
-        discovery_interval_ms=_number(given, "discoveryIntervalMs", 10_000, 1),
-        poll_timeout_ms=_number(given, "pollTimeoutMs", 500, 0),
-        include_headers=_flag("includeHeaders", given.get("includeheaders", "false")),
-        fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
+        offset_commit_interval_ms=number(given, "offsetCommitIntervalMs", 5_000, 1),
+        records_per_trigger_max=optional_number(given, "maxRecordsPerTrigger"),
+        records_per_partition_max=optional_number(given, "maxRecordsPerPartition"),
+        partitions_min=optional_number(given, "minPartitions"),
+        discovery_interval_ms=number(given, "discoveryIntervalMs", 10_000, 1),
+        poll_timeout_ms=number(given, "pollTimeoutMs", 500, 0),
+        include_headers=flag(given, "includeHeaders", default=False),
+        fail_on_data_loss=flag(given, "failOnDataLoss", default=True),
         copartition=is_copartitioned,
     )
-
-
-def unknown_option(name: str, of_what: str, known: Sequence[str]) -> ConfigError:
-    if is_setting(name.lower()):
-        return ConfigError(
-            f"unknown option {name!r} of format millstream{of_what}: settings of the Kafka client are written "
-            f"with a prefix, {PREFIX}{name.lower().replace('_', '.')}"
-        )
-    return ConfigError(
-        f"unknown option {name!r} of format millstream{of_what}; known are {', '.join(known)} and {PREFIX}…"
-    )
-
-
-def require_broker(kafka: Mapping[str, str]) -> None:
-    if not kafka.get("bootstrap.servers"):
-        raise ConfigError(
-            'format millstream needs a broker: .option("bootstrap.servers", "localhost:9092")'
-        )
 
 
 def _starting(given: Mapping[str, str], default: str, group_id: str | None) -> PositionRules:
@@ -188,7 +157,7 @@ def _with_group(
 
 
 def _behind_max(given: Mapping[str, str], positions: PositionRules) -> int | None:
-    behind_max = _optional_number(given, "maxOffsetBehind")
+    behind_max = optional_number(given, "maxOffsetBehind")
     is_committed = any(isinstance(each, Committed) for each in positions.all())
     if behind_max is not None and not is_committed:
         raise ConfigError("maxOffsetBehind has a use only with startingOffsets=committed")
@@ -206,35 +175,3 @@ def _commit_mode(given: Mapping[str, str], group_id: str | None) -> OffsetCommit
     ):
         raise ConfigError('offsetCommitMode needs a group: .option("group.id", "my-query")')
     return OffsetCommitMode.DISABLED
-
-
-def choice(name: str, text: str, of: type[_Choice]) -> _Choice:
-    """Returns the member of an enumeration that a user has named. Raises ConfigError, which names all."""
-    try:
-        return of(text.strip().lower())
-    except ValueError:
-        choices = ", ".join(each.value for each in of)
-        raise ConfigError(f"{name} is one of {choices}, not {text!r}") from None
-
-
-def _optional_number(given: Mapping[str, str], name: str) -> int | None:
-    return None if name.lower() not in given else _number(given, name, 0, 1)
-
-
-def _number(given: Mapping[str, str], name: str, default: int, lowest: int) -> int:
-    text = given.get(name.lower())
-    if text is None:
-        return default
-    try:
-        number = int(text)
-    except ValueError:
-        number = lowest - 1
-    if number < lowest:
-        raise ConfigError(f"{name} must be a whole number of at least {lowest}, not {text!r}")
-    return number
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.lower() not in {"true", "false"}:
-        raise ConfigError(f"{name} must be true or false, not {text!r}")
-    return text.lower() == "true"

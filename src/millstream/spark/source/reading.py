@@ -6,7 +6,7 @@ headers array<struct<key: string, value: binary>>. A record without a timestamp 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ from pyspark.sql.datasource import InputPartition
 
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
-from millstream.spark.offsets import advanced
+from millstream.spark.offsets import Offsets, advanced
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, look_up
 from millstream.spark.source.positions import EARLIEST, LATEST
@@ -28,8 +28,6 @@ _COLUMNS: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
 )
 _HEADERS: Final = ", headers array<struct<key: string, value: binary>>"
-
-Offsets = Mapping[TopicPartition, Offset]
 
 
 @dataclass(frozen=True, slots=True)

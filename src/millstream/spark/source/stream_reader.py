@@ -23,11 +23,12 @@ from millstream.model import Offset
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
+from millstream.spark.offsets import Offsets
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import link_of, look_up, starting_offsets
 from millstream.spark.source.positions import EARLIEST, LATEST
-from millstream.spark.source.reading import Offsets, RangesPartition, read_ranges, split
+from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
@@ -102,9 +103,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         commits, link = self._offset_commits(), link_of(self._options)
         if commits.is_due(completed):
             commits.begin(link.admin(), link.runner.get_loop())
-            if (
-                self._last is not None
-            ):  # nothing else lets the loop run, and the query may end after this
+            if self._last is not None:
+                # Nothing else lets the loop run, and the query may end after this.
                 link.run(commits.wait(_COMMIT_WAIT_S))
 
     def _committed_before(self, begin: Offsets, end: Offsets) -> Offsets:

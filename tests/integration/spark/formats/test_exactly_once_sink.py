@@ -15,7 +15,7 @@ from millstream.clients import Producer, TransactionFailed
 from millstream.clients.blocking import Admin
 from millstream.spark.connections import Connections
 from millstream.spark.kafka_settings import for_writing
-from millstream.spark.sink.markers import BatchChanged, BatchMark
+from millstream.spark.sink.marks import BatchChanged, BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
 from tests.integration.spark.formats.late_workers import started

@@ -192,6 +192,23 @@ def test_a_stream_goes_from_topic_to_the_topics_that_its_rows_say(
     assert [r["value"] for r in topics.get(odd)] == [b"1", b"3", b"5", b"7", b"9"]
 
 
+@pytest.mark.parametrize("guarantee", ["none", "at-least-once", "exactly-once"])
+def test_rows_without_a_topic_are_left_out_where_that_is_wanted(
+    spark: Any, topics: Any, guarantee: str
+) -> None:
+    topic = topics.new()
+    rows = spark.range(10).selectExpr(
+        "CAST(id AS string) AS value", f"IF(id % 2 = 0, '{topic}', NULL) AS topic"
+    )
+    options = {"bootstrap.servers": topics.bootstrap_servers, "deliveryGuarantee": guarantee}
+    sink = rows.write.format("millstream").options(**options).mode("append")
+    with pytest.raises(Exception, match="a row has no topic"):
+        sink.save()
+    sink.option("nullTopic", "skip").save()
+    written = topics.get(topic, isolation_level="read_committed")
+    assert {row["value"] for row in written} == {b"0", b"2", b"4", b"6", b"8"}
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "sentence"),
     [

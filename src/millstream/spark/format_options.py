@@ -1,0 +1,100 @@
+"""The options of `format("millstream")` as users write them, for source and sink: divided into its own and the client's, and read one by one.
+
+Pure. Names are compared in lower case, as Spark does. Everything here raises ConfigError, which says what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple, TypeVar
+
+from millstream.errors import ConfigError
+from millstream.spark.kafka_settings import PREFIX, is_setting
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+_ALIASES: Final = {
+    "bootstrap.servers": "kafka.bootstrap.servers",
+    "bootstrap_servers": "kafka.bootstrap.servers",
+}
+
+
+class GivenOptions(NamedTuple):
+    """`own`: options of the format, by name in lower case; `kafka`: settings of the client, without their prefix."""
+
+    own: dict[str, str]
+    kafka: dict[str, str]
+
+
+def divided(
+    options: Mapping[str, str],
+    known: Sequence[str],
+    aliases: Mapping[str, str],
+    *,
+    of_what: str = "",
+    ignored: Sequence[str] = (),
+) -> GivenOptions:
+    """Options that are not `known`, and no settings, are refused, and so are options without a broker."""
+    given = GivenOptions({}, {})
+    names = _ALIASES | dict(aliases)
+    for name, value in options.items():
+        key = names.get(name.lower(), name.lower())
+        if key.startswith(PREFIX):
+            given.kafka[key.removeprefix(PREFIX)] = value
+        elif key in known:
+            given.own[key] = value
+        elif key not in ignored:
+            raise _unknown_option(name, of_what, known)
+    if not given.kafka.get("bootstrap.servers"):
+        raise ConfigError(
+            'format millstream needs a broker: .option("bootstrap.servers", "localhost:9092")'
+        )
+    return given
+
+
+def choice(name: str, text: str, of: type[_Choice]) -> _Choice:
+    """Returns the member of an enumeration that a user has named."""
+    try:
+        return of(text.strip().lower())
+    except ValueError:
+        choices = ", ".join(each.value for each in of)
+        raise ConfigError(f"{name} is one of {choices}, not {text!r}") from None
+
+
+def number(given: Mapping[str, str], name: str, default: int, lowest: int) -> int:
+    """Returns the whole number that an option has."""
+    text = given.get(name.lower())
+    if text is None:
+        return default
+    try:
+        found = int(text)
+    except ValueError:
+        found = lowest - 1
+    if found < lowest:
+        raise ConfigError(f"{name} must be a whole number of at least {lowest}, not {text!r}")
+    return found
+
+
+def optional_number(given: Mapping[str, str], name: str) -> int | None:
+    """Returns the same of at least 1, None where the option is not given."""
+    return None if name.lower() not in given else number(given, name, 0, 1)
+
+
+def flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """Returns whether an option is true."""
+    text = given.get(name.lower(), str(default)).lower()
+    if text not in {"true", "false"}:
+        raise ConfigError(f"{name} must be true or false, not {given[name.lower()]!r}")
+    return text == "true"
+
+
+def _unknown_option(name: str, of_what: str, known: Sequence[str]) -> ConfigError:
+    if is_setting(name.lower()):
+        return ConfigError(
+            f"unknown option {name!r} of format millstream{of_what}: settings of the Kafka client are written "
+            f"with a prefix, {PREFIX}{name.lower().replace('_', '.')}"
+        )
+    return ConfigError(
+        f"unknown option {name!r} of format millstream{of_what}; known are {', '.join(known)} and {PREFIX}…"
+    )
