@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from streams.case_runner import CaseRunner
 
-from millstream.streams.topology import StoreKind
+from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 from spark_cases.conversion import WINDOWED, LiveCase, Mode, Way
 from spark_cases.live import Found, Rows, TaskKey, Written
@@ -64,7 +64,7 @@ def _from_the_reference(case: LiveCase, found: Found) -> Iterator[str]:
             if _is_lost(case, name, is_kept=stores is found.kept):
                 continue
             got = stores.shown.get(name, [])
-            if case.config.cache_max_bytes and case.topology.stores[name].kind in WINDOWED:
+            if case.config.cache_max_bytes and _forgets_rows(case.topology.stores[name]):
                 wanted = [
                     row for row in wanted if row in got
                 ]  # a cache keeps rows that have left their store
@@ -73,6 +73,10 @@ def _from_the_reference(case: LiveCase, found: Found) -> Iterator[str]:
             yield from _rows(f"{which} store {name}", wanted, got)
     if not case.global_topics:
         yield from _difference("dropped records", reference.dropped, found.dropped)
+
+
+def _forgets_rows(store: StoreSpec) -> bool:
+    return store.kind in WINDOWED or store.entries_max is not None
 
 
 def _rows(what: str, wanted: Sequence[object], got: Sequence[object]) -> Iterator[str]:
