@@ -24,7 +24,12 @@ class UntimedRows(TimestampedRows):
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
-        self._keeps = False
+        self.keeps_decoded = False
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether columns are taken: never, for rows in the store have other timestamps than those in the cache."""
+        return False
 
     def set_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
         row = None if stored is None else _NO_TIMESTAMP + stored[8:]

@@ -30,7 +30,7 @@ def counted(keys: RowKeys, timestamps: list[int], rows: AnyRows, *, with_old: bo
     return counts, newest, _old(counts, with_old=with_old)
 
 
-def count_rows(keys: RowKeys, timestamps: list[int], rows: RunningRows) -> None:
+def count_rows(keys: RowKeys, timestamps: list[int], rows: AnyRows) -> None:
     """The same where only the rows are wanted, as all records leave them."""
     newest = _newest(keys, timestamps)
     for by, more in Counter(keys).items():

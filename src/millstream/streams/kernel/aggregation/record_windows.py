@@ -80,7 +80,8 @@ class RecordWindowAggregate(RowByRow, Generic[StoreT, RunningT]):
     def process(self, batch: Batch) -> Batch | RowsInTurn:
         batch, store = self.accepted(batch), self._store
         keys = bytes_of_keys(batch, store)
-        together = len(batch) > 1 and store.takes_columns and store.cache is None
+        is_running = store.takes_columns and store.keeps_decoded and store.cache is None
+        together = len(batch) > 1 and is_running
         running = self.running(batch) if together else None
         closed = Batch([], [], [], [], [], [] if self._send_old else None)
         self._updates = Updates()

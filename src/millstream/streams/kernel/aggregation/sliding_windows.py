@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.streams.kernel.aggregation.record_windows import Record, RecordWindowAggregate
-from millstream.streams.kernel.aggregation.stream import without_nulls, written_steps
+from millstream.streams.kernel.aggregation.stream import (
+    bytes_of_values,
+    without_nulls,
+    written_steps,
+)
 from millstream.streams.kernel.aggregation.window_updates import (
     rows_at,
     windowed_keys,
@@ -94,7 +98,8 @@ class SlidingAggregateOperator(RecordWindowAggregate[TimestampedWindowStore, Run
         written = NOTHING_WRITTEN
         if rows is not None:
             given = rows_at(batch.timestamps, self._updates.records)
-            written = written_steps(given, self._updates.names, rows, self._store)
+            values = bytes_of_values(rows, self._store)
+            written = written_steps(given, self._updates.names, values, rows)
         self._store.write_windows(running.take_changed(), written)
 
     def fold_record(self, record: Record, running: RunningWindows | None, stream_time: int) -> bool:

@@ -22,11 +22,12 @@ from millstream.streams.kernel.user_functions import check_complete
 from millstream.streams.state.key_value.versioned import VersionedKeyValueStore, VersionedRows
 from millstream.streams.state.rows.running import (
     AnyRows,
+    EncodedRows,
     RowKeys,
-    RunningRows,
     WriteThroughRows,
     WrittenRows,
 )
+from millstream.streams.state.rows.timestamped import TimestampedRows
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
 
@@ -43,7 +44,7 @@ class KeyFold(RowByRow):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows, /) -> Folded:
         """Fold records into rows; `keys` are what rows are found by."""
 
-    def fold_rows(self, batch: Batch, keys: RowKeys, rows: RunningRows, /) -> None:
+    def fold_rows(self, batch: Batch, keys: RowKeys, rows: AnyRows, /) -> None:
         """The same where only the rows are wanted, as all records leave them."""
         self.fold(batch, keys, rows)
 
@@ -63,7 +64,8 @@ class KeyFold(RowByRow):
             store.write_rows(rows, WrittenRows(keys, (), ()))
             return NO_ROWS
         result = self._result(batch, self.fold(batch, keys, rows))
-        store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
+        values = written_values(rows, result, store)
+        store.write_rows(rows, written_steps(batch.timestamps, keys, values, result))
         return result
 
     def _result(self, batch: Batch, folded: Folded) -> Batch:
@@ -90,17 +92,15 @@ def bytes_of_values(rows: Batch, store: StateStore) -> Data:
         raise store.unwritable(rows.keys, rows.values) from error
 
 
-def written_steps(
-    given: Sequence[int],
-    keys: RowKeys,
-    result: Batch,
-    store: StateStore,
-) -> WrittenRows:
+def written_values(rows: AnyRows, result: Batch, store: TimestampedRows) -> Data:
+    """Returns the values of a result as the store writes them; some running rows have written them already."""
+    if isinstance(rows, EncodedRows):
+        return store.logged_column(rows.steps)
+    return bytes_of_values(result, store)
+
+
+def written_steps(given: Sequence[int], keys: RowKeys, values: Data, result: Batch) -> WrittenRows:
     """Gives the changelog record of each row of the result; a tombstone has the timestamp of its own record, `given`."""
-    if store.cache is not None:
-        # the cache logs what leaves it, and asks for the order alone
-        return WrittenRows(keys, (), ())
-    values = bytes_of_values(result, store)
     if not any_null(values):
         return WrittenRows(keys, values, result.timestamps)
     rows = zip(values, result.timestamps, given, strict=True)
@@ -160,7 +160,7 @@ class StreamCountOperator(KeyFold):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         return counted(keys, batch.timestamps, rows, with_old=self._send_old)
 
-    def fold_rows(self, batch: Batch, keys: RowKeys, rows: RunningRows) -> None:
+    def fold_rows(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> None:
         count_rows(keys, batch.timestamps, rows)
 
 

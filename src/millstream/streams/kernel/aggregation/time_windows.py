@@ -18,6 +18,7 @@ from millstream.streams.kernel.aggregation.stream import (
     bytes_of_keys,
     without_null_keys,
     written_steps,
+    written_values,
 )
 from millstream.streams.kernel.aggregation.window_updates import (
     rows_at,
@@ -143,7 +144,8 @@ class WindowAggregateOperator(RowByRow):
         windowed = windowed_keys(self._key_serde, names, (keys, batch))
         result = self._result(batch, records, windowed, folded)
         given = rows_at(batch.timestamps, records)
-        store.write_windows(rows, written_steps(given, names, result, store))
+        values = written_values(rows, result, store)
+        store.write_windows(rows, written_steps(given, names, values, result))
         return result
 
     def _fold(self, batch: Batch, records: Sequence[int], names: RowKeys, rows: AnyRows) -> Folded:
@@ -162,7 +164,7 @@ class WindowAggregateOperator(RowByRow):
         )
 
     def _fold_rows(
-        self, batch: Batch, records: Sequence[int], names: RowKeys, rows: RunningRows
+        self, batch: Batch, records: Sequence[int], names: RowKeys, rows: AnyRows
     ) -> None:
         """The same where only the rows are wanted, as all records leave them."""
         if self._counts:

@@ -119,7 +119,12 @@ class LruTimestampedKeyValueStore(BoundedRows, TimestampedKeyValueStore):
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
-        self._keeps = False
+        self.keeps_decoded = False
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether columns are taken: never, for each row that is used may push one out."""
+        return False
 
 
 class LruKeyValueStore(BoundedRows, KeyValueStore):

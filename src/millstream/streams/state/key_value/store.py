@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
-from millstream.streams.state.rows.running import RunningRows, WrittenRows
+from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.storage.byte_store import end_of_prefix
@@ -88,7 +88,7 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
             self._decoded.pop(data, None)
             self.put_row(data, None, timestamp)
         else:
-            if self._keeps:
+            if self.keeps_decoded:
                 self._decoded[data] = (value, timestamp)
             self.put_row(data, pack_time(timestamp) + written, timestamp)
 
@@ -110,36 +110,25 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         self.put(key, None, self.now())
         return known
 
-    def running_rows(self) -> RunningRows:
+    def running_rows(self) -> RunningRows | EncodedRows:
         """Returns the rows as they are; to be given back to `write_rows`, and only where `takes_columns`."""
-        return RunningRows(self._row)
+        if self.keeps_decoded:
+            return RunningRows(self._row)
+        return EncodedRows(self.stored_row, self.decode_row, self.encoded_row)
 
-    def write_rows(self, rows: RunningRows, written: WrittenRows) -> None:
+    def write_rows(self, rows: RunningRows | EncodedRows, written: WrittenRows) -> None:
         """Set rows as a batch has left them; `written` is every single step on the way, for the changelog."""
         if self.cache is not None:
-            in_order = self._encoded_rows((data, rows[data]) for data in written.latest_keys())
+            in_order = (
+                (data, data, *self.written_row(rows, data, data)) for data in written.latest_keys()
+            )
             self.cache.write_all(in_order, self.origin())
             return
         pending = self.rows.pending
-        for data, _, stored, _ in self._encoded_rows(rows.items()):
-            pending[data] = stored
+        for data in dict.fromkeys(written.keys):
+            pending[data] = self.written_row(rows, data, data)[0]
         if self.changelog is not None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
-
-    def _encoded_rows(
-        self, rows: Iterable[tuple[bytes, Row]]
-    ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
-        """Yields rows as a cache takes them; each counts as written from then on."""
-        decoded = self._decoded
-        pack, encode = self._pack_row_start, self._encode_value
-        for data, row in rows:
-            value, timestamp = row
-            if value is None:
-                decoded.pop(data, None)
-                yield data, data, None, timestamp
-            else:
-                decoded[data] = row
-                yield data, data, pack(timestamp) + encode(value), timestamp
 
     def scan_bytes(self, low: bytes, high: bytes | None) -> list[Row]:
         """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys. All are read at once."""

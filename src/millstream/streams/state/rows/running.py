@@ -1,8 +1,9 @@
 """Rows of a store while a batch of records is folded into them.
 
 A fold reads `rows[key]` and sets it, record by record. Where a store takes whole columns, rows are kept by the bytes of
-their keys and written once, when the batch is through; otherwise every access goes to the store. An absent row is
-`ABSENT`, and a row whose value is None is one to be deleted. Knows neither operators nor how rows are laid out.
+their keys and written once, when the batch is through; otherwise every access goes to the store. Values that nobody can
+change stay as they are meanwhile, others as bytes. An absent row is `ABSENT`, and a row whose value is None is one to be
+deleted. Knows neither operators nor how rows are laid out.
 """
 
 from __future__ import annotations
@@ -42,6 +43,36 @@ class RunningRows(dict[bytes, Row]):
     def __missing__(self, key: bytes) -> Row:
         row = self[key] = self._read(key) or ABSENT
         return row
+
+
+class EncodedRows:
+    """The same of values that functions may change: each is decoded when it is asked for, and encoded when it is set."""
+
+    __slots__ = ("_decode", "_encode", "_read", "steps", "stored")
+
+    def __init__(
+        self,
+        read: Callable[[bytes], bytes | None],
+        decode: Callable[[bytes], Row],
+        encode: Callable[[bytes, object, int], bytes],
+    ) -> None:
+        """`encode` takes the bytes of the key, for what it says of a value that cannot be encoded."""
+        self._read, self._decode, self._encode = read, decode, encode
+        self.stored: dict[bytes, tuple[bytes | None, int]] = {}
+        """Rows as the store keeps them, and the timestamps that they were set with."""
+        self.steps: list[bytes | None] = []
+        """Every row that was set, one after the other."""
+
+    def __getitem__(self, key: bytes) -> Row:
+        known = self.stored.get(key)
+        stored = self._read(key) if known is None else known[0]
+        return ABSENT if stored is None else self._decode(stored)
+
+    def __setitem__(self, key: bytes, row: Row) -> None:
+        value, timestamp = row
+        stored = None if value is None else self._encode(key, value, timestamp)
+        self.stored[key] = stored, timestamp
+        self.steps.append(stored)
 
 
 class WriteThroughRows:

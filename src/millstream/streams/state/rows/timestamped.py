@@ -6,10 +6,12 @@ own: Kafka Streams' formats. Where a row lies is the business of the key-value a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from millstream.streams.errors import StreamsError
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
+from millstream.streams.state.rows.running import EncodedRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.store import DECODED_ROWS_MAX, StateStore, StoreParts
 
@@ -17,11 +19,12 @@ Row = tuple[Stored, int]
 
 
 class TimestampedRows(StateStore):
-    """Values stay decoded only where their serde says that they are immutable."""
+    """Rows stay decoded only where the serde of their values says that those are immutable."""
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
-        self._keeps = parts.value.immutable
+        self.keeps_decoded = parts.value.immutable
+        """Whether rows stay decoded."""
         self._decoded: dict[bytes, Row] = {}
         """Rows as they are read: those of the cache, where it has them, or else of the store."""
         self._pack_row_start = pack_time
@@ -29,13 +32,18 @@ class TimestampedRows(StateStore):
 
     @property
     def takes_columns(self) -> bool:
-        return self._keeps and not self.spec.log_headers
+        return not self.spec.log_headers
 
     def decode_row(self, stored: bytes) -> Row:
         return self._decode_value(stored[8:]), unpack_time(stored)[0]
 
     def logged_value(self, stored: bytes) -> bytes:
         return stored[8:]
+
+    def logged_column(self, stored: Sequence[bytes | None]) -> list[bytes | None]:
+        """Returns the changelog's form of a column of stored rows; of None, a deletion, None."""
+        logged_value = self.logged_value
+        return [None if row is None else logged_value(row) for row in stored]
 
     def row_bytes(self, value: bytes, timestamp: int, _headers: Headers) -> bytes:
         """Returns the stored form of a value."""
@@ -58,15 +66,41 @@ class TimestampedRows(StateStore):
         row = self._decoded.get(row_key)
         if row is None:
             row = self.decode_row(stored)
-            if self._keeps:
+            if self.keeps_decoded:
                 self._decoded[row_key] = row
         return row
+
+    def encoded_row(self, data: bytes, value: object, timestamp: int) -> bytes:
+        """Returns the stored form of a row that an operator writes; `data` are the bytes of its key."""
+        try:
+            return self._pack_row_start(timestamp) + self._encode_value(value)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(self.key_of(data), value) from error
+
+    def key_of(self, data: bytes) -> object:
+        """Returns the key with these bytes, by which a batch finds its rows."""
+        return self._key.decode(data)
+
+    def written_row(
+        self, rows: Mapping[bytes, Row] | EncodedRows, name: bytes, row_key: bytes
+    ) -> tuple[bytes | None, int]:
+        """Returns the stored form and the timestamp of a row that a batch has left; it counts as written from then on."""
+        if isinstance(rows, EncodedRows):
+            return rows.stored[name]
+        value, timestamp = row = rows[name]
+        if value is None:
+            self._decoded.pop(row_key, None)
+            return None, timestamp
+        self._decoded[row_key] = row
+        return self._pack_row_start(timestamp) + self._encode_value(value), timestamp
 
     def note_row(self, row_key: bytes, row: Row | None) -> None:
         """Remember what was written; None: a deletion."""
         if row is None:
             self._decoded.pop(row_key, None)
-        elif self._keeps:
+        elif self.keeps_decoded:
             self._decoded[row_key] = row
 
     def forget(self, row_key: bytes) -> None:

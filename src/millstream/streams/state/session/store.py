@@ -34,7 +34,8 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
-        self._keeps = parts.value.immutable
+        self.keeps_decoded = parts.value.immutable
+        """Whether a batch may keep aggregates as they are, from one record to the next."""
         self._row_start = b""
         """What a row begins with that an operator writes."""
 
@@ -71,7 +72,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
 
     @property
     def takes_columns(self) -> bool:
-        return self._keeps
+        return True
 
     def order_of(self, start: int, end: int) -> tuple[int, int]:
         """Returns the sort key among sessions of one key: their ends; in memory the latest start comes first."""

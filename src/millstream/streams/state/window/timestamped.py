@@ -9,7 +9,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import time_windowed
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import ValueTimestampHeaders, as_row
-from millstream.streams.state.rows.running import RunningRows, WrittenRows
+from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
@@ -36,6 +36,14 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             stored = self.rows.get(row_key)
         return None if stored is None else self.decoded_row(row_key, stored)
 
+    def _stored(self, windowed: bytes) -> bytes | None:
+        (start,) = unpack_time(windowed, len(windowed) - 8)
+        row_key = self.row_key(windowed, start)
+        entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
+        if entry is not None:
+            return entry.stored
+        return None if start < self.oldest_visible() else self.rows.get(row_key)
+
     def put(self, key: object, value: object, start: int, timestamp: int) -> None:
         """Set the row of a key and window start; a None value deletes it."""
         data, written = self.encoded(key, value)
@@ -54,18 +62,27 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         """Whether no window that starts within this time before stream time has expired, or can expire now."""
         return self._retention_ms >= open_ms and stream_time >= self._newest
 
-    def running_rows(self) -> RunningRows:
+    def running_rows(self) -> RunningRows | EncodedRows:
         """Returns the rows as they are, by the bytes of key ++ start; to be given back to `write_windows`."""
-        return RunningRows(self._row_unless_new)
+        if self.keeps_decoded:
+            return RunningRows(self._row_unless_new)
+        return EncodedRows(self._stored_unless_new, self.decode_row, self.encoded_row)
+
+    def key_of(self, data: bytes) -> object:
+        return self._key.decode(data[:-8])
 
     def _row_unless_new(self, windowed: bytes) -> Row | None:
         """The row, which is not looked for where none so new was ever put."""
-        (start,) = unpack_time(windowed, len(windowed) - 8)
-        if start > self._newest and start > self._newest_cached:
-            return None
-        return self._row(windowed)
+        return None if self._is_new(windowed) else self._row(windowed)
 
-    def write_windows(self, rows: Mapping[bytes, Row], written: WrittenRows) -> None:
+    def _stored_unless_new(self, windowed: bytes) -> bytes | None:
+        return None if self._is_new(windowed) else self._stored(windowed)
+
+    def _is_new(self, windowed: bytes) -> bool:
+        (start,) = unpack_time(windowed, len(windowed) - 8)
+        return bool(start > self._newest and start > self._newest_cached)
+
+    def write_windows(self, rows: Mapping[bytes, Row] | EncodedRows, written: WrittenRows) -> None:
         """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
 
         `written` is every single step on the way, for the changelog.
@@ -73,41 +90,25 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         if self.cache is not None:
             self.cache.write_all(self._rows_for_cache(rows, written.latest_keys()), self.origin())
             return
-        decoded, pending = self._decoded, self.rows.pending
-        pack, encode = self._pack_row_start, self._encode_value
-        for windowed, row in rows.items():
+        pending = self.rows.pending
+        for windowed in rows.stored if isinstance(rows, EncodedRows) else rows:
             (start,) = unpack_time(windowed, len(windowed) - 8)
             self.advance(start)
-            if start < self._deleted_before:
-                continue
-            value, timestamp = row
-            row_key = self.row_key(windowed, start)
-            if value is None:
-                pending[row_key] = None
-                decoded.pop(row_key, None)
-            else:
-                pending[row_key] = pack(timestamp) + encode(value)
-                decoded[row_key] = row
+            if start >= self._deleted_before:
+                row_key = self.row_key(windowed, start)
+                pending[row_key] = self.written_row(rows, windowed, row_key)[0]
         if self.changelog is not None:
             log_keys = [windowed + NO_SEQUENCE for windowed in written.keys]
             self.changelog.extend(log_keys, written.values, written.timestamps)
 
     def _rows_for_cache(
-        self, rows: Mapping[bytes, Row], order: Iterable[bytes]
+        self, rows: Mapping[bytes, Row] | EncodedRows, order: Iterable[bytes]
     ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
         """Yields rows as a cache takes them, one by one, for each may have to make room for the next."""
-        decoded = self._decoded
-        pack, encode = self._pack_row_start, self._encode_value
         for windowed in order:
             (start,) = unpack_time(windowed, len(windowed) - 8)
             row_key = self.row_key(windowed, start)
-            value, timestamp = row = rows[windowed]
-            if value is None:
-                decoded.pop(row_key, None)
-                stored = None
-            else:
-                decoded[row_key] = row
-                stored = pack(timestamp) + encode(value)
+            stored, timestamp = self.written_row(rows, windowed, row_key)
             yield self.cache_key(row_key), row_key, stored, timestamp
             self._newest_cached = max(self._newest_cached, start)
 
