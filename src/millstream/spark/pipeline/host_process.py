@@ -43,6 +43,9 @@ from millstream.streams.runtime.steps import Observer, unobserved
 
 WORKING_EVERY_S: Final = 5.0
 CLOSE_TIMEOUT_S: Final = 10.0
+_COLLECTED_AFTER: Final = (50_000, 20, 100)
+"""The rows of a micro-batch are so many objects that Python's own threshold of 700 takes a quarter of the processor time: it looks at them again and
+again while they are in use. Hardly any of them is part of a cycle."""
 _CLOSE_IDLE_EVERY_S: Final = 60.0
 _CATCH_UP_STANDBYS_EVERY_S: Final = 1.0
 _LOOK_FOR_EXECUTOR_EVERY_S: Final = 1.0
@@ -253,6 +256,7 @@ def main(arguments: list[str], observe: Observer = unobserved) -> None:
         _allow_as_many_files_as_possible()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*_COLLECTED_AFTER)
         runner = asyncio.Runner(loop_factory=_loop_factory())
         code = 1
         try:
