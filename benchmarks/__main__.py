@@ -25,6 +25,7 @@ BENCHMARKS = {
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "restore": "stores restored from their changelogs",
     "pipeline": "topic to topic on Apache Spark",
+    "dataframes": "topics as DataFrames on Apache Spark, beside its own connector",
     "pipeline_latency": "one record through a topology on Apache Spark, and micro-batches of many tasks",
 }
 
