@@ -20,10 +20,6 @@ except ModuleNotFoundError:  # only a build needs Cython
 if TYPE_CHECKING:
     from millstream.records.compression import BytesLike
 
-_MULTIPLIER = 0x5BD1E995
-_MASK = 0xFFFFFFFF
-_SEED = 0x9747B28C
-
 
 def murmur2(data: BytesLike) -> int:
     """Unsigned 32-bit hash of `data`."""
@@ -58,16 +54,20 @@ def partitions_for_keys(
 def _hash(
     data: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, length: cython.Py_ssize_t
 ) -> cython.uint:
-    value: cython.uint = _SEED ^ length
+    multiplier: cython.uint = (
+        0x5BD1E995  # in variables of C: a constant of the module is an object of Python
+    )
+    mask: cython.uint = 0xFFFFFFFF
+    value: cython.uint = 0x9747B28C ^ length
     word: cython.uint
     at: cython.Py_ssize_t = start
     end: cython.Py_ssize_t = start + length
     while end - at >= 4:
         word = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
-        word = word * _MULTIPLIER & _MASK
+        word = word * multiplier & mask
         word ^= word >> 24
-        value = value * _MULTIPLIER & _MASK
-        value ^= word * _MULTIPLIER & _MASK
+        value = value * multiplier & mask
+        value ^= word * multiplier & mask
         at += 4
     if end > at:
         if end - at == 3:
@@ -75,7 +75,7 @@ def _hash(
         if end - at >= 2:
             value ^= data[at + 1] << 8
         value ^= data[at]
-        value = value * _MULTIPLIER & _MASK
+        value = value * multiplier & mask
     value ^= value >> 13
-    value = value * _MULTIPLIER & _MASK
+    value = value * multiplier & mask
     return value ^ value >> 15
