@@ -6,13 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from millstream.clients import BatchDelivery, Producer
-from millstream.clients.producer.core.murmur2 import partition_for_key
+from millstream.runtime.native import load_leaf
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task.stream_task import TaskOutput
 from millstream.streams.runtime.columns import record_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from millstream.clients.producer.core import murmur2
+else:
+    murmur2 = load_leaf("millstream.clients.producer.core.murmur2")
 
 
 async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[str, int | None]:
@@ -90,7 +94,7 @@ def _by_partition(
 
 def _targets(batch: SinkBatch, count: int) -> Sequence[int]:
     keys = batch.keys if batch.partition_keys is None else batch.partition_keys
-    by_key = {key: 0 if key is None else partition_for_key(key, count) for key in set(keys)}
+    by_key = {key: 0 if key is None else murmur2.partition_for_key(key, count) for key in set(keys)}
     if batch.partitions is None:
         return [by_key[key] for key in keys]
     return [
