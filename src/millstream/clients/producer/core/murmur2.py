@@ -58,7 +58,8 @@ def _hash(
         0x5BD1E995  # in variables of C: a constant of the module is an object of Python
     )
     mask: cython.uint = 0xFFFFFFFF
-    value: cython.uint = 0x9747B28C ^ length
+    seed: cython.uint = 0x9747B28C
+    value: cython.uint = seed ^ length
     word: cython.uint
     at: cython.Py_ssize_t = start
     end: cython.Py_ssize_t = start + length
