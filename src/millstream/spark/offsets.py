@@ -22,10 +22,15 @@ Offsets = Mapping[TopicPartition, Offset]
 
 
 def to_json(offsets: Offsets) -> dict[str, Any]:  # JSON, nested as above
+    return {"v": VERSION, "offsets": topics_json(offsets)}
+
+
+def topics_json(offsets: Offsets) -> dict[str, dict[str, int]]:
+    """Offsets by topic and partition, in order: what `partition_offsets` reads."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
-    return {"v": VERSION, "offsets": topics}
+    return topics
 
 
 def from_json(document: Mapping[str, Any]) -> dict[TopicPartition, Offset]:  # JSON, nested as above

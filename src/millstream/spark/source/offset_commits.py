@@ -16,6 +16,7 @@ from millstream.clients import Admin, OffsetAndMetadata
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.report import CommitReport
 
 _LOGGER = logging.getLogger(__name__)
 _VERSION: Final = 1
@@ -29,7 +30,7 @@ class OffsetCommits:
     ) -> None:
         """`interval_ms` 0: whenever offsets have moved."""
         self._group_id = group_id
-        self._metadata = json.dumps({"v": _VERSION, "reader": reader}, separators=(",", ":"))
+        self._metadata = commit_metadata(reader=reader)
         self._interval_ms = interval_ms
         self._now_ms = now_ms
         self._next_ms = 0
@@ -39,7 +40,11 @@ class OffsetCommits:
         self._known: set[str] = {self._metadata}
         """Metadata of this query, and what stood there before it began."""
         self._has_looked = False
+        self._succeeded = 0
         self._failed = 0
+
+    def report(self) -> CommitReport:
+        return CommitReport(self._group_id, self._committed, self._succeeded, self._failed)
 
     def is_due(self, offsets: Offsets) -> bool:
         """Takes the offsets up to which all is in the checkpoint. Returns whether they should be committed now."""
@@ -64,10 +69,18 @@ class OffsetCommits:
 
     async def commit_now(self, admin: Admin, offsets: Offsets) -> None:
         """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""
+        try:
+            await self._alter(admin, offsets)
+        except MillstreamError:
+            self._failed += 1
+            raise
+
+    async def _alter(self, admin: Admin, offsets: Offsets) -> None:
         marked = {tp: OffsetAndMetadata(at, self._metadata) for tp, at in offsets.items()}
         committed = await admin.alter_consumer_group_offsets(self._group_id, marked)
         committed.raise_errors()
         self._committed = offsets
+        self._succeeded += 1
 
     async def finish(self, admin: Admin) -> None:
         """Commits what is left, once. For the end of a query."""
@@ -79,7 +92,7 @@ class OffsetCommits:
     async def _commit(self, admin: Admin, offsets: Offsets) -> None:
         try:
             await self._look_for_others(admin, offsets)
-            await self.commit_now(admin, offsets)
+            await self._alter(admin, offsets)
         except MillstreamError as error:
             self._failed += 1
             _LOGGER.warning(
@@ -104,6 +117,11 @@ class OffsetCommits:
                 "of the next query are those of either",
                 self._group_id,
             )
+
+
+def commit_metadata(**of_whom: str | int) -> str:
+    """JSON that stands beside each offset and says who has committed it. Nothing is read from it but whether it is one's own."""
+    return json.dumps({"v": _VERSION, **of_whom}, separators=(",", ":"))
 
 
 def _metadata_of(

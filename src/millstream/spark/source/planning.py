@@ -52,7 +52,12 @@ def look_up(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, O
 
 
 def starting_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition, Offset]:
-    """The offsets at which a new query begins. Which and why is logged."""
+    """The offsets at which a new query begins."""
+    return {tp: choice.offset for tp, choice in starting_choices(options, now_ms).items()}
+
+
+def starting_choices(options: SourceOptions, now_ms: int) -> dict[TopicPartition, ChosenOffset]:
+    """The same, each with its reason, which is logged."""
     choices = _resolved(options, options.starting_offsets, now_ms)
     for partition, choice in sorted(choices.items()):
         _LOGGER.info("%s begins at offset %d: %s", partition, choice.offset, choice.reason)
@@ -63,7 +68,7 @@ def starting_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition
         _LOGGER.warning(
             "startingOffsets names what the query does not read: %s", ", ".join(ignored)
         )
-    return {partition: choice.offset for partition, choice in choices.items()}
+    return choices
 
 
 def ending_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition, Offset]:

@@ -26,9 +26,10 @@ from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
-from millstream.spark.source.planning import link_of, look_up, starting_offsets
+from millstream.spark.source.planning import link_of, look_up, starting_choices
 from millstream.spark.source.positions import EARLIEST, LATEST
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
+from millstream.spark.source.reporting import Reporting
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
@@ -49,11 +50,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._commits: OffsetCommits | None = None
         self._planned: Offsets | None = None
         """The end of the last micro-batch that this start of the query has planned."""
+        self._reporting = Reporting()
 
     # Planning.
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
-        return plan.to_json(starting_offsets(self._options, _CLOCK.now().wall_ms))
+        choices = starting_choices(self._options, _CLOCK.now().wall_ms)
+        self._reporting.started(choices)
+        return plan.to_json({tp: choice.offset for tp, choice in choices.items()})
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         limit = self._options.records_per_trigger_max
@@ -64,16 +68,28 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
         begin: Offsets = plan.from_json(start)
+        self._reporting.started_at(begin, "checkpoint")
         self._commit(begin)
         available = self._wait_for_records(begin) if self._last is None else self._last
+        if self._last is None:
+            self._reporting.ends_are(available)
         self._require_no_loss(begin, available)
         begin = self._with_new_partitions(begin, available)
+        self._reporting.started_at(begin, "earliest: found while the query ran")
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         end = self._admitted(begin, available, records_max)
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
         self._planned = end
         return plan.to_json(end)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name; JSON
+        options, commits = self._options, self._commits
+        return self._reporting.report(
+            lambda position: look_up(options, position),
+            None if commits is None else commits.report(),
+            _CLOCK.now().monotonic_ms,
+        )
 
     def partitions(
         self,
