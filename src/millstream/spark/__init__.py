@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
     from millstream.spark.pipeline.runner_options import RunnerOptions
     from millstream.spark.pipeline.spark_streams import MicroBatchRunner, SparkStreams
+    from millstream.spark.query_metrics.listener import QueryMetricsListener
+    from millstream.spark.query_metrics.server import MetricsServer
+    from millstream.spark.query_metrics.topic import MetricsTopic
+    from millstream.spark.query_metrics.values import (
+        QueryMetrics,
+        SourceMetrics,
+        SourcePartitionMetrics,
+        SourceTopicMetrics,
+    )
     from millstream.spark.session import SparkOptions, configure
     from millstream.streams.runtime.errors import DataLoss
 else:
@@ -23,6 +32,10 @@ else:
             "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
             "millstream.spark.pipeline.runner_options": "RunnerOptions",
             "millstream.spark.pipeline.spark_streams": "MicroBatchRunner SparkStreams",
+            "millstream.spark.query_metrics.listener": "QueryMetricsListener",
+            "millstream.spark.query_metrics.server": "MetricsServer",
+            "millstream.spark.query_metrics.topic": "MetricsTopic",
+            "millstream.spark.query_metrics.values": "SourcePartitionMetrics QueryMetrics SourceMetrics SourceTopicMetrics",
             "millstream.spark.session": "SparkOptions configure",
             "millstream.spark.data_source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",
@@ -32,10 +45,17 @@ else:
 __all__ = [
     "DataLoss",
     "FORMAT",
+    "MetricsServer",
+    "MetricsTopic",
     "MicroBatchRunner",
     "PipelineFailed",
     "Progress",
+    "QueryMetrics",
+    "QueryMetricsListener",
     "RunnerOptions",
+    "SourceMetrics",
+    "SourcePartitionMetrics",
+    "SourceTopicMetrics",
     "SparkOptions",
     "SparkStreams",
     "State",

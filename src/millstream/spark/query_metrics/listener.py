@@ -1,0 +1,96 @@
+"""A listener that knows the metrics of each running query with a source of ours, and hands them on.
+
+Owns the last progress of each query. Spark calls it in a thread of its own, after the micro-batch: it delays none, and nothing
+that fails in it ends a query.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql.streaming.listener import (
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from millstream.runtime.system import SystemClock
+from millstream.spark.query_metrics.progress import query_metrics
+from millstream.spark.query_metrics.prometheus import exposition
+from millstream.spark.query_metrics.values import QueryMetrics
+
+_LOGGER = logging.getLogger(__name__)
+_CLOCK: Final = SystemClock()
+Outlet = Callable[[QueryMetrics], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The last progress of a run, and when each of its sources has last given records."""
+
+    progress: Mapping[str, Any]  # JSON of StreamingQueryProgress
+    last_input_ms: tuple[int, ...]
+
+    def metrics(self) -> QueryMetrics:
+        return query_metrics(self.progress, self.last_input_ms, _now_ms())
+
+
+class QueryMetricsListener(StreamingQueryListener):
+    """`session.streams.addListener(QueryMetricsListener())`.
+
+    Each of the `outlets` is called with the metrics of a query whenever they have changed: `print`, a MetricsTopic, any function.
+    """
+
+    def __init__(self, *outlets: Outlet) -> None:
+        self._outlets = outlets
+        self._seen: dict[str, _Seen] = {}
+        self.outlets_failed = 0
+
+    def metrics(self) -> list[QueryMetrics]:
+        """The metrics of each running query that has had a micro-batch and reads topics."""
+        found = [seen.metrics() for seen in list(self._seen.values())]
+        return [each for each in found if each.sources]
+
+    def prometheus(self) -> str:
+        """The same as text for Prometheus."""
+        return exposition(self.metrics())
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+        pass
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
+        progress = json.loads(event.progress.json)
+        run_id = progress["runId"]
+        before = self._seen.get(run_id)
+        now_ms = _now_ms()
+        since_ms = before.last_input_ms if before is not None else ()
+        last_input_ms = tuple(
+            now_ms if source["numInputRows"] or number >= len(since_ms) else since_ms[number]
+            for number, source in enumerate(progress["sources"])
+        )
+        seen = self._seen[run_id] = _Seen(progress, last_input_ms)
+        metrics = seen.metrics()
+        if metrics.sources:
+            self._hand_on(metrics)
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
+        self._seen.pop(str(event.runId), None)
+
+    def _hand_on(self, metrics: QueryMetrics) -> None:
+        for outlet in self._outlets:
+            try:
+                outlet(metrics)
+            except Exception:  # code of users; a metric must never end a query
+                self.outlets_failed += 1
+                _LOGGER.warning(
+                    "metrics of query %s were not taken", metrics.query_id, exc_info=True
+                )
+
+
+def _now_ms() -> int:
+    return _CLOCK.now().wall_ms
