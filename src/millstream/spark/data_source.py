@@ -15,6 +15,7 @@ from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
+from millstream.spark.source.last_commits import attach_last_commits
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.reading import schema_text
 from millstream.spark.source.stream_reader import StreamReader
@@ -55,7 +56,7 @@ class MillstreamSource(DataSource):
 
 
 def register(session: SparkSession) -> None:
-    """Makes the format known to the session, and has Spark show the secrets among its options in no plan.
+    """Makes the format known to the session, has its queries commit their last micro-batch, and Spark show no secret in a plan.
 
     By itself Spark hides what is called a password, a secret or a token: not a private key.
     """
@@ -63,3 +64,4 @@ def register(session: SparkSession) -> None:
     if _SECRETS not in hidden:
         session.conf.set(_REDACTED, f"{hidden}|{_SECRETS}" if hidden else _SECRETS)
     session.dataSource.register(MillstreamSource)
+    attach_last_commits(session, FORMAT)
