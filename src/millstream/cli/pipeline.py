@@ -1,4 +1,4 @@
-"""`millstream pipeline`: how far an application on Spark has come, how it is paused and begins anew, and what its executors need."""
+"""`millstream pipeline`: how far applications and queries on Spark have come, how an application is paused and begins anew, and what its executors need."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
 
 _STATUS_COLUMNS: Final = ("topic", "partition", "committed", "readable", "lag")
+_QUERY_COLUMNS: Final = (
+    "query",
+    "topic",
+    "partition",
+    "completed",
+    "end",
+    "lag",
+    "committed",
+    "failed_commits",
+    "time",
+)
 _STATE_COLUMNS: Final = ("application", "state")
 _RESET_COLUMNS: Final = ("kind", "name", "result")
 
@@ -27,7 +38,7 @@ _application = click.argument("application_id", metavar="APPLICATION")
 
 @click.group(cls=ClientGroup)
 def pipeline() -> None:
-    """Show how far an application has come; pause or reset it; pack what its executors need."""
+    """Show how far applications and queries have come; pause or reset an application; pack what its executors need."""
 
 
 @pipeline.command()
@@ -67,6 +78,32 @@ def status(application_id: str, *, cluster: ClusterOptions, output: str) -> None
         note(f"paused: millstream pipeline resume {application_id} lets it go on", output)
     if is_open:
         note(f"open transactions: {some_of(is_open)}", output)
+
+
+@pipeline.command()
+@cluster_options
+@output_option
+@click.option(
+    "--last", "records_max", type=click.IntRange(1), default=10_000, show_default=True, metavar="N",
+    help="How many records to look through at the end of each partition.",
+)  # fmt: skip
+@click.argument("topic")
+def queries(topic: str, *, cluster: ClusterOptions, output: str, records_max: int) -> None:
+    """Show how far each query on Spark was when it last wrote its metrics to TOPIC.
+
+    Queries write there through `millstream.spark.MetricsTopic`. A query that has ended keeps its last row.
+    """
+    from millstream.cli.query_progress import last_documents, partition_rows
+    from millstream.clients.blocking import Consumer
+    from millstream.clients.config import ConsumerConfig
+
+    with cluster.admin() as admin:
+        admin.describe_topics([topic]).raise_errors()
+    with Consumer(**cluster.settings(ConsumerConfig)) as consumer:
+        rows = list(partition_rows(last_documents(consumer, topic, records_max)))
+    print_rows(rows, output, _QUERY_COLUMNS)
+    if not rows:
+        note(f"no query has written its metrics to {topic}", output)
 
 
 @pipeline.command()

@@ -93,3 +93,42 @@ def test_open_transactions_are_those_of_the_application_alone(
             producer.send("words", b"b").result()
         told = run("pipeline", "status", APPLICATION).stderr
         assert f"open transactions: {ids[0]}\n" in told
+
+
+def test_the_last_metrics_of_each_query_are_shown(run: Run, bootstrap: str) -> None:
+    def document(query: str, lag: int) -> bytes:
+        known = {"latestCompletedOffset": 10, "latestTimeOffset": 10 + lag, "spoutLag": lag}
+        partitions = {"0": known, "1": {"latestCompletedOffset": 3}}
+        source = {"commitsFailed": 2, "topics": {"orders": {"partitions": partitions}}}
+        return json.dumps(
+            {
+                "queryId": query,
+                "name": "billing",
+                "timestamp": "2027-01-15T08:00:00Z",
+                "sources": [source],
+            }
+        ).encode()
+
+    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
+        admin.create_topics([NewTopic("query-metrics", 2)]).raise_errors()
+        assert "no query has written" in run("pipeline", "queries", "query-metrics").stderr
+        with blocking.Producer(bootstrap_servers=bootstrap) as producer:
+            producer.send("query-metrics", b"not json", partition=1)
+            for lag in (9, 7):
+                producer.send("query-metrics", document("q", lag), key=b"q", partition=0)
+        done = run("pipeline", "queries", "query-metrics", "--output", "json")
+        admin.delete_topics(["query-metrics"]).raise_errors()
+    shown = {
+        "query": "billing",
+        "topic": "orders",
+        "failed_commits": 2,
+        "time": "2027-01-15T08:00:00Z",
+        "committed": None,
+    }
+    assert json.loads(done.stdout) == [
+        shown | {"partition": 0, "completed": 10, "end": 17, "lag": 7},
+        shown | {"partition": 1, "completed": 3, "end": None, "lag": None},
+    ]
+    gone = run("pipeline", "queries", "query-metrics")
+    assert gone.returncode != 0
+    assert "query-metrics" in gone.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets
-from millstream.spark.query_metrics.progress import completed_offsets, query_metrics
+from millstream.spark.query_metrics.progress import RunCounts, completed_offsets, query_metrics
 from millstream.spark.query_metrics.prometheus import exposition
 from millstream.spark.query_metrics.values import (
     QueryMetrics,
@@ -52,7 +52,7 @@ def progress(**changes: Any) -> dict[str, Any]:
 
 def metrics(**changes: Any) -> QueryMetrics:
     document = progress(**changes)
-    return query_metrics(document, [NOW_MS - 1_500] * len(document["sources"]), NOW_MS)
+    return query_metrics(document, RunCounts().after(document, NOW_MS - 1_500), NOW_MS)
 
 
 def test_lag_is_what_lies_between_what_is_completed_and_the_end_of_the_log() -> None:
@@ -79,6 +79,18 @@ def test_a_micro_batch_that_is_not_in_the_commit_log_is_lag() -> None:
     first = source.partitions[TopicPartition("t", 0)]
     assert (first.latest_emitted_offset, first.latest_completed_offset) == (60, 50)
     assert (first.spout_lag, source.pending_records) == (50, 40)
+
+
+def test_rows_add_up_over_the_micro_batches_of_a_run() -> None:
+    first = RunCounts().after(progress(sink={"numOutputRows": 9}), 1_000)
+    assert first == RunCounts((10,), (1_000,), 9)
+    idle = first.after(progress(source={"numInputRows": 0}, sink={"numOutputRows": 0}), 2_000)
+    assert idle == RunCounts((10,), (1_000,), 9)
+    second = idle.after(progress(sink={"numOutputRows": 8}), 3_000)
+    assert second == RunCounts((20,), (3_000,), 17)
+    not_counted = RunCounts().after(progress(sink={"numOutputRows": -1}), 1_000)
+    assert not_counted.records_sent is None
+    assert query_metrics(progress(), second, 3_500).num_records_send == 17
 
 
 def test_a_sum_over_a_partition_that_is_not_known_is_not_known() -> None:
@@ -109,7 +121,7 @@ def test_json_has_the_names_of_storm_and_flink_and_leaves_out_what_is_not_known(
     assert document == {
         "queryId": "q", "runId": "r", "name": "orders", "batchId": 4, "timestamp": "2027-01-15T08:00:00.000Z",
         "sources": [
-            {"pendingRecords": 40, "sourceIdleTime": 1_500, "topics": {"t": {
+            {"pendingRecords": 40, "numRecordsIn": 10, "sourceIdleTime": 1_500, "topics": {"t": {
                 "totalLatestTimeOffset": 110, "totalLatestEmittedOffset": 70, "totalLatestCompletedOffset": 70, "totalSpoutLag": 40,
                 "partitions": {
                     "0": {"latestTimeOffset": 100, "latestEmittedOffset": 60, "latestCompletedOffset": 60, "spoutLag": 40, "currentOffset": 59},

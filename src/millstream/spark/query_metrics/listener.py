@@ -20,7 +20,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from millstream.runtime.system import SystemClock
-from millstream.spark.query_metrics.progress import query_metrics
+from millstream.spark.query_metrics.progress import RunCounts, query_metrics
 from millstream.spark.query_metrics.prometheus import exposition
 from millstream.spark.query_metrics.values import QueryMetrics
 
@@ -31,13 +31,13 @@ Outlet = Callable[[QueryMetrics], object]
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The last progress of a run, and when each of its sources has last given records."""
+    """The last progress of a run, and what adds up over all of them."""
 
     progress: Mapping[str, Any]  # JSON of StreamingQueryProgress
-    last_input_ms: tuple[int, ...]
+    counts: RunCounts
 
     def metrics(self) -> QueryMetrics:
-        return query_metrics(self.progress, self.last_input_ms, _now_ms())
+        return query_metrics(self.progress, self.counts, _now_ms())
 
 
 class QueryMetricsListener(StreamingQueryListener):
@@ -67,13 +67,8 @@ class QueryMetricsListener(StreamingQueryListener):
         progress = json.loads(event.progress.json)
         run_id = progress["runId"]
         before = self._seen.get(run_id)
-        now_ms = _now_ms()
-        since_ms = before.last_input_ms if before is not None else ()
-        last_input_ms = tuple(
-            now_ms if source["numInputRows"] or number >= len(since_ms) else since_ms[number]
-            for number, source in enumerate(progress["sources"])
-        )
-        seen = self._seen[run_id] = _Seen(progress, last_input_ms)
+        counts = RunCounts() if before is None else before.counts
+        seen = self._seen[run_id] = _Seen(progress, counts.after(progress, _now_ms()))
         metrics = seen.metrics()
         if metrics.sources:
             self._hand_on(metrics)

@@ -6,8 +6,10 @@ of each source of ours: see `millstream.spark.source.report`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from operator import add
 from typing import Any, Final
 
 from millstream.errors import ConfigError
@@ -24,14 +26,39 @@ from millstream.spark.source.report import SourceReport, report_from_json
 
 _COMMITTED: Final = "commitOffsets"
 """The time that the commit log has taken: there where a micro-batch was written to it."""
+_NOT_COUNTED: Final = -1
+"""Spark's number of rows of a sink that does not count them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """Adds up over the micro-batches of a run: the rows of each source, the time when it has last given some, and the rows of the sink."""
+
+    records_in: tuple[int, ...] = ()
+    last_input_ms: tuple[int, ...] = ()
+    records_sent: int | None = None
+
+    def after(self, progress: Mapping[str, Any], now_ms: int) -> RunCounts:  # JSON
+        rows = [source["numInputRows"] for source in progress["sources"]]
+        before = self.records_in or (0,) * len(rows)
+        since_ms = self.last_input_ms or (now_ms,) * len(rows)
+        sent = progress.get("sink", {}).get("numOutputRows", _NOT_COUNTED)
+        return RunCounts(
+            records_in=tuple(map(add, before, rows)),
+            last_input_ms=tuple(now_ms if n else at for n, at in zip(rows, since_ms, strict=True)),
+            records_sent=self.records_sent
+            if sent == _NOT_COUNTED
+            else (self.records_sent or 0) + sent,
+        )
 
 
 def query_metrics(
     progress: Mapping[str, Any],  # JSON of StreamingQueryProgress
-    last_input_ms: Sequence[int],
+    counts: RunCounts,
     now_ms: int,
 ) -> QueryMetrics:
-    """`last_input_ms` says for each source of the query when it has last given records."""
+    """`counts` are those after this progress."""
+    of_sources = zip(progress["sources"], counts.records_in, counts.last_input_ms, strict=True)
     return QueryMetrics(
         query_id=progress["id"],
         run_id=progress["runId"],
@@ -39,9 +66,12 @@ def query_metrics(
         batch_id=progress["batchId"],
         timestamp=progress["timestamp"],
         watermark_lag_ms=_watermark_lag_ms(progress, now_ms),
+        num_records_send=counts.records_sent,
         sources=tuple(
-            source_metrics(source, report, completed_offsets(progress, source), now_ms - since_ms)
-            for source, since_ms in zip(progress["sources"], last_input_ms, strict=True)
+            source_metrics(
+                source, report, completed_offsets(progress, source), records_in, now_ms - since_ms
+            )
+            for source, records_in, since_ms in of_sources
             if (report := source_report(source)) is not None
         ),
     )
@@ -72,6 +102,7 @@ def source_metrics(
     source: Mapping[str, Any],  # JSON of SourceProgress
     report: SourceReport,
     completed: Offsets,
+    records_in: int,
     idle_ms: int,
 ) -> SourceMetrics:
     emitted = plan.from_json(source["endOffset"])
@@ -83,6 +114,7 @@ def source_metrics(
         pending_records=_sum(pending),
         commits_succeeded=None if commits is None else commits.succeeded,
         commits_failed=None if commits is None else commits.failed,
+        num_records_in=records_in,
         source_idle_time_ms=idle_ms,
         topics={
             topic: _totals(topic, partitions) for topic in sorted({tp.topic for tp in emitted})

@@ -19,10 +19,12 @@ from millstream.spark.query_metrics.values import (
 )
 
 PREFIX: Final = "millstream_spark_"
-_COUNTERS: Final = {"commits_succeeded", "commits_failed"}
-_TEXTS: Final = {"group_id", "started_because"}
-_NESTED: Final = {"topics", "partitions"}
+_COUNTERS: Final = {"commits_succeeded", "commits_failed", "num_records_in", "num_records_send"}
+_NO_METRICS: Final = {
+    "batch_id", "group_id", "name", "partitions", "query_id", "run_id", "sources", "started_because", "timestamp", "topics",
+}  # fmt: skip
 _HELP: Final[Mapping[type, str]] = {
+    QueryMetrics: "of a query",
     SourceMetrics: "of a source of a query",
     SourceTopicMetrics: "sum over the partitions of a topic",
     SourcePartitionMetrics: "of a partition",
@@ -34,33 +36,29 @@ def exposition(queries: Iterable[QueryMetrics]) -> str:
         (kind, field.name): MetricFamily(*_head(kind, field.name))
         for kind in _HELP
         for field in fields(kind)
-        if field.name not in _TEXTS | _NESTED
+        if field.name not in _NO_METRICS
     }
-    watermark = MetricFamily(
-        f"{PREFIX}watermark_lag_ms", MetricKind.GAUGE, "watermarkLag of a query"
-    )
     for query in queries:
-        labels = {"query": query.name or query.query_id, "query_id": query.query_id}
-        if query.watermark_lag_ms is not None:
-            watermark.samples.append(Sample(query.watermark_lag_ms, labels))
-        for number, source in enumerate(query.sources):
-            for metrics, where in _measured(source):
-                for field in fields(metrics):  # type: ignore[arg-type] # a dataclass
-                    value = getattr(metrics, field.name)
-                    family = families.get((type(metrics), field.name))
-                    if family is not None and value is not None:
-                        all_labels = labels | {"source": str(number)} | where
-                        family.samples.append(Sample(value, all_labels))
-    filled = [each for each in (*families.values(), watermark) if each.samples]
+        for metrics, labels in _measured(query):
+            for field in fields(metrics):  # type: ignore[arg-type] # a dataclass
+                value = getattr(metrics, field.name)
+                family = families.get((type(metrics), field.name))
+                if family is not None and value is not None:
+                    family.samples.append(Sample(value, labels))
+    filled = [each for each in families.values() if each.samples]
     return b"".join(piece for family in filled for piece in render(family, 10_000)).decode()
 
 
-def _measured(source: SourceMetrics) -> Iterator[tuple[object, dict[str, str]]]:
-    yield source, {}
-    for topic, totals in source.topics.items():
-        yield totals, {"topic": topic}
-    for tp, partition in source.partitions.items():
-        yield partition, {"topic": tp.topic, "partition": str(tp.partition)}
+def _measured(query: QueryMetrics) -> Iterator[tuple[object, dict[str, str]]]:
+    labels = {"query": query.name or query.query_id, "query_id": query.query_id}
+    yield query, labels
+    for number, source in enumerate(query.sources):
+        of_source = labels | {"source": str(number)}
+        yield source, of_source
+        for topic, totals in source.topics.items():
+            yield totals, of_source | {"topic": topic}
+        for tp, partition in source.partitions.items():
+            yield partition, of_source | {"topic": tp.topic, "partition": str(tp.partition)}
 
 
 def _head(kind: type, name: str) -> tuple[str, MetricKind, str]:

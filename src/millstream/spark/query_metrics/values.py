@@ -59,6 +59,8 @@ class SourceMetrics:
     """Records that are in the log and in no micro-batch yet, over all partitions."""
     commits_succeeded: int | None
     commits_failed: int | None
+    num_records_in: int
+    """Rows that the source has given since the listener was added."""
     source_idle_time_ms: int
     """Since the source has last given records, or since it was first seen."""
     topics: Mapping[str, SourceTopicMetrics]
@@ -76,6 +78,8 @@ class QueryMetrics:
     timestamp: str
     watermark_lag_ms: int | None
     """From the watermark of the query to the present, where it has one."""
+    num_records_send: int | None
+    """Rows that the sink has taken since the listener was added, where it counts them, as ours does."""
     sources: tuple[SourceMetrics, ...]
 
     def to_json(self) -> dict[str, Any]:  # JSON
