@@ -20,6 +20,9 @@ from millstream.spark.source.report import CommitReport
 
 _LOGGER = logging.getLogger(__name__)
 _VERSION: Final = 1
+_RARE_MS: Final = 1_000
+_PATIENCE: Final = 0.1
+_PATIENCE_MAX_S: Final = 5.0
 
 
 class OffsetCommits:
@@ -34,6 +37,8 @@ class OffsetCommits:
         self._interval_ms = interval_ms
         self._now_ms = now_ms
         self._next_ms = 0
+        self._asked_ms: int | None = None
+        self._since_asked_ms = 0
         self._wanted: Offsets = {}
         self._committed: Offsets = {}
         self._under_way: asyncio.Task[None] | None = None
@@ -48,14 +53,27 @@ class OffsetCommits:
 
     def is_due(self, offsets: Offsets) -> bool:
         """Takes the offsets up to which all is in the checkpoint. Returns whether they should be committed now."""
+        now_ms = self._now_ms()
+        self._since_asked_ms = 0 if self._asked_ms is None else now_ms - self._asked_ms
+        self._asked_ms = now_ms
         self._wanted = offsets
         is_under_way = self._under_way is not None and not self._under_way.done()
         return bool(
             self._wanted
             and self._wanted != self._committed
             and not is_under_way
-            and self._now_ms() >= self._next_ms
+            and now_ms >= self._next_ms
         )
+
+    @property
+    def patience_s(self) -> float:
+        """The time for which planning may wait for a commit: a tenth of what has passed since it was last asked, where that is long.
+
+        Between triggers that are rare the loop stands still, and a commit that is under way would end with the next one.
+        """
+        if self._since_asked_ms < _RARE_MS:
+            return 0.0
+        return min(_PATIENCE_MAX_S, self._since_asked_ms / 1000 * _PATIENCE)
 
     def begin(self, admin: Admin, loop: asyncio.AbstractEventLoop) -> None:
         """Begins to commit. It goes on whenever the loop runs."""

@@ -119,9 +119,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         commits, link = self._offset_commits(), link_of(self._options)
         if commits.is_due(completed):
             commits.begin(link.admin(), link.runner.get_loop())
-            if self._last is not None:
-                # Nothing else lets the loop run, and the query may end after this.
-                link.run(commits.wait(_COMMIT_WAIT_S))
+            # With availableNow nothing else lets the loop run, and the query may end after this.
+            limit_s = commits.patience_s if self._last is None else _COMMIT_WAIT_S
+            if limit_s:
+                link.run(commits.wait(limit_s))
 
     def _committed_before(self, begin: Offsets, end: Offsets) -> Offsets:
         """Commits the end of a micro-batch before any of it is read. Where that fails nothing is read yet."""

@@ -22,6 +22,7 @@ from millstream.spark.query_metrics.server import MetricsServer
 from millstream.spark.query_metrics.topic import MetricsTopic
 from millstream.spark.query_metrics.values import QueryMetrics
 from millstream.spark.source.last_commits import commit_forward
+from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.report import SourceReport, report_from_json
 from millstream.spark.source.stream_reader import StreamReader
@@ -95,6 +96,18 @@ def test_a_query_that_goes_on_reports_its_checkpoint_and_what_it_has_committed(
     assert set(report.started.values()) == {(4, "checkpoint"), (6, "checkpoint")}
     assert (report.commits.group_id, report.commits.failed) == (group, 0)
     assert report.commits.offsets == group_offsets(admin, group)
+
+
+def test_a_commit_does_not_wait_for_the_trigger_after_the_next(
+    topics: Any, admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = filled(topics)
+    group = f"group of {topic}"
+    monkeypatch.setattr(OffsetCommits, "patience_s", LONG_ENOUGH_S)
+    reader = StreamReader(options(topics, topic, **{"group.id": group, "pollTimeoutMs": "0"}))
+    reader.latestOffset(offsets(topic, 0, 0), ReadAllAvailable())
+    reader.latestOffset(offsets(topic, 4, 6), ReadAllAvailable())
+    assert group_offsets(admin, group) == {TopicPartition(topic, 0): 4, TopicPartition(topic, 1): 6}
 
 
 def test_commits_that_the_coordinator_refuses_are_counted_and_end_nothing(
