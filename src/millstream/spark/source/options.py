@@ -13,6 +13,7 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, divided, flag, number, optional_number
 from millstream.spark.kafka_settings import KafkaSettings, for_reading
+from millstream.spark.source.fetch_metrics import FetchMetricsOptions, parse_fetch_metrics
 from millstream.spark.source.positions import (
     Committed,
     Earliest,
@@ -36,6 +37,7 @@ KNOWN: Final = (
     "group.id", "offsetcommitmode", "offsetcommitintervalms", "maxoffsetbehind",
     "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
     "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
+    "metricstopic", "metricsintervalms",
 )  # fmt: skip
 
 
@@ -75,6 +77,7 @@ class SourceOptions:
     include_headers: bool = False
     fail_on_data_loss: bool = True
     copartition: bool = False
+    fetch_metrics: FetchMetricsOptions | None = None
 
 
 def parse_source_options(
@@ -109,6 +112,7 @@ def parse_source_options(
         include_headers=flag(given, "includeHeaders", default=False),
         fail_on_data_loss=flag(given, "failOnDataLoss", default=True),
         copartition=is_copartitioned,
+        fetch_metrics=parse_fetch_metrics(given),
     )
 
 

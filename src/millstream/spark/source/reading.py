@@ -16,6 +16,7 @@ from pyspark.sql.datasource import InputPartition
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets, advanced
+from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, look_up
 from millstream.spark.source.positions import EARLIEST, LATEST
@@ -92,24 +93,29 @@ def cut(
 def read_ranges(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
     for each in ranges:
         yield from _read_range(options, each)
+    if options.fetch_metrics is not None:
+        report_fetches(options.fetch_metrics, link_of(options))
 
 
 def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
-    link = link_of(options)
+    link, partition = link_of(options), TopicPartition(wanted.topic, wanted.partition)
     start = wanted.start
     while start < wanted.end:
         batches = link.reader().read(
             wanted.topic, wanted.partition, start, wanted.end, headers=options.include_headers
         )
+        rows = link.iterate(batches)
+        if options.fetch_metrics is not None:
+            rows = fetch_metrics(options.fetch_metrics).counted(rows, partition)
         try:
-            for batch in link.iterate(batches):
+            for batch in rows:
                 yield as_rows(batch, wanted.topic, wanted.partition)
                 start = Offset(batch.column("offset")[-1].as_py() + 1)
         except OffsetOutOfRange as error:
             if options.fail_on_data_loss:
                 raise _lost(options, wanted, start) from error
             # Before the log's start: go on there. Behind its end: the topic was made anew, and nothing is left to read.
-            earliest = look_up(options, EARLIEST)[TopicPartition(wanted.topic, wanted.partition)]
+            earliest = look_up(options, EARLIEST)[partition]
             start = earliest if earliest > start else wanted.end
         else:
             return

@@ -135,6 +135,25 @@ def test_commits_that_the_coordinator_refuses_are_counted_and_end_nothing(
     assert f"the last micro-batch of a query was not committed in group {group}" in caplog.text
 
 
+def test_workers_write_the_latencies_of_fetches_into_a_topic(
+    topics: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic, fetches = filled(topics), topics.new("fetches")
+    for metrics_topic in (fetches, "no/such topic"):
+        given = options(topics, topic, metricsTopic=metrics_topic, metricsIntervalMs="1")
+        reader = StreamReader(given)
+        for piece in reader.partitions(offsets(topic, 0, 0), offsets(topic, 10, 10)):
+            assert sum(rows.num_rows for rows in reader.read(piece)) == 10
+    assert "fetch metrics did not get into topic no/such topic" in caplog.text
+    documents = [json.loads(each["value"]) for each in topics.get(fetches)]
+    found = {
+        (number, counts["fetchAPIMessageCount"])
+        for each in documents
+        for number, counts in each["topics"][topic].items()
+    }
+    assert found == {("0", 10), ("1", 10)}
+
+
 @pytest.mark.slow
 def test_metrics_of_a_query_are_those_that_kafka_gives_and_its_last_micro_batch_is_committed(
     spark: Any, topics: Any, admin: Admin, tmp_path: Path
