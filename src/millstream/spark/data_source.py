@@ -15,7 +15,6 @@ from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
-from millstream.spark.source.last_commits import attach_last_commits
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.reading import schema_text
 from millstream.spark.source.stream_reader import StreamReader
@@ -60,6 +59,9 @@ def register(session: SparkSession) -> None:
 
     By itself Spark hides what is called a password, a secret or a token: not a private key.
     """
+    # Every worker loads this module, and none of them needs a listener.
+    from millstream.spark.source.last_commits import attach_last_commits
+
     hidden = session.conf.get(_REDACTED) or ""
     if _SECRETS not in hidden:
         session.conf.set(_REDACTED, f"{hidden}|{_SECRETS}" if hidden else _SECRETS)

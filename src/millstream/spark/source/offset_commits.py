@@ -23,6 +23,7 @@ _VERSION: Final = 1
 _RARE_MS: Final = 1_000
 _PATIENCE: Final = 0.1
 _PATIENCE_MAX_S: Final = 5.0
+_SLOW_MS: Final = 10_000
 
 
 class OffsetCommits:
@@ -37,6 +38,8 @@ class OffsetCommits:
         self._interval_ms = interval_ms
         self._now_ms = now_ms
         self._next_ms = 0
+        self._begun_ms = 0
+        self._is_told_slow = False
         self._asked_ms: int | None = None
         self._since_asked_ms = 0
         self._wanted: Offsets = {}
@@ -58,6 +61,14 @@ class OffsetCommits:
         self._asked_ms = now_ms
         self._wanted = offsets
         is_under_way = self._under_way is not None and not self._under_way.done()
+        if is_under_way and now_ms - self._begun_ms >= _SLOW_MS and not self._is_told_slow:
+            self._is_told_slow = True
+            _LOGGER.warning(
+                "a commit of offsets in group %s is under way for %d ms: commits are slower than micro-batches, and the newest offsets "
+                "replace those that wait",
+                self._group_id,
+                now_ms - self._begun_ms,
+            )
         return bool(
             self._wanted
             and self._wanted != self._committed
@@ -77,7 +88,9 @@ class OffsetCommits:
 
     def begin(self, admin: Admin, loop: asyncio.AbstractEventLoop) -> None:
         """Begins to commit. It goes on whenever the loop runs."""
-        self._next_ms = self._now_ms() + self._interval_ms
+        self._begun_ms = self._now_ms()
+        self._next_ms = self._begun_ms + self._interval_ms
+        self._is_told_slow = False
         self._under_way = loop.create_task(self._commit(admin, self._wanted))
 
     async def wait(self, limit_s: float) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from millstream.clients import Admin, OffsetAndMetadata
+from millstream.clients.admin import Results
+from millstream.errors import CoordinatorNotAvailable, KafkaError, MillstreamError
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.offset_commits import OffsetCommits
+
+PARTITION = TopicPartition("t", 0)
 
 
 class Clock:
@@ -15,12 +26,114 @@ class Clock:
         return self.now_ms
 
 
+class Coordinator:
+    """Answers while `answers` is set, with `error` if there is one."""
+
+    def __init__(self) -> None:
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self.error: KafkaError | None = None
+        self.commits: list[int] = []
+
+    async def list_consumer_group_offsets(self, groups: Mapping[str, object]) -> Any:
+        await self.answers.wait()
+        return Results[str, Any]({group: Results() for group in groups})
+
+    async def alter_consumer_group_offsets(
+        self, _group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> Results[TopicPartition, None]:
+        self.commits.append(offsets[PARTITION].offset)
+        return Results({PARTITION: self.error})
+
+    def as_admin(self) -> Admin:
+        return cast("Admin", self)
+
+
 def at(offset: int) -> Offsets:
-    return {TopicPartition("t", 0): Offset(offset)}
+    return {PARTITION: Offset(offset)}
+
+
+async def settled(commits: OffsetCommits, coordinator: Coordinator) -> None:
+    commits.begin(coordinator.as_admin(), asyncio.get_running_loop())
+    await commits.wait(60)
 
 
 def test_nothing_is_committed_where_there_is_nothing() -> None:
     assert not OffsetCommits("g", "r", 0, Clock()).is_due({})
+
+
+async def test_offsets_that_have_not_moved_are_not_committed_again() -> None:
+    commits, coordinator = OffsetCommits("g", "r", 0, Clock()), Coordinator()
+    assert commits.is_due(at(5))
+    await settled(commits, coordinator)
+    assert not commits.is_due(at(5))
+    await commits.finish(coordinator.as_admin())
+    assert commits.is_due(at(6))
+    assert coordinator.commits == [5]
+
+
+async def test_one_commit_is_under_way_and_the_newest_offsets_go_next() -> None:
+    commits, coordinator = OffsetCommits("g", "r", 0, Clock()), Coordinator()
+    coordinator.answers.clear()
+    assert commits.is_due(at(5))
+    commits.begin(coordinator.as_admin(), asyncio.get_running_loop())
+    assert [commits.is_due(at(offset)) for offset in (6, 7, 8)] == [False] * 3
+    coordinator.answers.set()
+    await commits.wait(60)
+    assert commits.is_due(at(8))
+    await settled(commits, coordinator)
+    assert coordinator.commits == [5, 8]
+    assert commits.report().succeeded == 2
+
+
+async def test_a_commit_that_fails_is_counted_and_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    commits, coordinator = OffsetCommits("g", "r", 0, Clock()), Coordinator()
+    coordinator.error = CoordinatorNotAvailable("restarts")
+    assert commits.is_due(at(5))
+    await settled(commits, coordinator)
+    assert (commits.report().failed, commits.report().offsets) == (1, {})
+    assert "offsets were not committed in group g, for the 1. time: restarts" in caplog.text
+    coordinator.error = None
+    assert commits.is_due(at(5))
+    await settled(commits, coordinator)
+    assert (commits.report().failed, commits.report().offsets) == (1, at(5))
+
+
+async def test_a_commit_before_reading_that_fails_is_counted_too() -> None:
+    commits, coordinator = OffsetCommits("g", "r", 0, Clock()), Coordinator()
+    coordinator.error = CoordinatorNotAvailable("restarts")
+    with pytest.raises(MillstreamError):
+        await commits.commit_now(coordinator.as_admin(), at(5))
+    assert commits.report().failed == 1
+
+
+async def test_periodic_commits_keep_their_interval() -> None:
+    clock = Clock()
+    commits, coordinator = OffsetCommits("g", "r", 2_000, clock), Coordinator()
+    assert commits.is_due(at(1))
+    await settled(commits, coordinator)
+    clock.now_ms += 1_999
+    assert not commits.is_due(at(2))
+    clock.now_ms += 1
+    assert commits.is_due(at(3))
+
+
+async def test_commits_that_are_slower_than_micro_batches_are_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = Clock()
+    commits, coordinator = OffsetCommits("g", "r", 0, clock), Coordinator()
+    coordinator.answers.clear()
+    assert commits.is_due(at(1))
+    commits.begin(coordinator.as_admin(), asyncio.get_running_loop())
+    for offset in range(2, 6):
+        clock.now_ms += 5_000
+        assert not commits.is_due(at(offset))
+    assert caplog.text.count("commits are slower than micro-batches") == 1
+    coordinator.answers.set()
+    await commits.wait(60)
 
 
 def test_planning_waits_a_tenth_of_the_time_between_rare_triggers() -> None:

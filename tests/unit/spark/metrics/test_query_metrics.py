@@ -102,6 +102,12 @@ def test_a_sum_over_a_partition_that_is_not_known_is_not_known() -> None:
     assert (source.pending_records, source.commits_failed, source.group_id) == (None,) * 3
 
 
+def test_metrics_are_of_the_partitions_that_are_read_now() -> None:
+    (source,) = metrics(source={"endOffset": offsets(60)}).sources
+    assert list(source.partitions) == [TopicPartition("t", 0)]
+    assert source.topics["t"].total_spout_lag == 40
+
+
 def test_sources_of_other_formats_and_of_planners_that_could_not_look_have_no_metrics() -> None:
     for report in (None, 12, {"t": {"0": 3}}, {"v": 9, "offsets": {}}, {"v": 1, "commits": {}}):
         assert metrics(source={"latestOffset": report}).sources == ()
