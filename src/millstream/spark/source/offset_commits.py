@@ -38,8 +38,8 @@ class OffsetCommits:
         self._interval_ms = interval_ms
         self._now_ms = now_ms
         self._next_ms = 0
-        self._begun_ms = 0
-        self._is_told_slow = False
+        self._had_ms = 0
+        """The time that the commit under way has had, without that in which the loop stood still for long."""
         self._asked_ms: int | None = None
         self._since_asked_ms = 0
         self._wanted: Offsets = {}
@@ -60,21 +60,29 @@ class OffsetCommits:
         self._since_asked_ms = 0 if self._asked_ms is None else now_ms - self._asked_ms
         self._asked_ms = now_ms
         self._wanted = offsets
-        is_under_way = self._under_way is not None and not self._under_way.done()
-        if is_under_way and now_ms - self._begun_ms >= _SLOW_MS and not self._is_told_slow:
-            self._is_told_slow = True
-            _LOGGER.warning(
-                "a commit of offsets in group %s is under way for %d ms: commits are slower than micro-batches, and the newest offsets "
-                "replace those that wait",
-                self._group_id,
-                now_ms - self._begun_ms,
-            )
+        if self._is_under_way and self._since_asked_ms < _RARE_MS:
+            self._has_had(self._since_asked_ms)
         return bool(
             self._wanted
             and self._wanted != self._committed
-            and not is_under_way
+            and not self._is_under_way
             and now_ms >= self._next_ms
         )
+
+    @property
+    def _is_under_way(self) -> bool:
+        return self._under_way is not None and not self._under_way.done()
+
+    def _has_had(self, time_ms: int) -> None:
+        """Tells once of a commit that is slow."""
+        before_ms, self._had_ms = self._had_ms, self._had_ms + time_ms
+        if before_ms < _SLOW_MS <= self._had_ms:
+            _LOGGER.warning(
+                "a commit of offsets in group %s takes more than %d s: commits are slower than micro-batches, and the newest offsets "
+                "replace those that wait",
+                self._group_id,
+                _SLOW_MS // 1000,
+            )
 
     @property
     def patience_s(self) -> float:
@@ -88,15 +96,17 @@ class OffsetCommits:
 
     def begin(self, admin: Admin, loop: asyncio.AbstractEventLoop) -> None:
         """Begins to commit. It goes on whenever the loop runs."""
-        self._begun_ms = self._now_ms()
-        self._next_ms = self._begun_ms + self._interval_ms
-        self._is_told_slow = False
+        self._next_ms = self._now_ms() + self._interval_ms
+        self._had_ms = 0
         self._under_way = loop.create_task(self._commit(admin, self._wanted))
 
     async def wait(self, limit_s: float) -> None:
         """Waits for the commit that is under way."""
-        if self._under_way is not None:
+        if self._under_way is not None and self._is_under_way:
+            began_ms = self._now_ms()
             await asyncio.wait({self._under_way}, timeout=limit_s)
+            if self._is_under_way:
+                self._has_had(self._now_ms() - began_ms)
 
     async def commit_now(self, admin: Admin, offsets: Offsets) -> None:
         """Commits and waits for it. Raises what the broker answers: for queries that must not go on without."""

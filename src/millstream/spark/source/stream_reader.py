@@ -117,10 +117,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if mode in {OffsetCommitMode.DISABLED, OffsetCommitMode.AT_MOST_ONCE}:
             return
         commits, link = self._offset_commits(), link_of(self._options)
-        if commits.is_due(completed):
+        is_due = commits.is_due(completed)
+        # With availableNow nothing else lets the loop run, and the query may end after this.
+        limit_s = commits.patience_s if self._last is None else _COMMIT_WAIT_S
+        if not is_due and limit_s:
+            link.run(commits.wait(limit_s))
+            is_due = commits.is_due(completed)
+        if is_due:
             commits.begin(link.admin(), link.runner.get_loop())
-            # With availableNow nothing else lets the loop run, and the query may end after this.
-            limit_s = commits.patience_s if self._last is None else _COMMIT_WAIT_S
             if limit_s:
                 link.run(commits.wait(limit_s))
 
