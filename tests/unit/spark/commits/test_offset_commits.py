@@ -10,7 +10,7 @@ import pytest
 
 from millstream.clients import Admin, OffsetAndMetadata
 from millstream.clients.admin import Results
-from millstream.errors import CoordinatorNotAvailable, KafkaError, MillstreamError
+from millstream.errors import CoordinatorNotAvailable, KafkaError
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.offset_commits import OffsetCommits
@@ -104,7 +104,7 @@ async def test_a_commit_that_fails_is_counted_and_tried_again(
 async def test_a_commit_before_reading_that_fails_is_counted_too() -> None:
     commits, coordinator = OffsetCommits("g", "r", 0, Clock()), Coordinator()
     coordinator.error = CoordinatorNotAvailable("restarts")
-    with pytest.raises(MillstreamError):
+    with pytest.raises(CoordinatorNotAvailable):
         await commits.commit_now(coordinator.as_admin(), at(5))
     assert commits.report().failed == 1
 
