@@ -1,4 +1,4 @@
-"""Clients for asyncio: Producer, Consumer, ShareConsumer, Spout, Admin. `millstream.clients.blocking` has the same for plain code.
+"""Clients for asyncio: Producer, Consumer, ShareConsumer, Spout, ShareSpout, Admin. `millstream.clients.blocking` has the same for plain code.
 
 Names are loaded when they are used: who wants one client does not wait for all.
 """
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from millstream.clients.spout.core.errors import TooManyFailures
     from millstream.clients.spout.core.retries import MessageId
     from millstream.clients.spout.message import SpoutHooks, SpoutMessage
+    from millstream.clients.spout.share_spout import ShareSpout
     from millstream.clients.spout.spout import Spout
     from millstream.model import TopicPartition
     from millstream.protocol.enums import AcknowledgeType
@@ -72,6 +73,7 @@ else:
             "millstream.clients.spout.core.errors": "TooManyFailures",
             "millstream.clients.spout.core.retries": "MessageId",
             "millstream.clients.spout.message": "SpoutHooks SpoutMessage",
+            "millstream.clients.spout.share_spout": "ShareSpout",
             "millstream.clients.spout.spout": "Spout",
             "millstream.model": "TopicPartition",
             "millstream.protocol.enums": "AcknowledgeType",
@@ -107,6 +109,7 @@ __all__ = [
     "RecordMetadata",
     "RoundRobinPartitioner",
     "ShareConsumer",
+    "ShareSpout",
     "Spout",
     "SpoutHooks",
     "SpoutMessage",

@@ -38,12 +38,15 @@ class ShareFetchCollector(Generic[Key, Value]):
         reader: RecordReader[Key, Value] | None,
         *,
         is_implicit: bool,
+        is_holding: bool,
     ) -> None:
+        """`is_holding`: records may stay without an acknowledgement over many polls."""
         self._cluster = cluster
         self._fetcher = fetcher
         self._scope = scope
         self._reader = reader
         self._is_implicit = is_implicit
+        self._is_holding = is_holding
         self._look_up_task: asyncio.Task[None] | None = None
         self.in_hand: ShareInFlightRecords[Key, Value] = ShareInFlightRecords()
         self.ahead: deque[ConsumerRecord[Key, Value]] = deque()
@@ -52,9 +55,12 @@ class ShareFetchCollector(Generic[Key, Value]):
     # ---- what becomes of the last records
 
     def finish_last_poll(self) -> None:
-        """Accepts everything given out in implicit mode; in explicit mode it must have been acknowledged."""
+        """Accepts everything given out in implicit mode; in explicit mode it must have been acknowledged, or is held."""
         if self._is_implicit:
             self._accept_given_out()
+            return
+        if self._is_holding:
+            self.in_hand.hold()
             return
         unacknowledged = self.in_hand.unacknowledged(but=self._not_given_out())
         if unacknowledged is not None:

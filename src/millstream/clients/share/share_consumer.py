@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Generic, Self, Unpack
+from typing import ClassVar, Generic, Self, Unpack
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config.settings import parse_settings
@@ -56,6 +56,8 @@ class ShareConsumer(Generic[Key, Value]):
     (explicit mode). What is not acknowledged when the broker's lock runs out, or at close(), is given to a member again.
     """
 
+    _is_holding: ClassVar[bool] = False
+
     def __init__(
         self,
         *,
@@ -89,7 +91,12 @@ class ShareConsumer(Generic[Key, Value]):
         self._fetcher = ShareFetcher(config, self._cluster, self._member, self._scope)
         is_implicit = config.share_acknowledgement_mode == IMPLICIT
         self._collector = ShareFetchCollector(
-            self._cluster, self._fetcher, self._scope, reader, is_implicit=is_implicit
+            self._cluster,
+            self._fetcher,
+            self._scope,
+            reader,
+            is_implicit=is_implicit,
+            is_holding=self._is_holding,
         )
         self._callback: AcknowledgementCommitCallback | None = None
         self._in_callback = False
@@ -174,17 +181,24 @@ class ShareConsumer(Generic[Key, Value]):
         self._check()
         if not self._member.membership.topics:
             raise IllegalState("nothing to read: call subscribe() first")
+        return await self._poll_once(count, deadline_ms, asks=True)
+
+    async def _poll_once(
+        self, count: int, deadline_ms: int, *, asks: bool
+    ) -> list[ConsumerRecord[Key, Value]]:
         with self._guard.call():
             self._hear_outcomes()
             self._collector.finish_last_poll()
             self._member.begin_poll()
             try:
                 self._cluster.use_topics(*self._member.membership.topics)
-                return await self._poll(count, deadline_ms)
+                return await self._poll(count, deadline_ms, asks=asks)
             finally:
                 self._member.end_poll()
 
-    async def _poll(self, count: int, deadline_ms: int) -> list[ConsumerRecord[Key, Value]]:
+    async def _poll(
+        self, count: int, deadline_ms: int, *, asks: bool
+    ) -> list[ConsumerRecord[Key, Value]]:
         """Nothing is awaited between taking something and passing it on: a call that is cancelled loses nothing."""
         await asyncio.sleep(0)  # requests and heartbeats run, however fast the caller polls
         has_asked = False
@@ -201,7 +215,10 @@ class ShareConsumer(Generic[Key, Value]):
                 if needed is not None and not await self._collector.look_up(needed, deadline_ms):
                     return []
                 continue
-            if acknowledgements or not has_asked:
+            if not asks:
+                self._fetcher.fetch([], 0)
+                self._fetcher.commit(acknowledgements, self._api_deadline_ms())
+            elif acknowledgements or not has_asked:
                 self._fetcher.fetch(acknowledgements, count)
                 has_asked = True
             self._member.raise_error()

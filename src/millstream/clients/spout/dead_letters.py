@@ -9,7 +9,7 @@ from millstream.clients.config import ProducerConfig, ProducerSettings
 from millstream.clients.config.settings import setting_names
 from millstream.clients.producer.delivery import Delivery
 from millstream.clients.producer.producer import Producer
-from millstream.clients.spout.core.deliveries import GivenUp
+from millstream.clients.spout.core.attempts import GivenUp
 from millstream.net.client.environment import Environment
 
 TOPIC_HEADER = "dead_letter.topic"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 from millstream.clients.core.values import ConsumerRecord
-from millstream.clients.spout.core.deliveries import RecordAttempt
+from millstream.clients.spout.core.attempts import RecordAttempt
 from millstream.clients.spout.core.retries import MessageId
 from millstream.model import TopicPartition
 

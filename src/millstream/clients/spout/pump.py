@@ -13,8 +13,8 @@ from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
 from millstream.clients.group.member import RebalanceListener
 from millstream.clients.spout.core.deliveries import Deliveries
 from millstream.clients.spout.core.settings import SpoutConfig
-from millstream.clients.spout.dead_letters import DeadLetters
 from millstream.clients.spout.message import SpoutHooks
+from millstream.clients.spout.settlement import Settlement
 from millstream.errors import KafkaError, RebalanceInProgress, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.runtime import Clock
@@ -35,7 +35,7 @@ class Pump(RebalanceListener):
         config: SpoutConfig,
         *,
         hooks: SpoutHooks,
-        dead_letters: DeadLetters | None,
+        settlement: Settlement,
         clock: Clock,
         news: Callable[[], None],
     ) -> None:
@@ -44,7 +44,7 @@ class Pump(RebalanceListener):
         self._deliveries = deliveries
         self._config = config
         self._hooks = hooks
-        self._dead_letters = dead_letters
+        self._settlement = settlement
         self._clock = clock
         self._news = news
         self._metadata = json.dumps({"clientId": consumer.config.client_id})
@@ -59,7 +59,7 @@ class Pump(RebalanceListener):
     async def run(self) -> None:
         self._next_commit_ms = self._now_ms() + self._config.commit_interval_ms
         while True:
-            await self.settle_given_up()
+            await self._settlement.settle()
             await self._commit_if_due()
             self._deliveries.receive(await self._poll())
             await self._observe_log()
@@ -72,28 +72,6 @@ class Pump(RebalanceListener):
     def commit_soon(self) -> None:
         self._is_commit_asked = True
         self.wake()
-
-    async def settle_given_up(self) -> None:
-        """Writes dead letters, or counts records as lost. They are pending until that is done."""
-        given_up = self._deliveries.given_up
-        settled = [each for each in given_up if self._deliveries.is_open(each.attempt)]
-        given_up.clear()
-        if not settled:
-            return
-        for each in settled:
-            if self._hooks.on_max_retry is not None:
-                self._hooks.on_max_retry(each.attempt.record, each.error)
-        if self._dead_letters is not None:
-            await self._dead_letters.send(settled)
-        for each in settled:
-            if self._dead_letters is None:
-                _LOGGER.warning(
-                    "%s is lost: it failed %d times (%s)",
-                    each.attempt.message_id,
-                    each.attempt.number,
-                    each.error,
-                )
-            self._deliveries.finish(each, dead_lettered=self._dead_letters is not None)
 
     # ---- rebalances, called inside poll() and close()
 

@@ -172,3 +172,43 @@ def test_outcomes_of_other_acknowledgements_change_nothing_here() -> None:
     in_hand.handle_outcome(AcknowledgementOutcome(P0, {7: ACCEPT}, None))
     in_hand.handle_outcome(AcknowledgementOutcome(P1, {0: RENEW}, None))
     assert in_hand.is_renewing
+
+
+def held(*given: int) -> ShareInFlightRecords:
+    in_hand = holding(*given)
+    in_hand.hold()
+    return in_hand
+
+
+def test_records_that_are_held_are_not_returned_again_and_may_be_acknowledged_later() -> None:
+    in_hand = held(0, 1)
+    in_hand.add(of(P0), Taken([record(P0, 2)]))
+    assert offsets(in_hand) == [2]
+    assert in_hand.unacknowledged() == (TopicPartition("t", 0), 2)
+    in_hand.acknowledge("t", 0, 1, ACCEPT)
+    assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {1: ACCEPT})]
+    with pytest.raises(IllegalState, match="t-0 offset 1 cannot be acknowledged"):
+        in_hand.acknowledge("t", 0, 1, ACCEPT)
+    in_hand.acknowledge("t", 0, 0, RELEASE)
+
+
+def test_a_held_record_stays_where_it_is_while_it_is_renewed() -> None:
+    in_hand = held(0)
+    in_hand.acknowledge("t", 0, 0, RENEW)
+    assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {0: RENEW})]
+    assert not in_hand.is_renewing
+    in_hand.handle_outcome(AcknowledgementOutcome(P0, {0: RENEW}, None, 20_000))
+    assert (offsets(in_hand), in_hand.has_renewed, in_hand.lock_timeout_ms) == ([], False, 20_000)
+    in_hand.acknowledge("t", 0, 0, ACCEPT)
+    assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE, P0, {0: ACCEPT})]
+
+
+def test_a_held_record_that_could_not_be_renewed_is_somebody_elses() -> None:
+    in_hand = held(0)
+    in_hand.acknowledge("t", 0, 0, RENEW)
+    in_hand.take_acknowledgements()
+    in_hand.acknowledge("t", 0, 0, ACCEPT)
+    in_hand.handle_outcome(AcknowledgementOutcome(P0, {0: RENEW}, InvalidRecordState()))
+    assert in_hand.take_acknowledgements() == []
+    with pytest.raises(IllegalState, match="t-0 offset 0 cannot be acknowledged"):
+        in_hand.acknowledge("t", 0, 0, ACCEPT)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.clients import ConsumerRecord, TopicPartition
-from millstream.clients.spout.core.deliveries import Deliveries, FailOutcome, RecordAttempt
+from millstream.clients.spout.core.attempts import FailOutcome, RecordAttempt
+from millstream.clients.spout.core.deliveries import Deliveries
 from millstream.clients.spout.core.settings import SpoutConfig
 
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -6,9 +6,17 @@ import dataclasses
 import re
 from pathlib import Path
 
+import pytest
+
 from millstream.clients import SpoutHooks
 from millstream.clients.config.settings import documentation
-from millstream.clients.spout.core.settings import SpoutConfig, SpoutSettings
+from millstream.clients.spout.core.settings import (
+    RetryConfig,
+    ShareSpoutConfig,
+    ShareSpoutSettings,
+    SpoutConfig,
+    SpoutSettings,
+)
 
 GUIDE = (Path(__file__).parents[4] / "docs/guide/clients/spout.md").read_text()
 
@@ -27,10 +35,27 @@ def test_every_setting_stands_in_the_guide_with_its_default() -> None:
     assert told == [(name, str(default)) for name, default, _ in documentation(SpoutConfig)]
 
 
-def test_every_setting_is_a_keyword_argument() -> None:
-    assert set(SpoutSettings.__annotations__) >= {
-        field.name for field in dataclasses.fields(SpoutConfig)
-    }
+def test_every_setting_of_a_share_spout_stands_in_the_guide_with_its_default() -> None:
+    told = [
+        (name, default)
+        for name, default, _ in rows("| setting of a share spout | default | meaning |")
+    ]
+    of_both = {name for name, _, _ in documentation(RetryConfig)}
+    assert told == [
+        (name, str(default))
+        for name, default, _ in documentation(ShareSpoutConfig)
+        if name not in of_both
+    ]
+    assert [name for name, _, _ in documentation(SpoutConfig)][:7] == [
+        name for name, _, _ in documentation(RetryConfig)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "config"), [(SpoutSettings, SpoutConfig), (ShareSpoutSettings, ShareSpoutConfig)]
+)
+def test_every_setting_is_a_keyword_argument(settings: type, config: type[RetryConfig]) -> None:
+    assert set(settings.__annotations__) >= {field.name for field in dataclasses.fields(config)}
 
 
 def test_every_hook_stands_in_the_guide() -> None:

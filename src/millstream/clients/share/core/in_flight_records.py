@@ -1,7 +1,7 @@
 """Records that the application has been given and not answered for: what acknowledge(), commit() and poll() go by.
 
 A record stays here until an acknowledgement of it is taken to be sent. One that is renewed waits aside until the broker
-has said yes, and is then returned by poll() again. Knows no broker and no time.
+has said yes, and is then returned by poll() again; one that is held stays where it is. Knows no broker and no time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from millstream.clients.share.core.values import (
 from millstream.model import TopicPartition
 from millstream.protocol.enums import AcknowledgeType
 
+RENEW = AcknowledgeType.RENEW
 RecordPosition = tuple[TopicPartition, int]
 """Partition and offset."""
 
@@ -37,16 +38,20 @@ class _PartitionInHand(Generic[Key, Value]):
     """Offsets that the last error was about: their acknowledgement may be changed."""
     renewing: dict[int, ConsumerRecord[Key, Value]] = field(default_factory=dict)
     renewed: dict[int, ConsumerRecord[Key, Value]] = field(default_factory=dict)
+    held: set[int] = field(default_factory=set)
+    """Offsets of records of earlier polls that may stay without an acknowledgement."""
 
     @property
     def is_empty(self) -> bool:
-        return not (self.records or self.acknowledgements or self.renewing or self.renewed)
+        return not (
+            self.records or self.acknowledgements or self.renewing or self.renewed or self.held
+        )
 
     def take_acknowledgements(self) -> Acknowledgements:
         taken, self.acknowledgements = self.acknowledgements, {}
-        if AcknowledgeType.RENEW in taken.values():
+        if RENEW in taken.values():
             for offset in self.records.keys() & taken.keys():
-                if taken[offset] == AcknowledgeType.RENEW:
+                if taken[offset] == RENEW:
                     self.renewing[offset] = self.records[offset]
         if self.records.keys() <= taken.keys():
             self.records.clear()
@@ -54,6 +59,8 @@ class _PartitionInHand(Generic[Key, Value]):
             for offset in taken:
                 self.records.pop(offset, None)
         self.failed.clear()
+        if self.held:
+            self.held.difference_update(o for o, kind in taken.items() if kind != RENEW)
         return taken
 
 
@@ -105,7 +112,7 @@ class ShareInFlightRecords(Generic[Key, Value]):
         """Acknowledges a record in hand, or one that could not be read. Raises IllegalState for any other."""
         for part in self._partitions.values():
             if part.partition.topic_partition == (topic, partition) and (
-                offset in part.records or offset in part.failed
+                offset in part.records or offset in part.failed or offset in part.held
             ):
                 part.acknowledgements[offset] = kind
                 return
@@ -113,6 +120,12 @@ class ShareInFlightRecords(Generic[Key, Value]):
             f"{topic}-{partition} offset {offset} cannot be acknowledged: poll() has not returned it, or it was"
             " acknowledged and sent already"
         )
+
+    def hold(self) -> None:
+        """Keeps the records of the last poll for later acknowledgements: the next poll returns others."""
+        for part in self._partitions.values():
+            part.held.update(part.records)
+            part.records.clear()
 
     def acknowledge_all(self, kind: AcknowledgeType, but: Iterable[RecordPosition] = ()) -> None:
         """Acknowledges every record without an acknowledgement, `but` those that were not given out yet."""
@@ -154,12 +167,23 @@ class ShareInFlightRecords(Generic[Key, Value]):
         if part is None:
             return
         for offset, kind in outcome.acknowledgements.items():
-            record = part.renewing.pop(offset, None) if kind == AcknowledgeType.RENEW else None
+            if kind == RENEW and offset in part.held:
+                self._renew_held(part, offset, outcome)
+            record = part.renewing.pop(offset, None) if kind == RENEW else None
             if record is not None and outcome.error is None:
                 part.renewed[offset] = record
                 self._renewed_lock_timeout_ms = outcome.lock_timeout_ms
         if part.is_empty:
             del self._partitions[part.partition]
+
+    def _renew_held(
+        self, part: _PartitionInHand[Key, Value], offset: int, outcome: AcknowledgementOutcome
+    ) -> None:
+        if outcome.error is not None:
+            part.held.discard(offset)
+            part.acknowledgements.pop(offset, None)
+        elif outcome.lock_timeout_ms is not None:
+            self.lock_timeout_ms = outcome.lock_timeout_ms
 
     def take_renewed(self) -> None:
         """Renewed records are in hand again."""

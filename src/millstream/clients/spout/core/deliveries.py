@@ -4,52 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum, auto
 
 from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.spout.core.attempts import FailOutcome, GivenUp, RecordAttempt
 from millstream.clients.spout.core.metrics import SpoutCounts
 from millstream.clients.spout.core.offsets import EmittedOffsets
 from millstream.clients.spout.core.retries import MessageId, RetrySchedule
 from millstream.clients.spout.core.settings import SpoutConfig
 from millstream.clients.spout.core.waiting import WaitingRecords
 from millstream.model import TopicPartition
-
-
-@dataclass(slots=True, eq=False)
-class RecordAttempt:
-    """A record as it is given out once."""
-
-    record: ConsumerRecord
-    number: int
-    """1 for the first time."""
-    offsets: EmittedOffsets
-    """Those of its partition when it was given out: an ack after a revoke finds others, or none."""
-    open_values: int = 1
-    """The values made of the record that are not acked."""
-
-    @property
-    def message_id(self) -> MessageId:
-        return MessageId(self.record.topic_partition, self.record.offset)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """A record that had all its retries."""
-
-    attempt: RecordAttempt
-    error: BaseException | None
-
-
-class FailOutcome(Enum):
-    """The effect of a fail."""
-
-    IGNORED = auto()
-    """The record is done, failed already, or belongs to somebody else by now."""
-    RETRY = auto()
-    GIVEN_UP = auto()
-    NOT_RETRIED = auto()
-    """Only at_least_once gives a record out again."""
 
 
 class Deliveries:
@@ -141,16 +104,21 @@ class Deliveries:
         """Takes back what could not be given out now; it is the next one to go."""
         self._returned.append(attempt)
 
+    def next_due_ms(self) -> int | None:
+        """Returns when the next retry is due; None when there is none."""
+        return self.retries.next_due_ms()
+
     # ---- what comes back
 
     def ack(self, attempt: RecordAttempt) -> bool:
         """Returns whether the record was pending. One that waits for its retry is done by this as well."""
         if not self.is_open(attempt):
             return False
-        self._finish(attempt.message_id, attempt.offsets)
+        offsets = self.partitions[attempt.record.topic_partition]
+        self._finish(attempt.message_id, offsets)
         self.counts.acked += 1
         self.failures_in_a_row = 0
-        if attempt.offsets.uncommitted_count >= self._max_uncommitted_offsets:
+        if offsets.uncommitted_count >= self._max_uncommitted_offsets:
             self.wants_turn = True
         return True
 
@@ -179,16 +147,17 @@ class Deliveries:
 
     def is_open(self, attempt: RecordAttempt) -> bool:
         """Returns whether the record is neither done nor another owner's by now."""
-        if self.partitions.get(attempt.record.topic_partition) is not attempt.offsets:
+        offsets = self.partitions.get(attempt.record.topic_partition)
+        if offsets is None or offsets is not attempt.hold:
             return False
-        return not self._tracked or attempt.offsets.is_pending(attempt.record.offset)
+        return not self._tracked or offsets.is_pending(attempt.record.offset)
 
     def finish(self, given_up: GivenUp, *, dead_lettered: bool) -> None:
         """Notes that a record which was given up has its dead letter, or is counted as lost."""
         attempt = given_up.attempt
         if not self.is_open(attempt):
             return
-        self._finish(attempt.message_id, attempt.offsets)
+        self._finish(attempt.message_id, self.partitions[attempt.record.topic_partition])
         if dead_lettered:
             self.counts.dead_lettered += 1
         else:
@@ -249,7 +218,7 @@ class Deliveries:
         return offsets.uncommitted_count < self._max_uncommitted_offsets
 
     def _is_too_far_behind(self, attempt: RecordAttempt) -> bool:
-        latest = attempt.offsets.latest_emitted
+        latest = self.partitions[attempt.record.topic_partition].latest_emitted
         if self._max_offset_behind is None or latest is None:
             return False
         return latest - attempt.record.offset > self._max_offset_behind

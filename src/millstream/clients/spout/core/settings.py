@@ -1,10 +1,14 @@
-"""Settings of the spout beyond those of its consumer."""
+"""Settings of spouts beyond those of their consumers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from millstream.clients.config import ConsumerSettings
+from millstream.clients.config.settings import setting_names
+from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.spout.core.retries import RetryPolicy
 from millstream.errors import ConfigError
 from millstream.net.client.config.declarations import Check, integer, one_of, optional_text, setting
@@ -26,23 +30,9 @@ def _multiplier(key: str, value: object) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpoutConfig:
-    processing_guarantee: str = setting(
-        "at_least_once",
-        one_of("at_least_once", "at_most_once", "none"),
-        "at_least_once: what is acked without a gap is committed. at_most_once: records are committed before they are given out. none: what was given out is committed, acked or not.",
-    )
-    commit_interval_ms: int = setting(2_000, integer(0), "Time between two commits.")
-    max_uncommitted_offsets: int = setting(
-        10_000,
-        integer(1),
-        "Most records of a partition that are given out and not committed. Beyond that only retries are given out.",
-    )
-    max_offset_behind: int | None = setting(
-        None,
-        _count_or_none(0),
-        "A commit that is further behind the end of its partition counts as none when the partition is assigned, and a record that fails further behind the latest one is given up. None: no distance is too far.",
-    )
+class RetryConfig:
+    """The settings of both kinds of spout."""
+
     poll_timeout_ms: int = setting(
         200, integer(1), "Longest time that one poll of the consumer waits for records."
     )
@@ -76,13 +66,47 @@ class SpoutConfig:
         )
 
 
-class SpoutSettings(ConsumerSettings, total=False):
-    """Keyword arguments of Spout; see SpoutConfig and ConsumerConfig."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpoutConfig(RetryConfig):
+    """The settings of Spout beyond those of its consumer."""
 
-    processing_guarantee: str
-    commit_interval_ms: int
-    max_uncommitted_offsets: int
-    max_offset_behind: int | None
+    processing_guarantee: str = setting(
+        "at_least_once",
+        one_of("at_least_once", "at_most_once", "none"),
+        "at_least_once: what is acked without a gap is committed. at_most_once: records are committed before they are given out. none: what was given out is committed, acked or not.",
+    )
+    commit_interval_ms: int = setting(2_000, integer(0), "Time between two commits.")
+    max_uncommitted_offsets: int = setting(
+        10_000,
+        integer(1),
+        "Most records of a partition that are given out and not committed. Beyond that only retries are given out.",
+    )
+    max_offset_behind: int | None = setting(
+        None,
+        _count_or_none(0),
+        "A commit that is further behind the end of its partition counts as none when the partition is assigned, and a record that fails further behind the latest one is given up. None: no distance is too far.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareSpoutConfig(RetryConfig):
+    """The settings of ShareSpout beyond those of its share consumer."""
+
+    max_spout_pending: int = setting(
+        500,
+        integer(1),
+        "Most records that are held at a time: given out or not, until they are acked, released or rejected.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.dead_letters is not None and self.retries_max is None:
+            raise ConfigError(
+                "dead_letters needs retries_max in a share group: brokers drop a record after share.delivery.count.limit"
+                " deliveries and tell nobody, so retries_max must be below that limit (5 unless the group says otherwise)"
+            )
+
+
+class RetrySettings(TypedDict, total=False):
     poll_timeout_ms: int
     retry_delay_initial_ms: int
     retry_delay_multiplier: float
@@ -90,3 +114,39 @@ class SpoutSettings(ConsumerSettings, total=False):
     retries_max: int | None
     failures_max: int | None
     dead_letters: str | None
+
+
+class SpoutSettings(ConsumerSettings, RetrySettings, total=False):
+    """Keyword arguments of Spout; see SpoutConfig and ConsumerConfig."""
+
+    processing_guarantee: str
+    commit_interval_ms: int
+    max_uncommitted_offsets: int
+    max_offset_behind: int | None
+
+
+class ShareSpoutSettings(ShareConsumerSettings, RetrySettings, total=False):
+    """Keyword arguments of ShareSpout; see ShareSpoutConfig and ShareConsumerConfig."""
+
+    max_spout_pending: int
+
+
+def divided(
+    settings: dict[str, object], config: type[RetryConfig]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Returns the settings of the spout itself, and those of its consumer. Raises ConfigError without a group."""
+    known = setting_names(config)
+    own = {key: value for key, value in settings.items() if key.replace(".", "_") in known}
+    of_consumer = {key: value for key, value in settings.items() if key not in own}
+    if not (of_consumer.get("group_id") or of_consumer.get("group.id")):
+        raise ConfigError("a spout needs a group_id: its progress is kept there")
+    return own, of_consumer
+
+
+def topic_names(topics: str | Iterable[str]) -> list[str]:
+    names = [topics] if isinstance(topics, str) else list(topics)
+    if not names or not all(names):
+        raise ConfigError(
+            f"topics must be a name, several names or a compiled pattern; got {topics!r}"
+        )
+    return names

@@ -1,0 +1,107 @@
+"""The one task that uses a share spout's consumer: it reads when there is room, and tells brokers what became of records."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from millstream.clients.consumer.core.errors import WakeupError
+from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.share.core.values import TopicIdPartition
+from millstream.clients.share.holding_consumer import HoldingShareConsumer
+from millstream.clients.spout.core.settings import ShareSpoutConfig
+from millstream.clients.spout.core.share_deliveries import ShareDeliveries
+from millstream.clients.spout.settlement import Settlement
+from millstream.errors import KafkaError
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_SHORTEST_LOCK_MS: Final = 1_000
+"""Supposed until a broker has said how long its locks are."""
+
+
+class SharePump:
+    """The application's tasks only touch `deliveries`; they `wake` the pump when it should look there."""
+
+    def __init__(
+        self,
+        consumer: HoldingShareConsumer[bytes, bytes],
+        deliveries: ShareDeliveries,
+        config: ShareSpoutConfig,
+        *,
+        settlement: Settlement,
+        clock: Clock,
+        news: Callable[[], None],
+    ) -> None:
+        """`news` is called when there may be something to give out."""
+        self._consumer = consumer
+        self._deliveries = deliveries
+        self._config = config
+        self._settlement = settlement
+        self._clock = clock
+        self._news = news
+        self._is_polling = False
+        self.is_paused = False
+        consumer.set_acknowledgement_commit_callback(self._hear)
+
+    async def run(self) -> None:
+        while True:
+            await self._settlement.settle()
+            self.tell()
+            records = await self._poll()
+            self._deliveries.receive(records, self._now_ms(), self._lock_timeout_ms())
+            self._news()
+
+    def wake(self) -> None:
+        if self._is_polling:
+            self._consumer.wakeup()
+
+    def tell(self) -> None:
+        """Has the next request tell what became of records, and renew locks."""
+        told = self._deliveries.take_acknowledgements(self._now_ms(), self._lock_timeout_ms())
+        for record, kind in told:
+            self._consumer.acknowledge(record, kind)
+
+    async def _poll(self) -> list[ConsumerRecord]:
+        self._deliveries.wants_turn = False
+        room = 0 if self.is_paused else self._deliveries.room()
+        limit = self._consumer.config.max_poll_records
+        self._is_polling = True
+        try:
+            if room:
+                return await self._consumer.poll(
+                    max_records=min(room, limit), timeout_ms=self._wait_ms()
+                )
+            return await self._consumer.attend(timeout_ms=self._wait_ms())
+        except WakeupError:
+            return []
+        finally:
+            self._is_polling = False
+
+    def _wait_ms(self) -> int:
+        turn_ms = self._deliveries.next_turn_ms()
+        limit_ms = self._config.poll_timeout_ms
+        return limit_ms if turn_ms is None else max(0, min(limit_ms, turn_ms - self._now_ms()))
+
+    def _hear(
+        self, offsets: Mapping[TopicIdPartition, AbstractSet[int]], error: KafkaError | None
+    ) -> None:
+        counts = self._deliveries.counts
+        if error is None:
+            counts.commits_succeeded += 1
+            return
+        counts.commits_failed += 1
+        for partition, refused in offsets.items():
+            _LOGGER.warning(
+                "%d records of %s are delivered again, the first at offset %d: %s",
+                len(refused), partition, min(refused), error,
+            )  # fmt: skip
+            self._deliveries.lose(partition.topic_partition, refused)
+
+    def _lock_timeout_ms(self) -> int:
+        return self._consumer.acquisition_lock_timeout_ms() or _SHORTEST_LOCK_MS
+
+    def _now_ms(self) -> int:
+        return self._clock.now().monotonic_ms
