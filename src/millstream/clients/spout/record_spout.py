@@ -23,6 +23,7 @@ from millstream.errors import ConfigError
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
 
+_Deserializer = AnyDeserializer[Any] | None  # Any: whatever it makes
 Handler = Callable[[SpoutMessage], Awaitable[None] | None]
 
 
@@ -46,9 +47,7 @@ class RecordSpout(ABC):
         deliveries: RecordsGivenOut,
         of_consumer: Mapping[str, object],
         *,
-        deserializers: tuple[
-            AnyDeserializer[Any] | None, AnyDeserializer[Any] | None
-        ],  # Any: whatever they make
+        deserializers: tuple[_Deserializer, _Deserializer],
         translate: Translate | None,
         hooks: SpoutHooks | None,
         environment: Environment | None,
