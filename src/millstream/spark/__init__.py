@@ -9,6 +9,7 @@ from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.spark.data_source import FORMAT, register
+    from millstream.spark.pipeline.inputs import DataFrameInput
     from millstream.spark.pipeline.lifecycle import State
     from millstream.spark.pipeline.micro_batches import PipelineFailed, Progress
     from millstream.spark.pipeline.runner_options import RunnerOptions
@@ -28,6 +29,7 @@ else:
     __getattr__ = names_of(
         __name__,
         {
+            "millstream.spark.pipeline.inputs": "DataFrameInput",
             "millstream.spark.pipeline.lifecycle": "State",
             "millstream.spark.pipeline.micro_batches": "PipelineFailed Progress",
             "millstream.spark.pipeline.runner_options": "RunnerOptions",
@@ -43,6 +45,7 @@ else:
     )
 
 __all__ = [
+    "DataFrameInput",
     "DataLoss",
     "FORMAT",
     "MetricsServer",

@@ -78,10 +78,18 @@ class KafkaSettings:
 
     def source_options(self) -> dict[str, str]:
         """The options of the source that read with these settings."""
-        return {PREFIX + name.replace("_", "."): value for name, value in self.of_reader().items()}
+        return _with_prefix(self.of_reader())
+
+    def sink_options(self) -> dict[str, str]:
+        """The options of the sink that write with these settings."""
+        return _with_prefix(self.of_producer())
 
     def _of(self, wanted: Collection[str]) -> dict[str, str]:
         return {name: value for name, value in self.given if name in wanted}
+
+
+def _with_prefix(settings: Mapping[str, str]) -> dict[str, str]:
+    return {PREFIX + name.replace("_", "."): value for name, value in settings.items()}
 
 
 def for_reading(given: Mapping[str, object]) -> KafkaSettings:

@@ -59,3 +59,26 @@ def test_without_a_traceback_it_is_the_first_line() -> None:
 
 def test_silence_is_said_to_be_silence() -> None:
     assert cause("") == "no reason given"
+
+
+OF_SQL = """[STREAM_FAILED] Query [id = 1] terminated with exception: [DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012
+== SQL (line 1, position 8) ==
+string(1 / 0) AS value
+       ^^^^^
+ SQLSTATE: XXKST
+=== Streaming Query ===
+"""
+
+
+def test_the_state_that_spark_writes_under_an_expression_is_not_the_cause() -> None:
+    assert cause(OF_SQL) == OF_SQL.splitlines()[0]
+
+
+def test_the_call_through_which_an_error_of_the_jvm_came_is_not_the_cause() -> None:
+    text = """An error occurred while calling o148.start.
+: org.apache.spark.SparkClassNotFoundException: [DATA_SOURCE_NOT_FOUND] Failed to find the data source: millstream.
+\tat org.apache.spark.sql.X.y(X.scala:770)
+"""
+    assert cause(text) == (
+        "org.apache.spark.SparkClassNotFoundException: [DATA_SOURCE_NOT_FOUND] Failed to find the data source: millstream."
+    )

@@ -9,9 +9,12 @@ import re
 from typing import Final
 
 _ERROR_LINE: Final = re.compile(r"(?P<module>(?:[a-z_]\w*\.)*)[A-Z]\w+(?:: |$)")
+_NO_ERRORS: Final = ("Traceback", "SQLSTATE")
 _OURS: Final = "millstream."
 _NO_MORE: Final = re.compile(r"\s+at [\w.$]+\(|=== Streaming Query ===")
 """A frame of the JVM, or Spark's description of the query."""
+_CALL_OF_THE_JVM: Final = "An error occurred while calling "
+"""What py4j writes above an error of the JVM."""
 _WORKER_IS_LATE: Final = "Python worker failed to connect back"
 
 
@@ -21,11 +24,11 @@ def cause(text: str) -> str:
     Kernel and clients chain their errors, `ZeroDivisionError` and then the one that says at which node and offset; the
     last one knows most. What follows the first frame of the JVM repeats it, or describes the query.
     """
-    lines = [line.strip() for line in _of_the_error(text) if line.strip()]
+    lines = [line.strip(": ") for line in _of_the_error(text) if line.strip()]
     errors = [
         (match["module"], line)
         for line in lines
-        if (match := _ERROR_LINE.match(line)) and "Traceback" not in line
+        if (match := _ERROR_LINE.match(line)) and not line.startswith(_NO_ERRORS)
     ]
     ours = [line for module, line in errors if module.startswith(_OURS)]
     python = [line for module, line in errors if not module.startswith(("org.", "java."))]
@@ -38,6 +41,6 @@ def is_worth_another_start(text: str) -> bool:
 
 
 def _of_the_error(text: str) -> list[str]:
-    lines = text.splitlines()
+    lines = [line for line in text.splitlines() if not line.startswith(_CALL_OF_THE_JVM)]
     end = next((i for i, line in enumerate(lines) if _NO_MORE.match(line)), len(lines))
     return lines[:end]

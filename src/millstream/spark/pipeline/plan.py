@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.streams.runtime.reset import pause_topic
+from millstream.streams.topology.nodes import SinkNode
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -104,6 +105,13 @@ def plan_topology(
             if name not in mine.sources and plan.tasks
         ]
     return TopologyPlan(tuple(plans), tuple(internal), is_circular)
+
+
+def outputs_of(topology: Topology) -> frozenset[str] | None:
+    """Returns the topics that a topology writes to. None: functions choose some of them."""
+    topics = [node.topic for node in topology.nodes.values() if isinstance(node, SinkNode)]
+    named = frozenset(topic for topic in topics if isinstance(topic, str))
+    return named - topology.internal_topics.keys() if len(named) == len(set(topics)) else None
 
 
 def _internal_names(topology: Topology, application_id: str) -> set[str]:

@@ -12,12 +12,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from millstream.clients.core.illegal_state import IllegalState
+from millstream.errors import ConfigError
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock
+from millstream.spark.data_source import FORMAT, register
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline import explanation
 from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.hosted_application import HostedApplication
+from millstream.spark.pipeline.inputs import (
+    DataFrameInput,
+    InputQuery,
+    checked_inputs,
+    input_queries,
+)
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.lifecycle import TRANSITIONS, State
 from millstream.spark.pipeline.micro_batches import (
@@ -26,7 +34,7 @@ from millstream.spark.pipeline.micro_batches import (
     Progress,
 )
 from millstream.spark.pipeline.pausing import Pausing
-from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan
+from millstream.spark.pipeline.plan import SubTopologyPlan, TopologyPlan, outputs_of
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.pipeline.progress_line import ProgressLine, stream_of_a_person
 from millstream.spark.pipeline.queries.queryable import Queryable
@@ -39,7 +47,8 @@ from millstream.streams.runtime.snapshots import SnapshotPlan
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 STANDBY_INTERVAL_S: Final = 10.0
 _JOIN_S: Final = 0.2
@@ -60,9 +69,13 @@ class SparkStreams(Queryable):
         session: SparkSession,
         options: RunnerOptions,
         *,
+        inputs: Mapping[str, DataFrameInput] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Creates the internal topics that are missing. Raises ConfigError, TopologyError, and what the cluster answers."""
+        """Creates the internal topics that are missing. `inputs`: DataFrames that stand for source topics of these names.
+
+        Raises ConfigError, TopologyError, and what the cluster answers.
+        """
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
         given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
@@ -70,7 +83,10 @@ class SparkStreams(Queryable):
         self._config = config
         self._options = options
         self._clock = SystemClock() if clock is None else clock
-        self._topology = topology.with_own_changelogs()
+        self._session = session
+        partitions = checked_inputs(inputs or {})
+        self._topology = topology.with_own_changelogs().with_fed_sources(partitions)
+        self._inputs = input_queries(inputs or {}, config.application_id, options, self._kafka)
         application = HostedApplication(
             self._topology,
             config,
@@ -159,6 +175,27 @@ class SparkStreams(Queryable):
         """Has the observer called after each micro-batch, from the thread of its sub-topology."""
         self._observers.append(observer)
 
+    @property
+    def input_queries(self) -> Mapping[str, StreamingQuery]:
+        """The queries that feed the inputs, by name, as far as they have been started."""
+        queries = {name: each.query for name, each in self._inputs.items()}
+        return {name: query for name, query in queries.items() if query is not None}
+
+    def read_stream(self, topic: str, **options: str) -> DataFrame:
+        """Returns what the topology writes to a topic as a streaming DataFrame: only what is committed, from the start on.
+
+        `options` are those of the source. Raises ConfigError for a topic that is no output of the topology.
+        """
+        outputs = outputs_of(self._topology)
+        if outputs is not None and topic not in outputs:
+            raise ConfigError(
+                f"the topology does not write to {topic}, but to {', '.join(sorted(outputs)) or 'no topic'}"
+            )
+        register(self._session)
+        given = self._kafka.source_options() | {"startingOffsets": "earliest", "subscribe": topic}
+        reader = self._session.readStream.format(FORMAT)
+        return reader.options(**(given | options)).load()
+
     def run_available(self, observe: Callable[[Progress], object] | None = None) -> None:
         """Processes everything that is readable in the source topics now, writers before readers, then returns.
 
@@ -171,12 +208,14 @@ class SparkStreams(Queryable):
             raise IllegalState(
                 f"application {self._config.application_id} is paused: `millstream pipeline resume` ends that"
             )
+        for each in self._inputs.values():
+            each.run_available(self._stopping)
         plan = self._plan.looked_at()
         groups: list[MicroBatches] = []
         with ExitStack() as last_first:
             last_first.callback(self._clear_line)
-            for each in plan.sub_topologies:
-                groups.append(MicroBatches(each, self._driver(observe)))
+            for part in plan.sub_topologies:
+                groups.append(MicroBatches(part, self._driver(observe)))
                 last_first.callback(groups[-1].close)
             is_left = True
             while is_left:  # sub-topologies that feed each other: what one has written for another that ran before it
@@ -190,6 +229,8 @@ class SparkStreams(Queryable):
         self._begin("pausing", self._pausing.watch, self._stopping)
         for each in self._plan.last.sub_topologies:
             self._begin(str(each.id), self._run, each)
+        for name, feeding in self._inputs.items():
+            self._begin(f"input {name}", self._feed, feeding)
         if self._config.num_standby_replicas > 0:
             self._begin("standbys", self._keep_standbys)
 
@@ -282,6 +323,12 @@ class SparkStreams(Queryable):
             self._failed(error)
         finally:
             batches.close()
+
+    def _feed(self, feeding: InputQuery) -> None:
+        try:
+            feeding.run(self._stopping)
+        except BaseException as error:  # noqa: BLE001  # whoever waits is told
+            self._failed(error)
 
     def _keep_standbys(self) -> None:
         """Asks for standbys again and again: tasks move, and executors come and go."""

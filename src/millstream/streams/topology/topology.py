@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from millstream.streams.errors import TopologyError
 from millstream.streams.topology.java_order import copy_order, hash_order
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.patterns import source_matching
@@ -47,6 +48,11 @@ class SubTopologyTopics:
     repartition: Mapping[str, Mapping[str, str]]
     changelogs: Mapping[str, Mapping[str, str]]
     partitions: Mapping[str, int]
+
+
+def fed_topic(source: str) -> str:
+    """Returns the internal topic, without the application's id, that stands for a source which the runner fills."""
+    return f"{source}-bridge-repartition"
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,6 +152,36 @@ class Topology:
             if isinstance(node, SourceNode) and name in matched
         }
         return replace(self, nodes={**self.nodes, **sources})
+
+    def with_fed_sources(self, partitions: Mapping[str, int]) -> Topology:
+        """Returns the same, where these source topics are internal ones with so many partitions, which the runner itself fills.
+
+        Raises TopologyError for a topic that no source reads by its name, and for one of a global store.
+        """
+        of_tasks = {
+            name for group in self.sub_topologies if not group.is_global for name in group.nodes
+        }
+        read = {
+            topic
+            for name, node in self.nodes.items()
+            if isinstance(node, SourceNode) and name in of_tasks
+            for topic in node.topics
+        }
+        unread = sorted(partitions.keys() - read)
+        if unread:
+            raise TopologyError(
+                f"no stream or table reads {', '.join(unread)}, so nothing can be fed to it: there are {', '.join(sorted(read))}"
+            )
+        nodes = {
+            name: replace(
+                node, topics=tuple(fed_topic(t) if t in partitions else t for t in node.topics)
+            )
+            if isinstance(node, SourceNode)
+            else node
+            for name, node in self.nodes.items()
+        }
+        fed = {fed_topic(topic): count for topic, count in partitions.items()}
+        return replace(self, nodes=nodes, internal_topics={**self.internal_topics, **fed})
 
     def stores_of(self, group: SubTopology) -> tuple[StoreSpec, ...]:
         """Stores that nodes of the sub-topology use, without global ones."""
