@@ -79,6 +79,11 @@ class Pump(RebalanceListener):
         self._deliveries.assign(partitions)
         await self._pass_over_what_is_too_far_behind(partitions)
         self._next_lookup_ms = 0
+        if not self._deliveries.partitions:
+            _LOGGER.warning(
+                "this member of group %s has no partition: there are more members than partitions",
+                self._consumer.config.group_id,
+            )
         self._tell_partitions()
 
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:

@@ -157,6 +157,72 @@ def test_a_record_that_fails_too_far_behind_the_latest_is_given_up() -> None:
     assert places(out(spout)) == [(0, 1, 2)]
 
 
+def test_what_is_still_out_too_far_behind_an_ack_is_given_up_once() -> None:
+    spout = deliveries(0, 1, 2, 3, max_offset_behind=2)
+    attempts = out(spout)
+    assert spout.ack(attempts[3])
+    assert [each.attempt for each in spout.given_up] == [attempts[0]]
+    assert fail(spout, attempts[0]) is FailOutcome.IGNORED
+    assert spout.ack(attempts[2])
+    assert len(spout.given_up) == 1
+    assert spout.to_commit() == {ZERO: 0}, "it is pending until it is settled"
+    spout.finish(spout.given_up.popleft(), dead_lettered=False)
+    assert spout.to_commit() == {ZERO: 1}
+    assert spout.counts.lost == 1
+
+
+def test_a_retry_too_far_behind_an_ack_is_given_up_and_not_given_out() -> None:
+    spout = deliveries(0, 1, max_offset_behind=2)
+    first, second = out(spout)
+    assert fail(spout, first) is FailOutcome.RETRY
+    spout.receive([record(2), record(3), record(4)])
+    again, *_, last = out(spout)
+    assert places([again]) == [(0, 0, 2)]
+    assert fail(spout, second) is FailOutcome.GIVEN_UP
+    assert spout.ack(last)
+    assert [each.attempt for each in spout.given_up] == [second, again]
+
+
+def test_a_scheduled_retry_too_far_behind_an_ack_is_off() -> None:
+    spout = deliveries(0, 1, 2, 3, max_offset_behind=2, retry_delay_initial_ms=10)
+    zero = spout.next(0)
+    assert zero is not None
+    assert fail(spout, zero) is FailOutcome.RETRY
+    assert spout.ack(out(spout)[-1])
+    assert [each.attempt for each in spout.given_up] == [zero]
+    assert out(spout, now_ms=10) == []
+
+
+def test_an_ack_before_it_is_settled_saves_what_was_too_far_behind() -> None:
+    spout = deliveries(0, 1, 2, max_offset_behind=1)
+    first, _, last = out(spout)
+    spout.ack(last)
+    assert spout.ack(first)
+    spout.finish(spout.given_up.popleft(), dead_lettered=False)
+    assert (spout.counts.acked, spout.counts.lost) == (2, 0)
+
+
+def test_turns_go_on_where_they_stopped_when_a_partition_is_gone() -> None:
+    """Each partition at its limit of one: the turn passes on."""
+    spout = deliveries(max_uncommitted_offsets=1)
+    partitions = [TopicPartition("t", number) for number in range(3)]
+
+    def turn() -> int:
+        attempt = spout.next(0)
+        assert attempt is not None
+        return attempt.record.partition
+
+    spout.receive(record(offset, number) for number in range(3) for offset in (0, 1, 2))
+    taken = [turn(), turn(), turn()]
+    assert sorted(taken) == [0, 1, 2]
+    assert spout.next(0) is None
+    spout.forget([partitions[taken[1]]])
+    for number in (taken[0], taken[2]):
+        spout.committed({partitions[number]: 1})
+    assert sorted([turn(), turn()]) == sorted([taken[0], taken[2]])
+    assert spout.next(0) is None
+
+
 def test_at_most_once_gives_out_what_is_committed_and_leaves_the_rest_to_the_next_owner() -> None:
     spout = deliveries(0, 1, 2, processing_guarantee="at_most_once")
     assert out(spout) == []

@@ -46,6 +46,13 @@ def test_a_limit_counts_retries() -> None:
     assert schedule.next_due_ms() is None
 
 
+def test_by_default_there_is_no_limit() -> None:
+    schedule = RetrySchedule(RetryPolicy())
+    for _ in range(1_000):
+        assert schedule.fail(ONE, now_ms=0)
+        schedule.start(ONE)
+
+
 def test_what_is_forgotten_has_no_retry() -> None:
     schedule = RetrySchedule(RetryPolicy())
     schedule.fail(ONE, now_ms=0)

@@ -21,6 +21,7 @@ class Deliveries:
         self._tracked = config.processing_guarantee == "at_least_once"
         self._max_uncommitted_offsets = config.max_uncommitted_offsets
         self._max_offset_behind = config.max_offset_behind
+        self._knows_out = self._tracked and config.max_offset_behind is not None
         self.partitions: dict[TopicPartition, EmittedOffsets] = {}
         self.retries = RetrySchedule(config.retry_policy())
         self.counts = SpoutCounts()
@@ -32,6 +33,8 @@ class Deliveries:
         self._waiting = WaitingRecords()
         self._returned: deque[RecordAttempt] = deque()
         self._failed: dict[MessageId, ConsumerRecord] = {}
+        self._out: dict[MessageId, RecordAttempt] = {}
+        """The last attempt of each record that is neither done nor given up, where a record may be too far behind."""
 
     # ---- partitions
 
@@ -45,8 +48,9 @@ class Deliveries:
             self.partitions.pop(topic_partition, None)
             self._waiting.forget(topic_partition)
             self.retries.forget_partition(topic_partition)
-            for message_id in [m for m in self._failed if m.topic_partition == topic_partition]:
-                del self._failed[message_id]
+            for kept in (self._failed, self._out):
+                for message_id in [m for m in kept if m.topic_partition == topic_partition]:
+                    kept.pop(message_id)
 
     def full_partitions(self) -> set[TopicPartition]:
         """Returns the partitions of which nothing new is to be read now."""
@@ -87,7 +91,7 @@ class Deliveries:
             self.counts.retried += 1
             record = self._failed.pop(message_id)
             offsets = self.partitions[message_id.topic_partition]
-            return RecordAttempt(record, self.retries.failures(message_id) + 1, offsets)
+            return self._given_out(record, self.retries.failures(message_id) + 1, offsets)
         new = self._waiting.take(self._may_emit)
         if new is None:
             return None
@@ -98,7 +102,7 @@ class Deliveries:
         if not self._tracked:
             offsets.ack(new.offset)
         self.counts.emitted += 1
-        return RecordAttempt(new, 1, offsets)
+        return self._given_out(new, 1, offsets)
 
     def give_back(self, attempt: RecordAttempt) -> None:
         """Takes back what could not be given out now; it is the next one to go."""
@@ -120,6 +124,7 @@ class Deliveries:
         self.failures_in_a_row = 0
         if offsets.uncommitted_count >= self._max_uncommitted_offsets:
             self.wants_turn = True
+        self._give_up_what_is_too_far_behind(attempt)
         return True
 
     def fail(
@@ -128,7 +133,8 @@ class Deliveries:
         """Schedules the retry of the record, or gives it up: after its last one, and where it is too far behind."""
         message_id = attempt.message_id
         is_latest = attempt.number == self.retries.failures(message_id) + 1
-        if not self.is_open(attempt) or not is_latest:
+        is_given_up = self._knows_out and message_id not in self._out
+        if not self.is_open(attempt) or not is_latest or is_given_up:
             return FailOutcome.IGNORED
         self.counts.failed += 1
         self.failures_in_a_row += 1
@@ -141,6 +147,7 @@ class Deliveries:
         if has_retry:
             self._failed[message_id] = attempt.record
             return FailOutcome.RETRY
+        self._out.pop(message_id, None)
         self.given_up.append(GivenUp(attempt, error))
         self.wants_turn = True
         return FailOutcome.GIVEN_UP
@@ -217,6 +224,28 @@ class Deliveries:
             return offsets.committed is not None and record.offset < offsets.committed
         return offsets.uncommitted_count < self._max_uncommitted_offsets
 
+    def _given_out(
+        self, record: ConsumerRecord, number: int, offsets: EmittedOffsets
+    ) -> RecordAttempt:
+        attempt = RecordAttempt(record, number, offsets)
+        if self._knows_out:
+            self._out[attempt.message_id] = attempt
+        return attempt
+
+    def _give_up_what_is_too_far_behind(self, acked: RecordAttempt) -> None:
+        """Gives up what is still pending further below a record that was acked: nobody may ever say anything of it."""
+        if not self._knows_out or self._max_offset_behind is None:
+            return
+        topic_partition = acked.record.topic_partition
+        first_kept = acked.record.offset - self._max_offset_behind
+        for offset in self.partitions[topic_partition].pending_below(first_kept):
+            attempt = self._out.pop(MessageId(topic_partition, offset), None)
+            if attempt is not None:
+                self.retries.cancel(attempt.message_id)
+                self._failed.pop(attempt.message_id, None)
+                self.given_up.append(GivenUp(attempt, None))
+                self.wants_turn = True
+
     def _is_too_far_behind(self, attempt: RecordAttempt) -> bool:
         latest = self.partitions[attempt.record.topic_partition].latest_emitted
         if self._max_offset_behind is None or latest is None:
@@ -227,6 +256,7 @@ class Deliveries:
         offsets.ack(message_id.offset)
         self.retries.forget(message_id)
         self._failed.pop(message_id, None)
+        self._out.pop(message_id, None)
 
     def _committable(self, topic_partition: TopicPartition) -> int | None:
         if self._guarantee == "at_most_once":

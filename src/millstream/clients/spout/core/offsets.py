@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from itertools import takewhile
 
 from millstream.clients.core.illegal_state import IllegalState
 
@@ -37,6 +38,10 @@ class EmittedOffsets:
 
     def is_pending(self, offset: int) -> bool:
         return offset in self._pending
+
+    def pending_below(self, offset: int) -> list[int]:
+        """Returns the offsets below this one that were emitted and are not acked."""
+        return list(takewhile(lambda pending: pending < offset, self._pending))
 
     def emit(self, offset: int) -> None:
         """Notes that the record was given out for the first time. Raises IllegalState for one below an earlier record."""

@@ -84,7 +84,7 @@ class SpoutConfig(RetryConfig):
     max_offset_behind: int | None = setting(
         None,
         _count_or_none(0),
-        "A commit that is further behind the end of its partition counts as none when the partition is assigned, and a record that fails further behind the latest one is given up. None: no distance is too far.",
+        "A commit that is further behind the end of its partition counts as none when the partition is assigned, a record that fails further behind the latest one is given up, and so is one that is still out further behind one that is acked. None: no distance is too far.",
     )
 
 
