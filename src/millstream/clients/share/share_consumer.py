@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from types import TracebackType
 from typing import ClassVar, Generic, Self, Unpack
 
@@ -209,6 +210,7 @@ class ShareConsumer(Generic[Key, Value]):
             acknowledgements = self._collector.in_hand.take_acknowledgements()
             if self._collector.has_next:
                 self._fetcher.commit(acknowledgements, self._api_deadline_ms())
+                self._make_way()
                 records, needed = self._collector.take(count)
                 if records:
                     return records
@@ -345,7 +347,9 @@ class ShareConsumer(Generic[Key, Value]):
 
     def _hear_outcomes(self) -> None:
         while (outcome := self._fetcher.fetcher.outcomes.take()) is not None:
-            self._collector.in_hand.handle_outcome(outcome)
+            lost = self._collector.in_hand.handle_outcome(outcome)
+            if lost:
+                self._lose(outcome.partition, lost)
             if self._callback is not None:
                 self._in_callback = True
                 try:
@@ -354,6 +358,12 @@ class ShareConsumer(Generic[Key, Value]):
                     )
                 finally:
                     self._in_callback = False
+
+    def _make_way(self) -> None:
+        """Called before records are taken from what was fetched."""
+
+    def _lose(self, partition: TopicIdPartition, offsets: AbstractSet[int]) -> None:
+        """Called when records that were held belong to somebody else."""
 
     def _api_deadline_ms(self, timeout_ms: int | None = None) -> int:
         limit_ms = self.config.default_api_timeout_ms

@@ -15,6 +15,7 @@ from millstream.clients.spout.core.settings import ShareSpoutConfig
 from millstream.clients.spout.core.share_deliveries import ShareDeliveries
 from millstream.clients.spout.settlement import Settlement
 from millstream.errors import KafkaError
+from millstream.model import TopicPartition
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class SharePump:
         self._is_polling = False
         self.is_paused = False
         consumer.set_acknowledgement_commit_callback(self._hear)
+        consumer.set_loss_callback(self._lose)
 
     async def run(self) -> None:
         while True:
@@ -95,10 +97,16 @@ class SharePump:
         counts.commits_failed += 1
         for partition, refused in offsets.items():
             _LOGGER.warning(
-                "%d records of %s are delivered again, the first at offset %d: %s",
-                len(refused), partition, min(refused), error,
+                "%s did not take what was said of %d records, the first at offset %d; they are delivered again: %s",
+                partition, len(refused), min(refused), error,
             )  # fmt: skip
-            self._deliveries.lose(partition.topic_partition, refused)
+
+    def _lose(self, topic_partition: TopicPartition, offsets: AbstractSet[int]) -> None:
+        _LOGGER.warning(
+            "%d records of %s are ours no longer, the first at offset %d; they are delivered again",
+            len(offsets), topic_partition, min(offsets),
+        )  # fmt: skip
+        self._deliveries.lose(topic_partition, offsets)
 
     def _lock_timeout_ms(self) -> int:
         return self._consumer.acquisition_lock_timeout_ms() or _SHORTEST_LOCK_MS

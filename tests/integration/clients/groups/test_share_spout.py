@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from millstream.clients import (
+    Admin,
     Consumer,
     Producer,
     ShareConsumer,
@@ -25,7 +26,7 @@ from millstream.clients import (
 )
 from millstream.errors import ConfigError
 from millstream.testing.broker import Broker
-from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, until
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually, until
 from tests.support.clients.raw_client import RawClient
 from tests.support.clients.raw_share_member import configure_group
 
@@ -55,12 +56,12 @@ class Queue:
     def __init__(self, bootstrap: str, name: str) -> None:
         self.bootstrap = bootstrap
         self.name = name
-        with RawClient(bootstrap) as client:
+        with RawClient(bootstrap.split(",", maxsplit=1)[0]) as client:
             client.create_topic(name, partitions=1)
             configure_group(client, name, auto_offset_reset="earliest")
 
     def lock_for(self, lock_ms: int) -> None:
-        with RawClient(self.bootstrap) as client:
+        with RawClient(self.bootstrap.split(",")[0]) as client:
             configure_group(client, self.name, record_lock_duration_ms=lock_ms)
 
     async def produce(self, *numbers: int) -> None:
@@ -321,3 +322,41 @@ async def test_settings_that_cannot_be_used_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         ShareSpout(topics, **settings)
+
+
+async def test_records_of_a_leader_that_has_moved_are_delivered_again_and_new_ones_come(
+    queue: Queue,
+) -> None:
+    """Against a cluster of three brokers or more: MILLSTREAM_KAFKA_BOOTSTRAP."""
+    where = TopicPartition(queue.name, 0)
+    async with Admin(bootstrap_servers=queue.bootstrap) as admin:
+        nodes = [node.node_id for node in (await admin.describe_cluster()).nodes]
+        if len(nodes) < 3:
+            pytest.skip("the cluster has fewer than three brokers")
+
+        async def leader() -> int | None:
+            described = (await admin.describe_topics([queue.name])).result(queue.name)
+            return described.partitions[0].leader
+
+        before = await leader()
+        target = next(each for each in nodes if each != before)
+        queue.lock_for(SHORTEST_LOCK_MS)
+        await queue.produce(0, 1)
+        async with queue.spout() as spout:
+            first, second = await take(spout, 2)
+            (await admin.alter_partition_reassignments({where: [target]})).raise_errors()
+
+            async def has_moved() -> bool:
+                return await leader() == target
+
+            await eventually(has_moved)
+            first.ack()
+            await queue.produce(2)
+            again: set[int] = set()
+            while not again >= {1, 2}:
+                (message,) = await take(spout, 1)
+                again.add(message.offset)
+                message.ack()
+            second.ack()  # of nobody's record any more
+            assert again <= {0, 1, 2}
+    assert await queue.is_done()

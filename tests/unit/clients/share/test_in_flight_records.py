@@ -208,7 +208,31 @@ def test_a_held_record_that_could_not_be_renewed_is_somebody_elses() -> None:
     in_hand.acknowledge("t", 0, 0, RENEW)
     in_hand.take_acknowledgements()
     in_hand.acknowledge("t", 0, 0, ACCEPT)
-    in_hand.handle_outcome(AcknowledgementOutcome(P0, {0: RENEW}, InvalidRecordState()))
+    outcome = AcknowledgementOutcome(P0, {0: RENEW}, InvalidRecordState())
+    assert in_hand.handle_outcome(outcome) == {0}
     assert in_hand.take_acknowledgements() == []
     with pytest.raises(IllegalState, match="t-0 offset 0 cannot be acknowledged"):
         in_hand.acknowledge("t", 0, 0, ACCEPT)
+
+
+def test_what_is_held_is_let_go_when_another_broker_leads_the_partition() -> None:
+    in_hand = held(0, 1)
+    in_hand.acknowledge("t", 0, 0, RENEW)
+    in_hand.take_acknowledgements()
+    moved = of(P0, node_id=NODE + 1)
+    assert not in_hand.accepts(moved)
+    assert in_hand.let_go(of(P0)) == set()
+    assert in_hand.let_go(moved) == {0, 1}
+    assert in_hand.accepts(moved)
+    in_hand.add(moved, Taken([record(P0, 0)]))
+    in_hand.hold()
+    late = AcknowledgementOutcome(P0, {0: RENEW}, InvalidRecordState())
+    assert in_hand.handle_outcome(late) == set(), "it is about the delivery before"
+    in_hand.acknowledge("t", 0, 0, ACCEPT)
+    assert in_hand.take_acknowledgements() == [NodeAcknowledgements(NODE + 1, P0, {0: ACCEPT})]
+
+
+def test_what_the_last_poll_returned_is_not_let_go_before_it_is_held() -> None:
+    in_hand = holding(0)
+    assert in_hand.let_go(of(P0, node_id=NODE + 1)) == set()
+    assert offsets(in_hand) == [0]

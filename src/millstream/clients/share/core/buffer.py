@@ -20,6 +20,10 @@ class ShareBuffer:
     def is_empty(self) -> bool:
         return not (self._fetched or self._errors)
 
+    @property
+    def first(self) -> ShareFetched | None:
+        return self._fetched[0] if self._fetched else None
+
     def add(self, fetched: ShareFetched) -> None:
         self._fetched.append(fetched)
 

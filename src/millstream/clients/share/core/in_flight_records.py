@@ -40,6 +40,7 @@ class _PartitionInHand(Generic[Key, Value]):
     renewed: dict[int, ConsumerRecord[Key, Value]] = field(default_factory=dict)
     held: set[int] = field(default_factory=set)
     """Offsets of records of earlier polls that may stay without an acknowledgement."""
+    renewing_held: set[int] = field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
@@ -59,8 +60,12 @@ class _PartitionInHand(Generic[Key, Value]):
             for offset in taken:
                 self.records.pop(offset, None)
         self.failed.clear()
-        if self.held:
-            self.held.difference_update(o for o, kind in taken.items() if kind != RENEW)
+        for offset in self.held & taken.keys():
+            if taken[offset] == RENEW:
+                self.renewing_held.add(offset)
+            else:
+                self.held.discard(offset)
+                self.renewing_held.discard(offset)
         return taken
 
 
@@ -125,7 +130,16 @@ class ShareInFlightRecords(Generic[Key, Value]):
         """Keeps the records of the last poll for later acknowledgements: the next poll returns others."""
         for part in self._partitions.values():
             part.held.update(part.records)
+            part.renewing_held.difference_update(part.records)
             part.records.clear()
+
+    def let_go(self, fetched: ShareFetched) -> set[int]:
+        """Lets go what is held of a partition that another broker leads by now, and returns the offsets."""
+        part = self._partitions.get(fetched.partition)
+        if part is None or part.node_id == fetched.node_id or part.records:
+            return set()
+        del self._partitions[fetched.partition]
+        return part.held
 
     def acknowledge_all(self, kind: AcknowledgeType, but: Iterable[RecordPosition] = ()) -> None:
         """Acknowledges every record without an acknowledgement, `but` those that were not given out yet."""
@@ -161,29 +175,33 @@ class ShareInFlightRecords(Generic[Key, Value]):
                 del self._partitions[part.partition]
         return taken
 
-    def handle_outcome(self, outcome: AcknowledgementOutcome) -> None:
-        """Renewals that the broker took come back with `take_renewed`; other records belong to other members by now."""
+    def handle_outcome(self, outcome: AcknowledgementOutcome) -> set[int]:
+        """Renewals that the broker took come back with `take_renewed`; other records belong to other members by now.
+
+        Returns the offsets that were held and are not any more.
+        """
+        lost: set[int] = set()
         part = self._partitions.get(outcome.partition)
         if part is None:
-            return
+            return lost
         for offset, kind in outcome.acknowledgements.items():
-            if kind == RENEW and offset in part.held:
-                self._renew_held(part, offset, outcome)
-            record = part.renewing.pop(offset, None) if kind == RENEW else None
+            if kind != RENEW:
+                continue
+            record = part.renewing.pop(offset, None)
             if record is not None and outcome.error is None:
                 part.renewed[offset] = record
                 self._renewed_lock_timeout_ms = outcome.lock_timeout_ms
+            if offset in part.renewing_held:
+                part.renewing_held.discard(offset)
+                if outcome.error is not None:
+                    lost.add(offset)
+                    part.held.discard(offset)
+                    part.acknowledgements.pop(offset, None)
+                elif outcome.lock_timeout_ms is not None:
+                    self.lock_timeout_ms = outcome.lock_timeout_ms
         if part.is_empty:
-            del self._partitions[part.partition]
-
-    def _renew_held(
-        self, part: _PartitionInHand[Key, Value], offset: int, outcome: AcknowledgementOutcome
-    ) -> None:
-        if outcome.error is not None:
-            part.held.discard(offset)
-            part.acknowledgements.pop(offset, None)
-        elif outcome.lock_timeout_ms is not None:
-            self.lock_timeout_ms = outcome.lock_timeout_ms
+            del self._partitions[outcome.partition]
+        return lost
 
     def take_renewed(self) -> None:
         """Renewed records are in hand again."""
