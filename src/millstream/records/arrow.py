@@ -7,6 +7,8 @@
     offset     int64                                          (ignored by from_arrow)
     timestamp  int64, ms since 1970-01-01 UTC, -1 for none    (from_arrow also takes timestamps of any unit)
     headers    list<struct<key: string, value: binary>>       (only when asked for)
+    timestampType  int32, 0 create time, 1 log append time    (only when asked for, ignored by from_arrow)
+    leaderEpoch    int32, null where the batch has none       (the same)
 
 Timestamps stay int64 because Kafka's -1 is no point in time. The work per record is done by the leaves `walker` and
 `writer`; this module owns the buffers, their sizes and what is skipped.
@@ -57,7 +59,12 @@ SCHEMA: Final = pa.schema(
         pa.field("timestamp", pa.int64(), nullable=False),
     ]
 )
-SCHEMA_WITH_HEADERS: Final = SCHEMA.append(pa.field("headers", HEADERS_TYPE, nullable=False))
+_HEADERS_FIELD: Final = pa.field("headers", HEADERS_TYPE, nullable=False)
+SCHEMA_WITH_HEADERS: Final = SCHEMA.append(_HEADERS_FIELD)
+_BATCH_FIELDS: Final = (
+    pa.field("timestampType", pa.int32(), nullable=False),
+    pa.field("leaderEpoch", pa.int32()),
+)
 
 ARROW_BYTES_MAX: Final = 2**31 - 1
 """What int32 offsets of one binary column can reach."""
@@ -73,9 +80,10 @@ BatchFilter = Callable[[BatchHeader, memoryview], bool]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options of `to_arrow`. `decompressed_bytes_max` bounds each batch."""
+    """The options of `to_arrow`. `decompressed_bytes_max` bounds each batch; `batch_columns` are those that say how a batch was written."""
 
     headers: bool = False
+    batch_columns: bool = False
     check_crcs: bool = True
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
     accept: BatchFilter | None = None
@@ -87,7 +95,7 @@ DEFAULT_READ: Final = ReadOptions()
 def to_arrow(
     view: BytesLike, start_offset: int = 0, options: ReadOptions = DEFAULT_READ
 ) -> pa.RecordBatch:
-    """Returns all records from `start_offset` on in the batches of `view`, as SCHEMA or SCHEMA_WITH_HEADERS says.
+    """Returns all records from `start_offset` on in the batches of `view`, as SCHEMA or SCHEMA_WITH_HEADERS says, and `batch_columns`.
 
     Control batches, batches that `options.accept` refuses and a batch at the end that is not whole are left out.
     Raises CorruptMessage, InvalidRecord, MessageTooLarge, UnsupportedCompressionType, and RecordListTooLarge when a
@@ -108,10 +116,14 @@ def to_arrow(
         pa.Array.from_buffers(pa.int64(), rows, [None, offsets]),
         pa.Array.from_buffers(pa.int64(), rows, [None, timestamps]),
     ]
-    if not options.headers:
-        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-    arrays.append(_gather_headers(columns, spans, rows))
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA_WITH_HEADERS)
+    fields = list(SCHEMA)
+    if options.headers:
+        arrays.append(_gather_headers(columns, spans, rows))
+        fields.append(_HEADERS_FIELD)
+    if options.batch_columns:
+        arrays += _batch_columns([header for header, _ in sections], spans)
+        fields += _BATCH_FIELDS
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def from_arrow(
@@ -208,6 +220,27 @@ def _gather_headers(columns: walker.RecordColumns, spans: _Spans, rows: int) -> 
         [_text(keys), values.array(pa.binary())], fields=HEADER_FIELDS
     )
     return pa.Array.from_buffers(HEADERS_TYPE, rows, [None, list_offsets], 0, children=[headers])
+
+
+def _batch_columns(headers: list[BatchHeader], spans: _Spans) -> list[pa.Array]:
+    """Constant from the first to the last row of each batch."""
+    filled = [
+        (header, last)
+        for header, (_, first, last) in zip(headers, spans, strict=True)
+        if last > first
+    ]
+    if not filled:
+        return [pa.array([], pa.int32()), pa.array([], pa.int32())]
+    ends = pa.array([last for _, last in filled], pa.int32())
+    types = [int(header.is_log_append_time) for header, _ in filled]
+    epochs = [
+        None if header.partition_leader_epoch < 0 else header.partition_leader_epoch
+        for header, _ in filled
+    ]
+    return [
+        pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(values, pa.int32())))
+        for values in (types, epochs)
+    ]
 
 
 def _text(keys: _ColumnBuffers) -> pa.Array:

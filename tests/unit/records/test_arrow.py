@@ -227,3 +227,21 @@ def test_time_before_1970_is_refused() -> None:
 
 def test_no_rows_give_no_batches() -> None:
     assert from_arrow(to_arrow(b"")) == []
+
+
+def test_the_batch_of_a_record_says_its_kind_of_timestamp_and_its_leader_epoch() -> None:
+    log = b"".join(
+        [five(0), five(5, log_append_time_ms=7, leader_epoch=3), five(10, leader_epoch=4)]
+    )
+    table = to_arrow(log, 3, ReadOptions(batch_columns=True))
+    assert table.schema.names == [
+        "key",
+        "value",
+        "offset",
+        "timestamp",
+        "timestampType",
+        "leaderEpoch",
+    ]
+    assert table.column("timestampType").to_pylist() == [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0]
+    assert table.column("leaderEpoch").to_pylist() == [None] * 2 + [3] * 5 + [4] * 5
+    assert to_arrow(b"", 0, ReadOptions(batch_columns=True)).num_rows == 0

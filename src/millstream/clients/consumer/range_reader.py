@@ -103,11 +103,13 @@ class RangeReader:
         end_offset: int,
         *,
         headers: bool = False,
+        batch_columns: bool = False,
         timeout_ms: int | None = None,
     ) -> AsyncIterator[pa.RecordBatch]:
         """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
 
-        Columns: key, value (binary), offset, timestamp (int64, ms), and headers when asked for. Offsets that hold no
+        Columns: key, value (binary), offset, timestamp (int64, ms), and when asked for headers and `batch_columns`:
+        timestampType (0 create time, 1 log append time) and leaderEpoch. Offsets that hold no
         record (compacted, control) are passed over. Waits for records that are not written yet. Raises
         OffsetOutOfRange when the start is no longer, or not yet, in the log, TopicDeleted when the topic is deleted
         meanwhile, RequestTimedOut after `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where
@@ -135,6 +137,7 @@ class RangeReader:
                     at,
                     check_crcs=self.config.check_crcs,
                     headers=headers,
+                    batch_columns=batch_columns,
                 )
                 records = rows_before(records, end_offset)
                 if records.num_rows:

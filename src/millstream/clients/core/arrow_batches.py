@@ -6,6 +6,7 @@ The only module of the clients that knows pyarrow, which takes long to import; i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -70,13 +71,18 @@ def encode_rows(
 
 
 def chunk_to_arrow(
-    chunk: FetchedChunk, start_offset: int, *, check_crcs: bool, headers: bool = False
+    chunk: FetchedChunk,
+    start_offset: int,
+    *,
+    check_crcs: bool,
+    headers: bool = False,
+    batch_columns: bool = False,
 ) -> pa.RecordBatch:
     """Returns the visible records of a fetched chunk from `start_offset` on."""
     accept = None
     if chunk.aborted:
         accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
-    options = ReadOptions(headers=headers, check_crcs=check_crcs, accept=accept)
+    options = ReadOptions(headers, batch_columns, check_crcs=check_crcs, accept=accept)
     return to_arrow(chunk.records, start_offset, options)
 
 
@@ -87,15 +93,19 @@ def readable_rows(
     *,
     check_crcs: bool,
     headers: bool = False,
+    batch_columns: bool = False,
 ) -> tuple[pa.RecordBatch, CorruptBatch | None]:
     """Returns rows as `chunk_to_arrow`, up to the first batch that cannot be read, and what is wrong with that one."""
+    to_rows = partial(
+        chunk_to_arrow, check_crcs=check_crcs, headers=headers, batch_columns=batch_columns
+    )
     try:
-        rows = chunk_to_arrow(chunk, start_offset, check_crcs=check_crcs, headers=headers)
+        rows = to_rows(chunk, start_offset)
     except KafkaError:
         front, broken = readable_front(chunk, topic_partition, check_crcs=check_crcs)
         if broken is None:
             raise
-        return chunk_to_arrow(front, start_offset, check_crcs=check_crcs, headers=headers), broken
+        return to_rows(front, start_offset), broken
     return rows, None
 
 
