@@ -15,8 +15,9 @@ from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
+from millstream.spark.source.decoding import decoding_of, schema_text
 from millstream.spark.source.options import parse_source_options
-from millstream.spark.source.reading import schema_text
+from millstream.spark.source.row_options import REGISTRY_LOGIN
 from millstream.spark.source.stream_reader import StreamReader
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "millstream"
 _REDACTED: Final = "spark.sql.redaction.options.regex"
-_SECRETS: Final = f"(?i:{'|'.join(re.escape(PREFIX + name) for name in SECRETS)})"
+_HIDDEN: Final = (*(PREFIX + name for name in SECRETS), "schema.registry.url", REGISTRY_LOGIN)
+"""A registry's address may have a login in it."""
+_SECRETS: Final = f"(?i:{'|'.join(re.escape(name) for name in _HIDDEN)})"
 
 
 class MillstreamSource(DataSource):
@@ -38,14 +41,15 @@ class MillstreamSource(DataSource):
     def schema(self) -> str:
         return schema_text(parse_source_options(self.options))
 
-    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: ARG002, N802 - Spark's signature
+    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         options = parse_source_options(self.options)
         if options.ending_offsets is not None:
             raise ConfigError("endingOffsets ends a batch read (spark.read), a stream has no end")
-        return StreamReader(options)
+        return StreamReader(options, decoding_of(options, schema))
 
-    def reader(self, schema: StructType) -> BatchReader:  # noqa: ARG002 - Spark's signature
-        return BatchReader(parse_source_options(self.options, starting_offsets="earliest"))
+    def reader(self, schema: StructType) -> BatchReader:
+        options = parse_source_options(self.options, starting_offsets="earliest")
+        return BatchReader(options, decoding_of(options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802 - Spark's signature
         return StreamWriter(parse_sink_options(self.options, schema))

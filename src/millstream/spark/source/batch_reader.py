@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from millstream.runtime.system import SystemClock
+from millstream.spark.source.decoding import Decoding
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import ending_offsets, starting_offsets
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
         self._options = options
+        self._decoding = decoding
 
     def partitions(self) -> Sequence[RangesPartition]:
         now_ms = SystemClock().now().wall_ms
@@ -28,4 +30,4 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
-        return read_ranges(self._options, partition.ranges)
+        return read_ranges(self._options, partition.ranges, self._decoding)

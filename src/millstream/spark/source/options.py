@@ -6,7 +6,7 @@ Names are those of Spark's own Kafka connector where it has one, so that a job c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -24,6 +24,8 @@ from millstream.spark.source.positions import (
     parse_timestamp,
     parse_timestamps,
 )
+from millstream.spark.source.row_options import KNOWN as OF_ROWS
+from millstream.spark.source.row_options import RowOptions, parse_row_options
 from millstream.spark.source.subscription import Subscription, parse_subscription
 
 _ALIASES: Final = {
@@ -37,7 +39,7 @@ KNOWN: Final = (
     "group.id", "offsetcommitmode", "offsetcommitintervalms", "maxoffsetbehind",
     "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
     "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
-    "metricstopic", "metricsintervalms",
+    "metricstopic", "metricsintervalms", *OF_ROWS,
 )  # fmt: skip
 
 
@@ -78,6 +80,7 @@ class SourceOptions:
     fail_on_data_loss: bool = True
     copartition: bool = False
     fetch_metrics: FetchMetricsOptions | None = None
+    rows: RowOptions = field(default_factory=RowOptions)
 
 
 def parse_source_options(
@@ -113,6 +116,7 @@ def parse_source_options(
         fail_on_data_loss=flag(given, "failOnDataLoss", default=True),
         copartition=is_copartitioned,
         fetch_metrics=parse_fetch_metrics(given),
+        rows=parse_row_options(given),
     )
 
 

@@ -1,7 +1,6 @@
 """Reads ranges of offsets as rows for Spark, in workers of the streaming and of the batch source.
 
-Rows: key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, and with includeHeaders
-headers array<struct<key: string, value: binary>>. A record without a timestamp has Kafka's -1, one millisecond before 1970.
+Rows: the columns of `columns`. A record without a timestamp has Kafka's -1, one millisecond before 1970.
 """
 
 from __future__ import annotations
@@ -9,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets, advanced
+from millstream.spark.source.bad_rows import write_dead_letters
+from millstream.spark.source.decoding import Decoding, decode, record_columns
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, look_up
@@ -24,11 +25,6 @@ from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_COLUMNS: Final = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
-)
-_HEADERS: Final = ", headers array<struct<key: string, value: binary>>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +40,6 @@ class RangesPartition(InputPartition):
     """The ranges that one Spark task reads, in this order."""
 
     ranges: tuple[OffsetRange, ...]
-
-
-def schema_text(options: SourceOptions) -> str:
-    return _COLUMNS + (_HEADERS if options.include_headers else "")
 
 
 def split(begin: Offsets, end: Offsets, options: SourceOptions) -> Sequence[RangesPartition]:
@@ -90,20 +82,39 @@ def cut(
     return pieces
 
 
-def read_ranges(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
+def read_ranges(
+    options: SourceOptions, ranges: Sequence[OffsetRange], decoding: Decoding | None = None
+) -> Iterator[pa.RecordBatch]:
+    """`decoding` None: keys and values are the bytes of the records."""
     for each in ranges:
-        yield from _read_range(options, each)
+        for rows in _read_range(options, each):
+            yield (
+                as_columns(options, rows) if decoding is None else _decoded(options, rows, decoding)
+            )
     if options.fetch_metrics is not None:
         report_fetches(options.fetch_metrics, link_of(options))
 
 
+def _decoded(options: SourceOptions, rows: pa.RecordBatch, decoding: Decoding) -> pa.RecordBatch:
+    """Dead letters are written before anything is done with the rows around them."""
+    decoded = decode(decoding, rows)
+    if decoded.dead_letters is not None:
+        assert options.rows.dead_letter_topic is not None, (
+            "there are dead letters where they have a topic"
+        )
+        write_dead_letters(link_of(options), options.rows.dead_letter_topic, decoded.dead_letters)
+    return decoded.rows
+
+
 def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     link, partition = link_of(options), TopicPartition(wanted.topic, wanted.partition)
+    more = {
+        "headers": options.include_headers or options.rows.needs_headers,
+        "batch_columns": options.rows.batch_columns,
+    }
     start = wanted.start
     while start < wanted.end:
-        batches = link.reader().read(
-            wanted.topic, wanted.partition, start, wanted.end, headers=options.include_headers
-        )
+        batches = link.reader().read(wanted.topic, wanted.partition, start, wanted.end, **more)
         rows = link.iterate(batches)
         if options.fetch_metrics is not None:
             rows = fetch_metrics(options.fetch_metrics).counted(rows, partition)
@@ -146,25 +157,18 @@ def as_rows(records: pa.RecordBatch, topic: str, partition: int) -> pa.RecordBat
         pc.multiply(records.column("timestamp"), 1000).cast(pa.timestamp("us", tz="UTC")),
     ]
     names = ["key", "value", "topic", "partition", "offset", "timestamp"]
-    if "headers" in records.schema.names:
-        columns.append(records.column("headers").cast(_headers_type()))
-        names.append("headers")
+    for name in ("timestampType", "headers", "leaderEpoch"):
+        if name in records.schema.names:
+            column = records.column(name)
+            columns.append(column.cast(_headers_type()) if name == "headers" else column)
+            names.append(name)
     return pa.RecordBatch.from_arrays(columns, names)
 
 
-def row_schema(*, headers: bool) -> pa.Schema:
-    """The columns that `as_rows` gives."""
-    import pyarrow as pa
-
-    columns = [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
-    ]
-    return pa.schema([*columns, ("headers", _headers_type())] if headers else columns)
+def as_columns(options: SourceOptions, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns the columns that the options ask for: batches say their kind of timestamp and their leader epoch together."""
+    wanted = record_columns(options)
+    return rows if len(wanted) == rows.num_columns else rows.select(list(wanted))
 
 
 def _headers_type() -> pa.DataType:

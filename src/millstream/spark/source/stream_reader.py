@@ -24,6 +24,7 @@ from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.decoding import Decoding
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import link_of, look_up, starting_choices
@@ -43,8 +44,9 @@ _COMMIT_WAIT_S: Final = 5.0
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Planning in the driver's process, reading in workers; pickled in between, so it opens connections when it needs them."""
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, decoding: Decoding | None = None) -> None:
         self._options = options
+        self._decoding = decoding
         self._last: Offsets | None = None
         """The end of an availableNow query."""
         self._commits: OffsetCommits | None = None
@@ -198,4 +200,4 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
-        return read_ranges(self._options, partition.ranges)
+        return read_ranges(self._options, partition.ranges, self._decoding)

@@ -1,0 +1,68 @@
+"""Records that cannot be decoded: the error that names one, and the topic in which they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from millstream.errors import MillstreamError
+from millstream.spark.connections import Connections
+from millstream.spark.dead_letters import header_columns, write_all
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class BadRow(MillstreamError):
+    """A record that cannot be decoded ends the query, unless badRows says otherwise."""
+
+    def __init__(self, topic: str, partition: int, offset: int, reason: str) -> None:
+        super().__init__(
+            f"{topic}-{partition} offset {offset} cannot be decoded: {reason}. badRows=null or badRows=deadLetter goes on without it"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Spark pickles it on the way to the driver."""
+        return _again, (str(self),)
+
+
+def _again(text: str) -> MillstreamError:
+    error = BadRow.__new__(BadRow)
+    MillstreamError.__init__(error, text)
+    return error
+
+
+def error_of(error: Exception) -> str:
+    """One line that says why."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@dataclass(frozen=True)
+class UndecodedRecords:
+    """Records as they were read, with their headers, and for each the reason."""
+
+    rows: pa.RecordBatch
+    reasons: list[str]
+
+
+def write_dead_letters(link: Connections, topic: str, letters: UndecodedRecords) -> None:
+    """Returns when the brokers have them. A task that is run again writes them again."""
+    rows = letters.rows
+    places = zip(
+        rows.column("topic").to_pylist(),
+        rows.column("partition").to_pylist(),
+        rows.column("offset").to_pylist(),
+        letters.reasons,
+        strict=True,
+    )
+    told = [
+        {
+            "exception": f"{BadRow.__module__}.{BadRow.__qualname__}",
+            "message": reason,
+            "topic": source,
+            "partition": str(partition),
+            "offset": str(offset),
+        }
+        for source, partition, offset, reason in places
+    ]
+    write_all(link, topic, header_columns(rows, told))

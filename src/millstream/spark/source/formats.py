@@ -1,0 +1,158 @@
+"""Readers of the formats: for each column, the Spark type of what is read, and the function that reads the bytes of one record.
+
+A registry is asked for schemas: once when the type is decided, and in workers for each schema that records name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from millstream.clients.serdes.avro_data import avro
+from millstream.clients.serdes.extras import library
+from millstream.clients.serdes.registry import (
+    Limits,
+    SchemaRegistry,
+    confluent_avro,
+    confluent_protobuf,
+    for_topic,
+)
+from millstream.errors import ConfigError
+from millstream.spark.named_functions import function_named
+from millstream.spark.source.row_options import ColumnFormat, Registry, RowFormat
+from millstream.spark.source.row_types import type_of_avro, type_of_ddl, type_of_message
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import FieldDescriptor
+    from google.protobuf.message import Message
+
+Read = Callable[[bytes], object]
+_LIMITS = Limits(retries=1)
+
+
+def spark_type(column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]) -> str:
+    """Returns the type of the decoded column as DDL. Raises ConfigError for a schema that cannot be read, found or imported."""
+    option = f"{column.name}.schema"
+    match column.format:
+        case RowFormat.BINARY | RowFormat.STRING:
+            return str(column.format.value)
+        case RowFormat.AVRO:
+            library("fastavro", "avro")
+            text = column.schema or _registered_schema(column, registry, topics)
+            return type_of_avro(option, text)
+        case RowFormat.PROTOBUF:
+            return type_of_message(option, _message_class(column).DESCRIPTOR)  # type: ignore[arg-type]  # reason: or its twin in C
+        case RowFormat.FUNCTION:
+            function_of(column)
+            return type_of_ddl(option, column.schema or "")
+        case RowFormat.JSON:
+            return type_of_ddl(option, column.schema or "")
+
+
+def reader_of(column: ColumnFormat, registry: Registry | None) -> Read:
+    """Returns the function that reads bytes, in a worker."""
+    match column.format:
+        case RowFormat.JSON:
+            import orjson
+
+            return orjson.loads
+        case RowFormat.AVRO:
+            if registry is None:
+                return avro(column.schema or "").decode
+            wanted = column.schema
+            return for_topic(confluent_avro(_client(registry), reader_schema=wanted), "").decode
+        case RowFormat.PROTOBUF:
+            kind = _message_class(column)
+            if registry is None:
+                return lambda data: _members(kind.FromString(data))
+            read = for_topic(confluent_protobuf(_client(registry), kind), "").decode
+            return lambda data: _members(read(data))
+        case _:
+            return _text
+
+
+def function_of(column: ColumnFormat) -> Callable[..., Any]:  # Any: a function of the user
+    return function_named(f"{column.name}.format", column.function or "")
+
+
+def _text(data: bytes) -> str:
+    return data.decode()
+
+
+def _client(registry: Registry) -> SchemaRegistry:
+    auth = None
+    if registry.login is not None:
+        user, _, password = registry.login.partition(":")
+        auth = (user, password)
+    return SchemaRegistry(registry.url, auth=auth, limits=_LIMITS)
+
+
+def _registered_schema(
+    column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]
+) -> str:
+    assert registry is not None, "options without a schema name a registry"
+    subject = column.subject
+    if subject is None:
+        if len(topics) != 1:
+            raise ConfigError(
+                f"{column.name}.format=avro for several topics needs {column.name}.schema, or {column.name}.subject, the subject of the "
+                "registry that has it"
+            )
+        subject = f"{topics[0]}-{column.name}"
+
+    async def ask() -> str:
+        async with _client(registry) as client:
+            schema = (await client.version(subject)).schema
+            if schema.references:
+                raise ConfigError(
+                    f"the schema of {subject} refers to others: give the whole schema in {column.name}.schema"
+                )
+            return schema.text
+
+    return asyncio.run(ask())
+
+
+def _message_class(column: ColumnFormat) -> type[Message]:
+    library("google.protobuf.message", "protobuf")
+    from google.protobuf.message import Message
+
+    option = f"{column.name}.schema"
+    found = function_named(option, column.schema or "")
+    if not (isinstance(found, type) and issubclass(found, Message)):
+        raise ConfigError(f"{option}: {column.schema!r} is no class of a Protobuf message")
+    return found
+
+
+def _members(message: Any) -> object:  # Any: members of messages are known at run time
+    """Messages as dictionaries. A member with presence that is not set is left out, any other has its default."""
+    from datetime import UTC
+
+    descriptor = message.DESCRIPTOR
+    if descriptor.full_name == "google.protobuf.Timestamp":
+        return message.ToDatetime(tzinfo=UTC)
+    found = {}
+    for field in descriptor.fields:
+        if field.has_presence and not message.HasField(field.name):
+            continue
+        found[field.name] = _member(field, getattr(message, field.name))
+    return found
+
+
+def _member(field: FieldDescriptor, value: Any) -> object:  # Any: as above
+    entry = field.message_type
+    if entry is not None and entry.GetOptions().map_entry:
+        inner = entry.fields_by_name["value"]
+        return {key: _one(inner, each) for key, each in value.items()}
+    if field.is_repeated:
+        return [_one(field, each) for each in value]
+    return _one(field, value)
+
+
+def _one(field: FieldDescriptor, value: Any) -> object:  # Any: as above
+    if field.message_type is not None:
+        return _members(value)
+    if field.enum_type is not None:
+        known = field.enum_type.values_by_number.get(value)
+        return str(value) if known is None else known.name
+    return value

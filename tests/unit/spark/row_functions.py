@@ -1,0 +1,24 @@
+"""Functions that options of the tests name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def words(
+    _key: bytes | None, value: bytes | None, topic: str, *place: Any
+) -> list[dict[str, Any]] | None:
+    """A row for each word, none for a tombstone; a number is no word."""
+    if value is None:
+        return None
+    found = value.decode().split()
+    if any(word.isdigit() for word in found):
+        raise LookupError("a number is no word")
+    return [{"word": word, "place": f"{topic}-{place[0]}-{place[1]}"} for word in found]
+
+
+def whole(*record: Any) -> tuple[str]:
+    return (repr(record),)
+
+
+NUMBER = 7
