@@ -15,9 +15,9 @@ from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
-from millstream.spark.source.decoding import decoding_of, schema_text
 from millstream.spark.source.options import parse_source_options
-from millstream.spark.source.row_options import REGISTRY_LOGIN
+from millstream.spark.source.rows.decoding import decoding_of, schema_text
+from millstream.spark.source.rows.row_options import REGISTRY_LOGIN
 from millstream.spark.source.stream_reader import StreamReader
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def header_columns(rows: pa.RecordBatch, told: Sequence[Mapping[str, str]]) -> p
     )
     headers = [
         [
-            *(mine or ()),
+            *(each for each in mine or () if each["key"] is not None),
             *({"key": _PREFIX + name, "value": text.encode()} for name, text in more.items()),
         ]
         for mine, more in zip(own, told, strict=True)

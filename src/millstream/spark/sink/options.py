@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, divided
 from millstream.spark.kafka_settings import KafkaSettings, for_writing
+from millstream.spark.sink.routing import KNOWN as OF_ROUTING
+from millstream.spark.sink.routing import Routing, parse_routing
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _ALIASES: Final = {"compression.type": "kafka.compression.type"}
 KNOWN: Final = (
     "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
+    *OF_ROUTING,
 )  # fmt: skip
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")
 """Options that Spark itself reads, and hands on."""
@@ -65,6 +68,7 @@ class SinkOptions:
     delivery_guarantee: DeliveryGuarantee = DeliveryGuarantee.AT_LEAST_ONCE
     transactional_id_prefix: str | None = None
     null_topic: NullTopic = NullTopic.FAIL
+    routing: Routing = field(default_factory=Routing)
 
 
 def parse_sink_options(
@@ -74,8 +78,11 @@ def parse_sink_options(
     if overwrite:
         raise ConfigError('topics are only appended to: use .mode("append")')
     given, kafka = divided(options, KNOWN, _ALIASES, of_what=" as a sink", ignored=_OF_SPARK)
-    topic = given.get("topic")
-    _require_columns({field.name: field.dataType.simpleString() for field in schema.fields}, topic)
+    topic, routing = given.get("topic"), parse_routing(given)
+    _require_columns(
+        {each.name: each.dataType.simpleString() for each in schema.fields},
+        has_topic=topic is not None or routing.topic_selector is not None,
+    )
     guarantee = choice(
         "deliveryGuarantee", given.get("deliveryguarantee", "at-least-once"), DeliveryGuarantee
     )
@@ -93,10 +100,11 @@ def parse_sink_options(
         delivery_guarantee=guarantee,
         transactional_id_prefix=prefix,
         null_topic=choice("nullTopic", given.get("nulltopic", "fail"), NullTopic),
+        routing=routing,
     )
 
 
-def _require_columns(columns: Mapping[str, str], topic: str | None) -> None:
+def _require_columns(columns: Mapping[str, str], *, has_topic: bool) -> None:
     for name, kind in columns.items():
         allowed = _COLUMNS.get(name)
         if allowed is None:
@@ -110,5 +118,7 @@ def _require_columns(columns: Mapping[str, str], topic: str | None) -> None:
             )
     if "value" not in columns:
         raise ConfigError("a record needs a column value: select to_json(struct(*)) AS value")
-    if topic is None and "topic" not in columns:
-        raise ConfigError('rows need a topic: .option("topic", "orders"), or a column topic')
+    if not has_topic and "topic" not in columns:
+        raise ConfigError(
+            'rows need a topic: .option("topic", "orders"), a column topic, or a topicSelector'
+        )

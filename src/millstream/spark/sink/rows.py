@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError
+from millstream.spark.connections import Connections
 from millstream.spark.sink.options import NullTopic, SinkOptions
+from millstream.spark.sink.routing import row_partitioner, with_partitions, with_selected_topics
+from millstream.spark.sink.row_checks import illegal_name
+from millstream.spark.sink.unwritable_rows import UnwritableRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,15 +19,43 @@ if TYPE_CHECKING:
 _RECORD_COLUMNS = ("key", "value", "timestamp", "headers")
 
 
-async def send(
-    producer: Producer, options: SinkOptions, batch: pa.RecordBatch
-) -> list[BatchDelivery]:
-    """Hands the rows to the producer. Rows of one partition keep their order. Raises ConfigError for a row without a topic."""
-    return [
-        await producer.send_batch(name, rows, partition=partition)
-        for name, of_topic in _by_topic(options, batch)
-        for partition, rows in _by_partition(of_topic)
-    ]
+class RowSender:
+    """Hands rows to producers, for one task. Rows that cannot be written go to the topic for dead letters, where there is one."""
+
+    def __init__(self, link: Connections, options: SinkOptions) -> None:
+        self._options = options
+        self._partitioner = row_partitioner(options.routing.partitioner)
+        letters = options.routing.dead_letter_topic
+        self._dead_letters = None if letters is None else UnwritableRows(link, options, letters)
+
+    async def send(self, producer: Producer, batch: pa.RecordBatch) -> list[BatchDelivery]:
+        """Rows of one partition keep their order. Raises ConfigError for a row without a topic."""
+        deliveries: list[BatchDelivery] = []
+        for topic, of_topic in _by_topic(self._options, batch):
+            rows = await self._with_partitions(producer, topic, of_topic)
+            if self._dead_letters is not None:
+                rows, letters = await self._dead_letters.sorted_out(producer, topic, rows)
+                deliveries += letters
+            deliveries += [
+                await producer.send_batch(topic, mine, partition=partition)
+                for partition, mine in _by_partition(rows)
+                if mine.num_rows
+            ]
+        return deliveries
+
+    async def _with_partitions(
+        self, producer: Producer, topic: str, rows: pa.RecordBatch
+    ) -> pa.RecordBatch:
+        if self._partitioner is None or illegal_name(topic) is not None:
+            return rows
+        partitions = await producer.partitions_for(topic)
+        return with_partitions(self._partitioner, rows, len(partitions))
+
+
+def with_topics(options: SinkOptions, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns the rows with the topics that a selector gives them, where there is one."""
+    selector = options.routing.topic_selector
+    return batch if selector is None else with_selected_topics(selector, batch)
 
 
 def without_skipped(options: SinkOptions, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -47,7 +79,8 @@ def _by_topic(options: SinkOptions, batch: pa.RecordBatch) -> Iterator[tuple[str
     names = batch.column("topic")
     if names.null_count:
         raise ConfigError(
-            "a row has no topic: its column topic is null. Leave such rows out with a filter, or with nullTopic=skip"
+            "a row has no topic: its column topic is null, or topicSelector gave None. Leave such rows out with a filter, or with "
+            "nullTopic=skip"
         )
     for name in pc.unique(names).to_pylist():
         yield name, batch.filter(pc.equal(names, name))

@@ -22,7 +22,7 @@ from millstream.spark.sink.marks import (
     require_same,
 )
 from millstream.spark.sink.options import SinkOptions
-from millstream.spark.sink.rows import send
+from millstream.spark.sink.rows import RowSender
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,13 +73,14 @@ def _written(
     batches: Iterator[pa.RecordBatch],
 ) -> int:
     digest, deliveries = RowDigest(), list[BatchDelivery]()
+    sender = RowSender(link, options)
     for batch in batches:
         if not batch.num_rows:
             continue
         if not deliveries:
             link.run(producer.begin_transaction())
         digest.add(batch)
-        deliveries += link.run(send(producer, options, batch))
+        deliveries += link.run(sender.send(producer, batch))
     if deliveries:
         link.run(_commit(producer, write, _finished(write.mark, digest), deliveries))
     return digest.records

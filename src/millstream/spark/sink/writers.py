@@ -24,7 +24,7 @@ from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, connections
 from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
-from millstream.spark.sink.rows import send, without_skipped
+from millstream.spark.sink.rows import RowSender, with_topics, without_skipped
 from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class _Rows:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
-            rows = without_skipped(self._options, batch)
+            rows = without_skipped(self._options, with_topics(self._options, batch))
             self.skipped += batch.num_rows - rows.num_rows
             yield rows
 
@@ -129,13 +129,13 @@ def _write_acknowledged(
     link: Connections, options: SinkOptions, batches: Iterator[pa.RecordBatch]
 ) -> int:
     """Writes all rows and waits for their acknowledgements. Raises the first error."""
-    producer = link.producer()
+    producer, sender = link.producer(), RowSender(link, options)
     deliveries: list[BatchDelivery] = []
     records = 0
     try:
         for batch in batches:
             records += batch.num_rows
-            deliveries += link.run(send(producer, options, batch))
+            deliveries += link.run(sender.send(producer, batch))
         link.run(_acknowledged(producer, deliveries))
     except BaseException:
         link.discard_producer()
@@ -153,12 +153,12 @@ def _write_unacknowledged(
     link: Connections, options: SinkOptions, batches: Iterator[pa.RecordBatch]
 ) -> tuple[int, int]:
     """Returns how many rows were handed to the producer, and how many of its batches were lost. A topic that is not there is an error."""
-    producer = link.unacknowledged_producer()
+    producer, sender = link.unacknowledged_producer(), RowSender(link, options)
     deliveries: list[BatchDelivery] = []
     records = 0
     for batch in batches:
         records += batch.num_rows
-        deliveries += link.run(send(producer, options, batch))
+        deliveries += link.run(sender.send(producer, batch))
     lost = link.run(_lost(producer, deliveries))
     if lost:
         _LOGGER.warning("%d batches were lost, the last because of: %s", len(lost), lost[-1])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from millstream.runtime.system import SystemClock
-from millstream.spark.source.decoding import Decoding
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import ending_offsets, starting_offsets
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
+from millstream.spark.source.rows.decoding import Decoding
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,8 +24,8 @@ from millstream.spark.source.positions import (
     parse_timestamp,
     parse_timestamps,
 )
-from millstream.spark.source.row_options import KNOWN as OF_ROWS
-from millstream.spark.source.row_options import RowOptions, parse_row_options
+from millstream.spark.source.rows.row_options import KNOWN as OF_ROWS
+from millstream.spark.source.rows.row_options import RowOptions, parse_row_options
 from millstream.spark.source.subscription import Subscription, parse_subscription
 
 _ALIASES: Final = {

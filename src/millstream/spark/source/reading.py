@@ -15,12 +15,12 @@ from pyspark.sql.datasource import InputPartition
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets, advanced
-from millstream.spark.source.bad_rows import write_dead_letters
-from millstream.spark.source.decoding import Decoding, decode, record_columns
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, look_up
 from millstream.spark.source.positions import EARLIEST, LATEST
+from millstream.spark.source.rows.bad_rows import write_dead_letters
+from millstream.spark.source.rows.decoding import Decoding, decode, record_columns
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:

@@ -24,13 +24,13 @@ from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
-from millstream.spark.source.decoding import Decoding
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import link_of, look_up, starting_choices
 from millstream.spark.source.positions import EARLIEST, LATEST
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.spark.source.reporting import Reporting
+from millstream.spark.source.rows.decoding import Decoding
 from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from millstream.clients.serdes import avro
 from millstream.clients.serdes.registry import Limits, SchemaRegistry, confluent_avro, for_topic
 from millstream.clients.serdes.registry.errors import SchemaRegistryUnavailable
 from millstream.spark.source.batch_reader import BatchReader
-from millstream.spark.source.decoding import Decoding, schema_text
 from millstream.spark.source.options import parse_source_options
+from millstream.spark.source.rows.decoding import Decoding, schema_text
 from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -57,7 +57,7 @@ def test_a_function_makes_rows_in_spark(spark: Any, topics: Any) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"a b"}, {"value": None}, {"value": b"c 1"}])
     options = {
-        "value.format": "python:tests.unit.spark.row_functions.words",
+        "value.format": "python:tests.unit.spark.rows.row_functions.words",
         "value.schema": "word STRING, place STRING",
         "badRows": "null",
     }
@@ -91,7 +91,7 @@ def test_dead_letters_are_in_their_topic_with_the_reason(spark: Any, topics: Any
     assert headers.pop("__streams.errors.message").startswith("value: unexpected end of data")
     assert headers == {
         "own": "1",
-        "__streams.errors.exception": "millstream.spark.source.bad_rows.BadRow",
+        "__streams.errors.exception": "millstream.spark.source.rows.bad_rows.BadRow",
         "__streams.errors.topic": topic,
         "__streams.errors.partition": "1",
         "__streams.errors.offset": "0",

@@ -22,3 +22,19 @@ def whole(*record: Any) -> tuple[str]:
 
 
 NUMBER = 7
+
+
+def topic_of(row: dict[str, Any]) -> str | None:
+    """Rows that begin with a point have no topic."""
+    value: str = row["value"]
+    if value == "!":
+        raise LookupError("no topic for this")
+    return None if value.startswith(".") else f"{row['topic']}-{value[0]}"
+
+
+def last_partition(_key: Any, _value: Any, partition_count: int) -> int:
+    return partition_count - 1
+
+
+def no_partition(_key: Any, value: Any, partition_count: int) -> Any:
+    return {"far": partition_count, "text": "0"}.get(value, 0)

@@ -20,8 +20,8 @@ from millstream.clients.serdes.registry import (
 )
 from millstream.errors import ConfigError
 from millstream.spark.named_functions import function_named
-from millstream.spark.source.row_options import ColumnFormat, Registry, RowFormat
-from millstream.spark.source.row_types import type_of_avro, type_of_ddl, type_of_message
+from millstream.spark.source.rows.row_options import ColumnFormat, Registry, RowFormat
+from millstream.spark.source.rows.row_types import type_of_avro, type_of_ddl, type_of_message
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FieldDescriptor

@@ -25,17 +25,17 @@ from pyspark.sql.types import (
 
 from millstream.clients.serdes import avro
 from millstream.errors import ConfigError
-from millstream.spark.source.bad_rows import BadRow
-from millstream.spark.source.decoding import decode, decoding_of, record_columns, schema_text
 from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.reading import as_rows
+from millstream.spark.source.rows.bad_rows import BadRow
+from millstream.spark.source.rows.decoding import decode, decoding_of, record_columns, schema_text
 
 NEEDED = {"bootstrap.servers": "b:1", "subscribe": "orders"}
 ORDER = StructType().add("id", LongType()).add("name", StringType())
 JSON = {"value.format": "json", "value.schema": "id BIGINT, name STRING"}
 AVRO_SCHEMA = """{"type": "record", "name": "Order", "fields": [
     {"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"]}]}"""
-FUNCTIONS = "tests.unit.spark.row_functions"
+FUNCTIONS = "tests.unit.spark.rows.row_functions"
 WORDS = {
     "value.format": f"python:{FUNCTIONS}.words",
     "value.schema": "word STRING, place STRING",
