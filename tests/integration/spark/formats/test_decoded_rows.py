@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from millstream.spark.source.batch_reader import BatchReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import Decoding, schema_text
 from tests.integration.clients.serdes.fake_schema_registry import FakeSchemaRegistry
+from tests.integration.spark.formats.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -182,3 +184,41 @@ def test_a_registry_that_is_away_makes_no_bad_rows(topics: Any, bad_rows: str) -
     reader, partition = reader_of(topics, topic, ORDER_OF_SPARK, **given)
     with pytest.raises(SchemaRegistryUnavailable, match="GET /schemas/ids/1 had no answer: "):
         list(reader.read(partition))
+
+
+def test_a_stream_decodes_and_goes_on_behind_dead_letters(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    topic, letters = topics.new(), topics.new("letters")
+    options = JSON | {"badRows": "deadLetter", "deadLetterTopic": letters}
+    options |= {"bootstrap.servers": topics.bootstrap_servers, "subscribe": topic}
+    found: list[tuple[int, int]] = []
+
+    def keep(rows: Any, _batch: int) -> None:
+        found.extend(tuple(row) for row in rows.selectExpr("offset", "value.id").collect())
+
+    def run() -> None:
+        query = (
+            spark.readStream.format("millstream")
+            .options(**options, startingOffsets="earliest")
+            .load()
+            .writeStream.foreachBatch(keep)
+            .option("checkpointLocation", str(tmp_path))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(400)
+
+    for value in (b"{", b'{"id": 1}'):
+        topics.put(topic, [{"value": value}])
+        started(run)
+    assert found == [(1, 1)]
+    assert {row["value"] for row in topics.get(letters)} == {b"{"}
+
+
+def test_a_schema_that_spark_cannot_read_is_told_when_the_query_starts(spark: Any) -> None:
+    options = {"bootstrap.servers": "127.0.0.1:1", "subscribe": "t", "value.format": "json"}
+    load = spark.read.format("millstream").options(**options)
+    for schema, told in (("id BIGNT", "BIGNT"), ("id INT NOT NULL", "leave NOT NULL out")):
+        with pytest.raises(Exception, match=told):
+            load.option("value.schema", schema).load()
