@@ -56,6 +56,12 @@ class UnwritableRows:
         letters = await self._letters(
             topic, rows.take(pa.array(bad, pa.int64())), [found[row] for row in bad]
         )
+        _LOGGER.warning(
+            "%d rows cannot be written and go to %s, the first: %s",
+            len(bad),
+            self._topic,
+            found[bad[0]],
+        )
         is_good = pa.array([row not in found for row in range(rows.num_rows)], pa.bool_())
         return rows.filter(is_good), [
             await (self._acknowledged or producer).send_batch(self._topic, letters)

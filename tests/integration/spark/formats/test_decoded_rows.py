@@ -222,3 +222,20 @@ def test_a_schema_that_spark_cannot_read_is_told_when_the_query_starts(spark: An
     for schema, told in (("id BIGNT", "BIGNT"), ("id INT NOT NULL", "leave NOT NULL out")):
         with pytest.raises(Exception, match=told):
             load.option("value.schema", schema).load()
+
+
+def test_no_plan_shows_the_login_of_a_registry(
+    spark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "subscribe": "t",
+        "value.format": "avro",
+        "value.schema": ORDER,
+        "schema.registry.url": "http://alice:hunter1@127.0.0.1:1",
+        "schema.registry.basic.auth.user.info": "alice:hunter2",
+    }
+    spark.readStream.format("millstream").options(**options).load().explain(True)
+    shown = capsys.readouterr().out
+    assert "hunter" not in shown
+    assert "schema.registry.url=*********(redacted)" in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from millstream.spark.dead_letters import header_columns, write_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class BadRow(MillstreamError):
@@ -66,3 +69,6 @@ def write_dead_letters(link: Connections, topic: str, letters: UndecodedRecords)
         for source, partition, offset, reason in places
     ]
     write_all(link, topic, header_columns(rows, told))
+    _LOGGER.warning(
+        "%d records could not be decoded and are in %s, the first: %s", len(told), topic, told[0]
+    )
