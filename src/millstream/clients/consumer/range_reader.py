@@ -6,7 +6,8 @@ No group, no position kept between calls. While one answer is turned into Arrow 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
@@ -16,7 +17,13 @@ from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.core.errors import TopicDeleted
-from millstream.clients.consumer.core.fetched import FetchedChunk, next_offset_of, partition_error
+from millstream.clients.consumer.core.fetched import (
+    BatchSummary,
+    FetchedChunk,
+    batch_summaries,
+    next_offset_of,
+    partition_error,
+)
 from millstream.clients.consumer.offset_lookup import lookup_offsets
 from millstream.clients.core.client_names import described
 from millstream.errors import (
@@ -118,19 +125,10 @@ class RangeReader:
         from millstream.clients.core.arrow_batches import readable_rows, rows_before
 
         topic_partition = TopicPartition(topic, partition)
-        source = _Source(topic_partition)
-        patience_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        position = start_offset
-        fetch: asyncio.Task[FetchedChunk] | None = None
-        try:
-            while position < end_offset:
-                if fetch is None:
-                    fetch = self._start(source, position, patience_ms)
-                chunk = await fetch
-                fetch = None
-                at, position = position, chunk.next_offset
-                if position < end_offset:
-                    fetch = self._start(source, position, patience_ms)
+        async with aclosing(
+            self._chunks(topic_partition, start_offset, end_offset, timeout_ms)
+        ) as chunks:
+            async for at, chunk in chunks:
                 records, broken = readable_rows(
                     chunk,
                     topic_partition,
@@ -144,6 +142,53 @@ class RangeReader:
                     yield records
                 if broken is not None and broken.offset < end_offset:
                     raise broken
+
+    async def batches(
+        self,
+        topic: str,
+        partition: int,
+        start_offset: int,
+        end_offset: int,
+        *,
+        timeout_ms: int | None = None,
+    ) -> AsyncIterator[BatchSummary]:
+        """Yields what the headers say of each batch that has offsets in start_offset <= offset < end_offset, in order.
+
+        The batches travel as for `read`, but no record is decompressed or parsed. Control batches, and at read_committed
+        those of aborted transactions, are among them without a time. Waits, and raises, as `read` does.
+        """
+        topic_partition = TopicPartition(topic, partition)
+        async with aclosing(
+            self._chunks(topic_partition, start_offset, end_offset, timeout_ms)
+        ) as chunks:
+            async for at, chunk in chunks:
+                for batch in batch_summaries(chunk, at):
+                    if batch.first_offset >= end_offset:
+                        return
+                    yield batch
+
+    async def _chunks(
+        self,
+        topic_partition: TopicPartition,
+        start_offset: int,
+        end_offset: int,
+        timeout_ms: int | None,
+    ) -> AsyncGenerator[tuple[int, FetchedChunk], None]:
+        """Yields what the fetches bring with the offset that each was for. The next one travels meanwhile."""
+        source = _Source(topic_partition)
+        patience_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        position = start_offset
+        fetch: asyncio.Task[FetchedChunk] | None = None
+        try:
+            while position < end_offset:
+                if fetch is None:
+                    fetch = self._start(source, position, patience_ms)
+                chunk = await fetch
+                fetch = None
+                at, position = position, chunk.next_offset
+                if position < end_offset:
+                    fetch = self._start(source, position, patience_ms)
+                yield at, chunk
         finally:
             if fetch is not None:
                 fetch.cancel()

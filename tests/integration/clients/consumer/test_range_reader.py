@@ -1,4 +1,4 @@
-"""A range of a topic that is deleted, or deleted and made anew, while it is read."""
+"""Ranges of a topic: what headers say of its batches, and a topic that is deleted, or deleted and made anew, while it is read."""
 
 from __future__ import annotations
 
@@ -62,3 +62,40 @@ async def replace(admin: Admin, bootstrap: str, topic: str, *, is_made_anew: boo
     if is_made_anew:
         (await admin.create_topics([NewTopic(topic, 1)])).raise_errors()
         await fill(bootstrap, topic, b"second")
+
+
+async def test_batches_are_known_by_their_headers(bootstrap: str, new_topic: NewName) -> None:
+    """Two records a batch, compressed; the offsets of an aborted batch and of its marker carry no time."""
+    topic = new_topic()
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        (await admin.create_topics([NewTopic(topic, 1)])).raise_errors()
+    async with Producer(
+        bootstrap_servers=bootstrap, linger_ms=50, compression_type="gzip"
+    ) as plain:
+        for time in (1_000, 3_000):
+            sent = [await plain.send(topic, b"x" * 100, timestamp_ms=at) for at in (time + 5, time)]
+            for each in sent:
+                await each
+    async with Producer(
+        bootstrap_servers=bootstrap, transactional_id=topic, linger_ms=0
+    ) as producer:
+        await producer.init_transactions()
+        await producer.begin_transaction()
+        await (await producer.send(topic, b"aborted", timestamp_ms=9_000))
+        await producer.abort_transaction()
+    seen = {}
+    for level in ("read_committed", "read_uncommitted"):
+        async with RangeReader(bootstrap_servers=bootstrap, isolation_level=level) as reader:
+            end = (await reader.offsets(topic, -1))[0]
+            seen[level] = [batch async for batch in reader.batches(topic, 0, 1, end)]
+            inner = [batch async for batch in reader.batches(topic, 0, 2, 3)]
+        assert [batch.last_offset for batch in inner] == [3]
+        assert all(61 < batch.size_bytes < 300 for batch in seen[level])
+    found = {
+        level: [(batch.first_offset, batch.last_offset, batch.timestamp_max) for batch in batches]
+        for level, batches in seen.items()
+    }
+    assert found == {
+        "read_committed": [(0, 1, 1_005), (2, 3, 3_005), (4, 4, None), (5, 5, None)],
+        "read_uncommitted": [(0, 1, 1_005), (2, 3, 3_005), (4, 4, 9_000), (5, 5, None)],
+    }

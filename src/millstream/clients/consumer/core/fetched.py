@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from millstream.clients.consumer.core.errors import CorruptBatch
 from millstream.clients.core.values import ConsumerRecord, TimestampType
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 else:
     consumer_record = load_leaf("millstream.clients.consumer.core.consumer_record")
     walker = load_leaf("millstream.records.walker")
+
+
+class BatchSummary(NamedTuple):
+    """What the header says of a batch. `timestamp_max` is that of its records, None where a reader sees none of them."""
+
+    first_offset: int
+    last_offset: int
+    size_bytes: int
+    timestamp_max: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +77,22 @@ def next_offset_of(records: memoryview, fetch_offset: int) -> int:
     for header, _ in iterate_batches(records):
         last = header.next_offset
     return max(last, fetch_offset)
+
+
+def batch_summaries(chunk: FetchedChunk, from_offset: int) -> Iterator[BatchSummary]:
+    """Yields a summary of each batch that has offsets from `from_offset` on."""
+    accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
+    for header, view in iterate_batches(chunk.records):
+        is_visible = accept(header, view) and not header.is_control
+        if header.last_offset < from_offset:
+            continue
+        has_time = is_visible and header.record_count > 0 and header.max_timestamp >= 0
+        yield BatchSummary(
+            header.base_offset,
+            header.last_offset,
+            header.size_bytes,
+            header.max_timestamp if has_time else None,
+        )
 
 
 def visible_batches(
