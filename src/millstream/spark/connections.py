@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from millstream.clients import Admin, Consumer, Producer, RangeReader
+from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import MillstreamError, OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.admission import Later, Sample
@@ -139,6 +140,20 @@ class Connections:
                 searches[tp] = _first_later(reader, tp, each)
         return self.run(_found(searches))
 
+    def batches_in(
+        self,
+        ranges: Mapping[TopicPartition, tuple[Offset, Offset]],
+        bytes_max: int | None,
+        timeout_ms: int,
+    ) -> dict[TopicPartition, list[BatchSummary]]:
+        """The batches of each range: at least one, more until the time is over or there are bytes enough.
+
+        A range that is no longer in the log is left out.
+        """
+        if not ranges:
+            return {}
+        return self.run(_batches(self.reader(), ranges, bytes_max, timeout_ms))
+
     def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
         """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
         self.run(_first_record(self._watching(), after, timeout_ms))
@@ -205,6 +220,41 @@ async def _first_record(
     for partition, offset in after.items():
         consumer.seek(partition, offset)
     await consumer.poll(max_records=1, timeout_ms=timeout_ms)
+
+
+async def _batches(
+    reader: RangeReader,
+    ranges: Mapping[TopicPartition, tuple[Offset, Offset]],
+    bytes_max: int | None,
+    timeout_ms: int,
+) -> dict[TopicPartition, list[BatchSummary]]:
+    deadline_s = asyncio.get_running_loop().time() + timeout_ms / 1000
+    found = await asyncio.gather(
+        *(_batches_of(reader, tp, offsets, bytes_max, deadline_s) for tp, offsets in ranges.items())
+    )
+    return {tp: mine for tp, mine in zip(ranges, found, strict=True) if mine}
+
+
+async def _batches_of(
+    reader: RangeReader,
+    partition: TopicPartition,
+    offsets: tuple[Offset, Offset],
+    bytes_max: int | None,
+    deadline_s: float,
+) -> list[BatchSummary]:
+    loop, found, size = asyncio.get_running_loop(), list[BatchSummary](), 0
+    batches = reader.batches(partition.topic, partition.partition, *offsets)
+    try:
+        async for batch in batches:
+            found.append(batch)
+            size += batch.size_bytes
+            if loop.time() >= deadline_s or (bytes_max is not None and size >= bytes_max):
+                break
+    except OffsetOutOfRange:  # the reading task says what was lost
+        return []
+    finally:
+        await _closed(batches)
+    return found
 
 
 async def _times(

@@ -15,6 +15,7 @@ from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
+from millstream.spark.source.event_time.options import require_batch_options
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of, schema_text
 from millstream.spark.source.rows.row_options import REGISTRY_LOGIN
@@ -49,6 +50,7 @@ class MillstreamSource(DataSource):
 
     def reader(self, schema: StructType) -> BatchReader:
         options = parse_source_options(self.options, starting_offsets="earliest")
+        require_batch_options(options.event_time)
         return BatchReader(options, decoding_of(options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802 - Spark's signature

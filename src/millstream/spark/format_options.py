@@ -5,6 +5,7 @@ Pure. Names are compared in lower case, as Spark does. Everything here raises Co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, TypeVar
@@ -13,6 +14,13 @@ from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import PREFIX, is_setting
 
 _Choice = TypeVar("_Choice", bound=Enum)
+
+_DURATION: Final = re.compile(r"([0-9]+)\s*(?:(ms|s|m|h|d)|(millisecond|second|minute|hour|day)s?)")
+_UNITS_MS: Final = {
+    "ms": 1, "millisecond": 1, "s": 1_000, "second": 1_000, "m": 60_000, "minute": 60_000,
+    "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
+}  # fmt: skip
+"""As Spark's connector writes durations: "15m", "10 seconds"."""
 
 _ALIASES: Final = {
     "bootstrap.servers": "kafka.bootstrap.servers",
@@ -79,6 +87,19 @@ def number(given: Mapping[str, str], name: str, default: int, lowest: int) -> in
 def optional_number(given: Mapping[str, str], name: str) -> int | None:
     """Returns the same of at least 1, None where the option is not given."""
     return None if name.lower() not in given else number(given, name, 0, 1)
+
+
+def duration_ms(given: Mapping[str, str], name: str) -> int | None:
+    """Returns the milliseconds of a duration like "10 seconds", None where the option is not given."""
+    text = given.get(name.lower())
+    if text is None:
+        return None
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None:
+        raise ConfigError(
+            f'{name} is a duration like "10 seconds", in milliseconds, seconds, minutes, hours or days, not {text!r}'
+        )
+    return int(found[1]) * _UNITS_MS[found[2] or found[3]]
 
 
 def flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:

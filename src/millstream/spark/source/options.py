@@ -13,6 +13,8 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, divided, flag, number, optional_number
 from millstream.spark.kafka_settings import KafkaSettings, for_reading
+from millstream.spark.source.event_time.options import OPTIONS as EVENT_TIME
+from millstream.spark.source.event_time.options import EventTimeOptions, parse_event_time
 from millstream.spark.source.fetch_metrics import FetchMetricsOptions, parse_fetch_metrics
 from millstream.spark.source.positions import (
     Committed,
@@ -40,6 +42,7 @@ KNOWN: Final = (
     "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
     "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
     "metricstopic", "metricsintervalms", *OF_ROWS,
+    *EVENT_TIME,
 )  # fmt: skip
 
 
@@ -81,6 +84,7 @@ class SourceOptions:
     copartition: bool = False
     fetch_metrics: FetchMetricsOptions | None = None
     rows: RowOptions = field(default_factory=RowOptions)
+    event_time: EventTimeOptions = field(default_factory=EventTimeOptions)
 
 
 def parse_source_options(
@@ -99,6 +103,7 @@ def parse_source_options(
         raise ConfigError(
             "copartition reads a partition in one piece: leave out minPartitions and maxRecordsPerPartition"
         )
+    records_max = optional_number(given, "maxRecordsPerTrigger")
     return SourceOptions(
         kafka=for_reading(kafka),
         subscription=subscription,
@@ -107,7 +112,7 @@ def parse_source_options(
         group_id=group_id,
         offset_commit_mode=_commit_mode(given, group_id),
         offset_commit_interval_ms=number(given, "offsetCommitIntervalMs", 5_000, 1),
-        records_per_trigger_max=optional_number(given, "maxRecordsPerTrigger"),
+        records_per_trigger_max=records_max,
         records_per_partition_max=optional_number(given, "maxRecordsPerPartition"),
         partitions_min=optional_number(given, "minPartitions"),
         discovery_interval_ms=number(given, "discoveryIntervalMs", 10_000, 1),
@@ -117,6 +122,7 @@ def parse_source_options(
         copartition=is_copartitioned,
         fetch_metrics=parse_fetch_metrics(given),
         rows=parse_row_options(given),
+        event_time=parse_event_time(given, records_max, is_copartitioned=is_copartitioned),
     )
 
 

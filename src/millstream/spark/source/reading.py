@@ -15,6 +15,7 @@ from pyspark.sql.datasource import InputPartition
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets, advanced
+from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, look_up
@@ -40,6 +41,8 @@ class RangesPartition(InputPartition):
     """The ranges that one Spark task reads, in this order."""
 
     ranges: tuple[OffsetRange, ...]
+    watermark: int | None = None
+    """Of the query before this micro-batch."""
 
 
 def split(begin: Offsets, end: Offsets, options: SourceOptions) -> Sequence[RangesPartition]:
@@ -169,6 +172,18 @@ def as_columns(options: SourceOptions, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Returns the columns that the options ask for: batches say their kind of timestamp and their leader epoch together."""
     wanted = record_columns(options)
     return rows if len(wanted) == rows.num_columns else rows.select(list(wanted))
+
+
+def with_watermark(
+    batches: Iterator[pa.RecordBatch], watermark: int | None
+) -> Iterator[pa.RecordBatch]:
+    """Adds the watermark, the same in every row."""
+    import pyarrow as pa
+
+    value = None if watermark is None else watermark * 1000
+    wm = pa.scalar(value, pa.timestamp("us", tz="UTC"))
+    for rows in batches:
+        yield rows.append_column(WATERMARK_COLUMN, pa.repeat(wm, rows.num_rows))
 
 
 def _headers_type() -> pa.DataType:

@@ -7,7 +7,8 @@ batch is repeated. One long-lived process plans (`latestOffset`, `partitions`); 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -19,16 +20,24 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from millstream.errors import ConfigError, MillstreamError
-from millstream.model import Offset
+from millstream.model import Offset, TopicPartition
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.event_time import watermarks
+from millstream.spark.source.event_time.cutting import Batches
+from millstream.spark.source.event_time.planner import Backlog, MicroBatchPlanner
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import link_of, look_up, starting_choices
 from millstream.spark.source.positions import EARLIEST, LATEST
-from millstream.spark.source.reading import RangesPartition, read_ranges, split
+from millstream.spark.source.reading import (
+    RangesPartition,
+    read_ranges,
+    split,
+    with_watermark,
+)
 from millstream.spark.source.reporting import Reporting
 from millstream.spark.source.rows.decoding import Decoding
 from millstream.streams.runtime.errors import DataLoss
@@ -53,6 +62,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planned: Offsets | None = None
         """The end of the last micro-batch that this start of the query has planned."""
         self._reporting = Reporting()
+        self._planner = MicroBatchPlanner(options.event_time)
 
     # Planning.
 
@@ -72,18 +82,32 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin: Offsets = plan.from_json(start)
         self._reporting.started_at(begin, "checkpoint")
         self._commit(begin)
+        asked_ms = _CLOCK.now().monotonic_ms
         available = self._wait_for_records(begin) if self._last is None else self._last
         if self._last is None:
             self._reporting.ends_are(available)
         self._require_no_loss(begin, available)
         begin = self._with_new_partitions(begin, available)
         self._reporting.started_at(begin, "earliest: found while the query ran")
+        if self._last is None and self._is_delayed(begin, available, asked_ms):
+            return start
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         end = self._admitted(begin, available, records_max)
+        event_time = watermarks.event_time_of(start)
+        if self._options.event_time.needs_walk:
+            log_end = available if self._last is None else look_up(self._options, LATEST)
+            backlog = Backlog(begin, end, available, log_end)
+            now_ms = _CLOCK.now().wall_ms
+            end, event_time = self._planner.planned(event_time, backlog, self._walked, now_ms)
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
         self._planned = end
-        return plan.to_json(end)
+        if end == plan.from_json(start):
+            return start  # another document would be a micro-batch of nothing
+        document = start | plan.to_json(end)
+        if self._options.event_time.has_watermark and end != begin:
+            document[watermarks.KEY] = watermarks.to_document(event_time)
+        return document
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name; JSON
         options, commits = self._options, self._commits
@@ -106,7 +130,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
             return []
         begin = self._with_new_partitions(plan.from_json(start), finish)
-        return split(begin, finish, self._options)
+        watermark = watermarks.event_time_of(start).watermark
+        ranges = split(begin, finish, self._options)
+        return [replace(each, watermark=watermark) for each in ranges]
 
     def stop(self) -> None:
         if self._commits is not None:
@@ -160,6 +186,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         link = link_of(self._options)
         return admission.in_time(begin, available, records_max, link.times_at, link.offsets_after)
 
+    def _is_delayed(self, begin: Offsets, available: Offsets, asked_ms: int) -> bool:
+        """Waits for more records where there are too few yet, up to pollTimeoutMs after `asked_ms`."""
+        now_ms = _CLOCK.now().monotonic_ms
+        delay_ms = self._planner.delay_ms(begin, available, now_ms)
+        wait_ms = min(delay_ms, asked_ms + self._options.poll_timeout_ms - now_ms)
+        if wait_ms > 0:
+            link_of(self._options).wait_for_records(available, wait_ms)
+        return delay_ms > 0
+
+    def _walked(self, ranges: Mapping[TopicPartition, tuple[Offset, Offset]]) -> Batches:
+        options = self._options
+        bytes_max = options.event_time.bytes_max
+        return link_of(options).batches_in(ranges, bytes_max, options.poll_timeout_ms)
+
     def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
         """A partition that was added since the query began is read from its start."""
         if end.keys() <= begin.keys():
@@ -200,4 +240,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
-        return read_ranges(self._options, partition.ranges, self._decoding)
+        rows = read_ranges(self._options, partition.ranges, self._decoding)
+        is_timed = self._options.event_time.has_watermark
+        return with_watermark(rows, partition.watermark) if is_timed else rows

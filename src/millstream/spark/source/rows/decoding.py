@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql.types import StructType
 
+from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.rows.bad_rows import BadRow, UndecodedRecords
 from millstream.spark.source.rows.decoded_columns import DecodedColumn, decoded_column
@@ -56,6 +57,8 @@ def schema_text(options: SourceOptions) -> str:
         types |= {"rawKey": "binary", "rawValue": "binary"}
     if rows.bad_rows is BadRows.NULL:
         types["error"] = "string"
+    if options.event_time.has_watermark:
+        types[WATERMARK_COLUMN] = "timestamp"
     return ", ".join(f"{name} {kind}" for name, kind in types.items())
 
 
@@ -82,7 +85,10 @@ def decoding_of(options: SourceOptions, schema: StructType) -> Decoding | None:
     for column in options.rows.decoded:
         if column.format is not RowFormat.STRING:
             converter_of(schema[column.name].dataType)
-    return Decoding(options.rows, schema.json()) if options.rows.decoded else None
+    if not options.rows.decoded:
+        return None
+    of_records = StructType([field for field in schema.fields if field.name != WATERMARK_COLUMN])
+    return Decoding(options.rows, of_records.json())
 
 
 class Decoded(NamedTuple):

@@ -1,0 +1,205 @@
+"""Event time and the limits of micro-batches of the source against a broker, and through Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql.functions import window
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from millstream.model import TopicPartition
+from millstream.spark.source.options import parse_source_options
+from millstream.spark.source.stream_reader import StreamReader
+from tests.integration.spark.formats.late_workers import started
+
+pytestmark = pytest.mark.spark
+
+WINDOW_MS = 10_000
+BASE_MS = 1_700_000_000_000
+
+
+def reader(topics: Any, topic: str, **options: str) -> StreamReader:
+    given = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": topic}
+    return StreamReader(parse_source_options(given | options))
+
+
+def offsets(topic: str, *numbers: int) -> dict[str, Any]:
+    return {"v": 1, "offsets": {topic: {str(p): offset for p, offset in enumerate(numbers)}}}
+
+
+def put(topics: Any, topic: str, partition: int, *times: int) -> None:
+    """A batch for each record."""
+    for time in times:
+        topics.put(topic, [{"value": b"x" * 100, "partition": partition, "timestamp_ms": time}])
+
+
+def watermarks_of(source: StreamReader, start: dict[str, Any], end: dict[str, Any]) -> set[Any]:
+    return {
+        None if value is None else int(value.timestamp() * 1000)
+        for partition in source.partitions(start, end)
+        for rows in source.read(partition)
+        for value in rows.column("wm").to_pylist()
+    }
+
+
+def test_rows_carry_the_watermark_before_their_micro_batch(topics: Any) -> None:
+    topic = topics.new(partitions=2)
+    put(topics, topic, 0, 9_000)
+    put(topics, topic, 1, 4_000)
+    source = reader(topics, topic, watermark="periodic", maxOutOfOrderness="1 second")
+    start = offsets(topic, 0, 0) | {"kept": 1}
+    first = source.latestOffset(start, ReadAllAvailable())
+    latest = {topic: {"0": 9_000, "1": 4_000}}
+    assert first == offsets(topic, 1, 1) | {
+        "kept": 1,
+        "watermarks": {"watermark": 3_000, "latest": latest},
+    }
+    assert watermarks_of(source, start, first) == {None}
+    put(topics, topic, 1, 3_500, 6_000)
+    second = source.latestOffset(first, ReadAllAvailable())
+    assert watermarks_of(source, first, second) == {3_000}
+    assert second["watermarks"]["watermark"] == 5_000
+    restarted = reader(topics, topic, watermark="periodic", pollTimeoutMs="0")
+    assert watermarks_of(restarted, first, second) == {3_000}
+    assert restarted.latestOffset(second, ReadAllAvailable()) == second
+
+
+def test_an_idle_partition_does_not_hold_the_watermark(topics: Any) -> None:
+    topic = topics.new(partitions=2)
+    put(topics, topic, 0, 9_000)
+    source = reader(topics, topic, watermark="periodic", idleTimeout="0 seconds")
+    end = source.latestOffset(offsets(topic, 0, 0), ReadAllAvailable())
+    assert end["watermarks"]["watermark"] == 9_000
+    put(topics, topic, 1, 4_000)
+    late = source.latestOffset(end, ReadAllAvailable())
+    assert late["offsets"] == {topic: {"0": 1, "1": 1}}
+    assert late["watermarks"] == {"watermark": 9_000, "latest": {topic: {"0": 9_000, "1": 4_000}}}
+
+
+def test_partitions_come_forward_together(topics: Any) -> None:
+    topic = topics.new(partitions=2)
+    put(topics, topic, 0, 0, 60_000, 120_000)
+    put(topics, topic, 1, *range(0, 60_000, 10_000))
+    options = {"watermark": "periodic", "maxWatermarkDrift": "20 seconds"}
+    source = reader(topics, topic, **options, maxRecordsPerTrigger="5")
+    source.prepareForTriggerAvailableNow()
+    position, seen = offsets(topic, 0, 0), []
+    for _ in range(12):
+        end = source.latestOffset(position, source.getDefaultReadLimit())
+        if end == position:
+            break
+        seen.append(tuple(end["offsets"][topic].values()))
+        position = end
+    assert seen[-1] == (3, 6)
+    assert all(slow >= 5 for fast, slow in seen if fast >= 2)  # 60 s is read with 40 s
+
+
+def test_a_micro_batch_is_limited_in_bytes(topics: Any) -> None:
+    topic = topics.new(partitions=2)
+    put(topics, topic, 0, 1, 2, 3)
+    put(topics, topic, 1, 1)
+    tiny = reader(topics, topic, maxBytesPerTrigger="1")
+    end = tiny.latestOffset(offsets(topic, 0, 0), ReadAllAvailable())
+    assert end == offsets(topic, 1, 1)
+    batch_bytes = 61 + 100 + 9  # a record of 100 bytes and its own head
+    more = reader(topics, topic, maxBytesPerTrigger=str(3 * batch_bytes))
+    assert more.latestOffset(offsets(topic, 0, 0), ReadAllAvailable()) == offsets(topic, 2, 1)
+
+
+def test_a_micro_batch_waits_until_enough_is_there(topics: Any) -> None:
+    topic = topics.new()
+    put(topics, topic, 0, 1, 2)
+    options = {"minOffsetsPerTrigger": "3", "pollTimeoutMs": "10"}
+    source = reader(topics, topic, **options)
+    first = source.latestOffset(offsets(topic, 0), ReadAllAvailable())
+    assert first == offsets(topic, 2)  # the first of a start waits for nothing
+    put(topics, topic, 0, 3, 4)
+    assert source.latestOffset(first, ReadAllAvailable()) == first
+    put(topics, topic, 0, 5)
+    assert source.latestOffset(first, ReadAllAvailable()) == offsets(topic, 5)
+    put(topics, topic, 0, 6)
+    ending = reader(topics, topic, **options)
+    ending.prepareForTriggerAvailableNow()
+    assert ending.latestOffset(offsets(topic, 5), ReadAllAvailable()) == offsets(topic, 6)
+    at_once = reader(topics, topic, **options, maxTriggerDelay="0 seconds")
+    assert at_once.latestOffset(offsets(topic, 5), ReadAllAvailable()) == offsets(topic, 6)
+
+
+def test_what_retention_took_is_a_loss_that_the_reading_task_names(topics: Any) -> None:
+    topic = topics.new()
+    put(topics, topic, 0, 1_000, 2_000, 3_000)
+    topics.admin(lambda admin: admin.delete_records({TopicPartition(topic, 0): 2}))
+    source = reader(topics, topic, watermark="periodic", failOnDataLoss="false")
+    start = offsets(topic, 0)
+    end = source.latestOffset(start, ReadAllAvailable())
+    assert end["offsets"] == {topic: {"0": 3}}
+    rows = [rows for each in source.partitions(start, end) for rows in source.read(each)]
+    assert [row["offset"] for batch in rows for row in batch.to_pylist()] == [2]
+
+
+@contextmanager
+def one_stateful_operator(spark: Any) -> Iterator[None]:
+    name = "spark.sql.streaming.statefulOperator.allowMultiple"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_windows_keep_the_records_of_a_slow_partition(
+    spark: Any, topics: Any, tmp_path: Path, is_ours: bool
+) -> None:
+    """A plain watermark follows the fast partition, and takes the records of the slow one for late."""
+    topic = topics.new(partitions=2)
+    fast = [BASE_MS + n * 20_000 for n in range(12)]
+    slow = [BASE_MS + n * 5_000 for n in range(12)]
+    put(topics, topic, 0, *fast)
+    put(topics, topic, 1, *slow)
+    event_time = {"watermark": "periodic"} if is_ours else {}
+    rows = (
+        spark.readStream.format("millstream")
+        .options(subscribe=topic, startingOffsets="earliest", maxRecordsPerTrigger="8")
+        .options(**{"bootstrap.servers": topics.bootstrap_servers}, **event_time)
+        .load()
+    )
+    if is_ours:
+        rows = rows.withWatermark("wm", "0 seconds")
+    counts = (
+        rows.withWatermark("timestamp", "0 seconds")
+        .groupBy(window("timestamp", "10 seconds"))
+        .count()
+        .selectExpr("unix_millis(window.start) AS start", "count")
+    )
+
+    def run() -> None:
+        query = (
+            counts.writeStream.format("parquet")
+            .option("path", str(tmp_path / "out"))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(400)
+
+    # Two watermarks in one query; the lesser is Spark's.
+    with one_stateful_operator(spark):
+        started(run)
+    files = sorted((tmp_path / "out").glob("*.parquet"))
+    found = {row["start"]: row["count"] for row in ds.dataset(files).to_table().to_pylist()}
+    reference = Counter(at - at % WINDOW_MS for at in fast + slow)
+    closed = {start: n for start, n in reference.items() if start + WINDOW_MS <= max(slow)}
+    is_right = all(n == reference[start] for start, n in found.items())
+    assert is_right is is_ours
+    if is_ours:
+        assert len(found) >= len(closed) // 2
