@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.model import Offset, TopicPartition
+from millstream.runtime.clock import Instant
 from millstream.spark.admission import in_proportion
 from millstream.spark.source.event_time.cutting import aligned
 from millstream.spark.source.event_time.options import EventTimeOptions, WatermarkMode
@@ -78,7 +79,7 @@ def test_every_batch_is_read_once_and_the_watermark_never_goes_back(
         )
         if position == available:
             break
-        end, after = planner.planned(event_time, backlog, walk, now_ms)
+        end, after = planner.planned(event_time, backlog, walk, Instant(now_ms, now_ms))
         assert end != position, "a micro-batch with a backlog reads something"
         for tp, offset in end.items():
             assert position[tp] <= offset <= available[tp]

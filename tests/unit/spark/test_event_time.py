@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 
 import pytest
+from pyspark.sql.types import StructType
 
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
+from millstream.spark.data_source import MillstreamSource
 from millstream.spark.source.event_time.cutting import aligned, whole_batches, within_bytes
 from millstream.spark.source.event_time.options import (
     EventTimeOptions,
@@ -188,3 +190,12 @@ def test_options_that_exclude_each_other_are_named() -> None:
     for each in given:
         with pytest.raises(ConfigError, match="are of micro-batches"):
             require_batch_options(parsed(**each))
+
+
+def test_a_batch_takes_no_options_of_micro_batches_and_a_stream_has_the_column() -> None:
+    needed = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+    timed = MillstreamSource(needed | {"watermark": "periodic"})
+    assert timed.schema().endswith(", wm timestamp")
+    assert "wm" not in MillstreamSource(needed).schema()
+    with pytest.raises(ConfigError, match="are of micro-batches"):
+        timed.reader(StructType())

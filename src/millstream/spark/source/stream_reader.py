@@ -97,8 +97,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._options.event_time.needs_walk:
             log_end = available if self._last is None else look_up(self._options, LATEST)
             backlog = Backlog(begin, end, available, log_end)
-            now_ms = _CLOCK.now().wall_ms
-            end, event_time = self._planner.planned(event_time, backlog, self._walked, now_ms)
+            end, event_time = self._planner.planned(event_time, backlog, self._walked, _CLOCK.now())
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
         self._planned = end

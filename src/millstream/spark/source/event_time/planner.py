@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.model import Offset, TopicPartition
+from millstream.runtime.clock import Instant
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.event_time.cutting import (
     aligned,
@@ -65,17 +66,19 @@ class MicroBatchPlanner:
             self._begun_ms = now_ms
         return 0
 
-    def planned(self, before: EventTime, backlog: Backlog, walk: Walk, now_ms: int) -> PlannedBatch:
+    def planned(
+        self, before: EventTime, backlog: Backlog, walk: Walk, now: Instant
+    ) -> PlannedBatch:
         """Ends lie behind whole batches, so that the watermark is that of what is read."""
         options, (start, wanted, available, log_end) = self._options, backlog
-        idle = self._idle(start, log_end, now_ms)
+        idle = self._idle(start, log_end, now.monotonic_ms)
         ranges = {tp: (start[tp], end) for tp, end in wanted.items() if end > start[tp]}
         walked = walk(ranges)
         batches = whole_batches(walked, wanted)
         if options.bytes_max is not None:
             batches = within_bytes(batches, options.bytes_max)
         if options.drift_max_ms is not None:
-            batches = aligned(batches, available, options.drift_max_ms, now_ms)
+            batches = aligned(batches, available, options.drift_max_ms, now.wall_ms)
         end = ends_of(start, batches)
         end |= {tp: wanted[tp] for tp in ranges if tp not in walked}
         if not options.has_watermark:
