@@ -12,16 +12,22 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from millstream.clients import Admin, Consumer, Producer, RangeReader
 from millstream.clients.consumer.core.fetched import BatchSummary
-from millstream.errors import MillstreamError, OffsetOutOfRange
-from millstream.model import Offset, TopicPartition
+from millstream.errors import (
+    MillstreamError,
+    OffsetOutOfRange,
+    RetriableError,
+    UnknownTopicOrPartition,
+)
+from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.admission import Later, Sample
 from millstream.spark.kafka_settings import KafkaSettings
 
 METADATA_AGE_MS: Final = 300_000
+_LISTING_TIMEOUT_MS: Final = 10_000
 _WATCHED_BYTES: Final = 65_536
 """One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
 holds for the others while this one has news again."""
@@ -31,6 +37,13 @@ _TRANSACTIONAL_MAX: Final = 8
 
 _LOGGER = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
+
+
+class _Listed(NamedTuple):
+    """Ids of topics by name, and when they are to be asked for again."""
+
+    ids: Mapping[str, Uuid]
+    until_s: float
 
 
 @dataclass(slots=True)
@@ -47,8 +60,7 @@ class Connections:
     _unacknowledged: Producer | None = None
     _admin: Admin | None = None
     _transactional: dict[str, Producer] = field(default_factory=dict)
-    _names: tuple[str, ...] = ()
-    _names_until_s: float = 0.0
+    _listed: dict[tuple[str, ...] | None, _Listed] = field(default_factory=dict)
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
@@ -104,13 +116,24 @@ class Connections:
             self._admin = self.run(_made(lambda: Admin(**settings)))
         return self._admin
 
-    def topic_names(self) -> tuple[str, ...]:
-        """The names of all topics but internal ones, as they were within `metadata_age_ms`."""
+    def topic_ids(self, names: tuple[str, ...] | None, *, anew: bool = False) -> Mapping[str, Uuid]:
+        """Ids of the topics that are there, as they were within `metadata_age_ms`. Without names: of all but internal ones.
+
+        A list that cannot be had in time leaves the one before in use.
+        """
         now_s = self.runner.get_loop().time()
-        if now_s >= self._names_until_s:
-            self._names = tuple(self.run(self.admin().list_topics()))
-            self._names_until_s = now_s + self.metadata_age_ms / 1000
-        return self._names
+        listed = self._listed.get(names)
+        if listed is not None and not anew and now_s < listed.until_s:
+            return listed.ids
+        try:
+            ids: Mapping[str, Uuid] = self.run(_topic_ids(self.admin(), names))
+        except RetriableError as error:
+            if listed is None:
+                raise
+            _LOGGER.warning("topics could not be listed, the list of before is in use: %s", error)
+            ids = listed.ids
+        self._listed[names] = _Listed(ids, now_s + self.metadata_age_ms / 1000)
+        return ids
 
     def times_at(self, samples: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
         """The latest timestamp in each sample, or of the first record behind it; none where there is no record."""
@@ -156,7 +179,10 @@ class Connections:
 
     def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
         """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
-        self.run(_first_record(self._watching(), after, timeout_ms))
+        if after:
+            self.run(_first_record(self._watching(), after, timeout_ms))
+        else:
+            self.run(asyncio.sleep(timeout_ms / 1000))
 
     def _sampling(self) -> RangeReader:
         if self._sampler is None:
@@ -211,6 +237,15 @@ class Connections:
                 yield item
         finally:
             self.run(_closed(items))
+
+
+async def _topic_ids(admin: Admin, names: tuple[str, ...] | None) -> dict[str, Uuid]:
+    if names is None:
+        listing = await admin.list_topics(timeout_ms=_LISTING_TIMEOUT_MS)
+        return {name: topic.topic_id for name, topic in listing.items()}
+    found = await admin.describe_topics(names, timeout_ms=_LISTING_TIMEOUT_MS)
+    there = [name for name in names if not isinstance(found[name], UnknownTopicOrPartition)]
+    return {name: found.result(name).topic_id for name in there}
 
 
 async def _first_record(

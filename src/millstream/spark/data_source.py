@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource
 
-from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
+from millstream.spark.source.combinations import refuse_in_batch, refuse_in_stream
 from millstream.spark.source.event_time.options import require_batch_options
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of, schema_text
@@ -44,12 +44,16 @@ class MillstreamSource(DataSource):
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         options = parse_source_options(self.options)
-        if options.ending_offsets is not None:
-            raise ConfigError("endingOffsets ends a batch read (spark.read), a stream has no end")
+        refuse_in_stream(self.options.keys())
         return StreamReader(options, decoding_of(options, schema))
 
     def reader(self, schema: StructType) -> BatchReader:
         options = parse_source_options(self.options, starting_offsets="earliest")
+        refuse_in_batch(
+            self.options.keys(),
+            has_group=options.group_id is not None,
+            reads_commits=options.reads_commits,
+        )
         require_batch_options(options.event_time)
         return BatchReader(options, decoding_of(options, schema))
 

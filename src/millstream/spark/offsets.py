@@ -1,8 +1,9 @@
 """Offsets of a streaming query, and their JSON form in Spark's offset log.
 
-Pure: no Spark, no network. The JSON form carries a version, because a checkpoint outlives the code that wrote it:
+Pure: no Spark, no network. The JSON form carries a version, because a checkpoint outlives the code that wrote it; ids of
+topics say whether offsets are of the topic that is there now, and other keys are kept:
 
-    {"v": 1, "offsets": {"flights": {"0": 1200, "1": 1187}}}
+    {"v": 1, "offsets": {"flights": {"0": 1200, "1": 1187}}, "topicIds": {"flights": "jxL4mxgKQ9mLRlBPhSTmWw"}}
 
 An offset is the next one to read, as everywhere in Kafka. The engine stores what it is given and checks nothing, so
 `advanced` never lets an end fall behind its start.
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition
+from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid
 
 VERSION: Final = 1
 
@@ -70,3 +71,20 @@ def advanced(start: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
         partition: Offset(max(start.get(partition, Offset(0)), end.get(partition, Offset(-1))))
         for partition in {*start, *end}
     }
+
+
+def with_topic_ids(
+    document: Mapping[str, Any], ids: Mapping[str, Uuid]
+) -> dict[str, Any]:  # JSON, nested as above
+    """The document with the ids of topics beside their offsets; those that have none are left out."""
+    given = {
+        **topic_ids_in(document),
+        **{name: str(id_) for name, id_ in ids.items() if id_ != ZERO_UUID},
+    }
+    mine = {name: given[name] for name in sorted(document["offsets"]) if name in given}
+    return {**document, "topicIds": mine} if mine else dict(document)
+
+
+def topic_ids_in(document: Mapping[str, Any]) -> dict[str, str]:  # JSON, nested as above
+    """Ids of topics by name, empty for documents that were written before ids were."""
+    return {str(name): str(id_) for name, id_ in _mapping(document.get("topicIds", {})).items()}

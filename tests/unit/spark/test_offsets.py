@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import ConfigError
-from millstream.model import Offset, TopicPartition
+from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid
 from millstream.spark.offsets import (
     advanced,
     from_json,
     partition_offsets,
     to_json,
+    topic_ids_in,
+    with_topic_ids,
 )
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
@@ -52,3 +54,14 @@ def test_an_end_never_falls_behind_its_start() -> None:
         A1: 5,
         B0: 1,
     }
+
+
+def test_ids_of_topics_stand_beside_offsets_and_other_keys_stay() -> None:
+    ids = {"a": Uuid(bytes(15) + b"\x05"), "b": ZERO_UUID, "unread": Uuid(bytes(15) + b"\x06")}
+    before = {**to_json({A0: Offset(1), B0: Offset(7)}), "other": 3}
+    document = with_topic_ids(before, ids)
+    assert document == {**before, "topicIds": {"a": "AAAAAAAAAAAAAAAAAAAABQ"}}
+    assert topic_ids_in(document) == {"a": "AAAAAAAAAAAAAAAAAAAABQ"}
+    assert with_topic_ids(document, {}) == document
+    assert topic_ids_in(before) == {}
+    assert with_topic_ids(before, {}) == before

@@ -6,6 +6,7 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import KafkaSettings
+from millstream.spark.source.data_loss import DataLossPolicy
 from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.positions import Earliest, Latest, PositionRules
 from millstream.spark.source.subscription import Topics
@@ -21,7 +22,7 @@ def test_defaults() -> None:
         records_per_trigger_max=None,
         poll_timeout_ms=500,
         include_headers=False,
-        fail_on_data_loss=True,
+        data_loss=DataLossPolicy.FAIL,
         copartition=False,
     )
 
@@ -40,7 +41,7 @@ def test_names_of_sparks_own_connector_are_understood() -> None:
     assert (options.kafka.bootstrap_servers, options.subscription) == ("b:1", Topics(("a", "b")))
     assert options.starting_offsets == PositionRules(Earliest())
     assert options.records_per_trigger_max == 10
-    assert (options.include_headers, options.fail_on_data_loss) == (True, False)
+    assert (options.include_headers, options.data_loss) == (True, DataLossPolicy.EARLIEST)
 
 
 @pytest.mark.parametrize(

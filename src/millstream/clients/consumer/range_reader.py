@@ -111,6 +111,7 @@ class RangeReader:
         *,
         headers: bool = False,
         batch_columns: bool = False,
+        topic_id: Uuid | None = None,
         timeout_ms: int | None = None,
     ) -> AsyncIterator[pa.RecordBatch]:
         """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
@@ -119,14 +120,14 @@ class RangeReader:
         timestampType (0 create time, 1 log append time) and leaderEpoch. Offsets that hold no
         record (compacted, control) are passed over. Waits for records that are not written yet. Raises
         OffsetOutOfRange when the start is no longer, or not yet, in the log, TopicDeleted when the topic is deleted
-        meanwhile, RequestTimedOut after `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where
+        meanwhile or has another id than `topic_id`, RequestTimedOut after `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where
         a batch cannot be read.
         """
         from millstream.clients.core.arrow_batches import readable_rows, rows_before
 
         topic_partition = TopicPartition(topic, partition)
         async with aclosing(
-            self._chunks(topic_partition, start_offset, end_offset, timeout_ms)
+            self._chunks(topic_partition, topic_id, start_offset, end_offset, timeout_ms)
         ) as chunks:
             async for at, chunk in chunks:
                 records, broken = readable_rows(
@@ -159,7 +160,7 @@ class RangeReader:
         """
         topic_partition = TopicPartition(topic, partition)
         async with aclosing(
-            self._chunks(topic_partition, start_offset, end_offset, timeout_ms)
+            self._chunks(topic_partition, None, start_offset, end_offset, timeout_ms)
         ) as chunks:
             async for at, chunk in chunks:
                 for batch in batch_summaries(chunk, at):
@@ -170,12 +171,13 @@ class RangeReader:
     async def _chunks(
         self,
         topic_partition: TopicPartition,
+        topic_id: Uuid | None,
         start_offset: int,
         end_offset: int,
         timeout_ms: int | None,
     ) -> AsyncGenerator[tuple[int, FetchedChunk], None]:
         """Yields what the fetches bring with the offset that each was for. The next one travels meanwhile."""
-        source = _Source(topic_partition)
+        source = _Source(topic_partition, topic_id)
         patience_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         position = start_offset
         fetch: asyncio.Task[FetchedChunk] | None = None
@@ -296,6 +298,9 @@ class RangeReader:
         if source.topic_id is not None and code == UnknownTopicOrPartition.code:
             raise TopicDeleted(f"topic {name!r} was deleted while it was read")
         topic = await self._cluster.topic(name, deadline_ms)
+        if source.topic_id not in (None, topic.topic_id):
+            await self._cluster.refresh_metadata(deadline_ms)  # ours may be the older one
+            topic = await self._cluster.topic(name, deadline_ms)
         if source.topic_id not in (None, topic.topic_id):
             raise TopicDeleted(f"topic {name!r} was deleted and made anew while it was read")
         return topic

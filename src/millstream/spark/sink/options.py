@@ -94,12 +94,17 @@ def parse_sink_options(
     in_transactions = guarantee is DeliveryGuarantee.EXACTLY_ONCE
     if in_transactions and not {"transaction.timeout.ms", "transaction_timeout_ms"} & kafka.keys():
         kafka["transaction.timeout.ms"] = str(TRANSACTION_TIMEOUT_MS)
+    null_topic = choice("nullTopic", given.get("nulltopic", "fail"), NullTopic)
+    if "nulltopic" in given and (topic is not None or "topic" not in schema.fieldNames()):
+        raise ConfigError(
+            "nullTopic has a use only where rows say their topic: without the option topic, with a column topic"
+        )
     return SinkOptions(
         kafka=for_writing(kafka, in_transactions=in_transactions),
         topic=topic,
         delivery_guarantee=guarantee,
         transactional_id_prefix=prefix,
-        null_topic=choice("nullTopic", given.get("nulltopic", "fail"), NullTopic),
+        null_topic=null_topic,
         routing=routing,
     )
 

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.source.options import SourceOptions
-from millstream.spark.source.planning import ending_offsets, starting_offsets
+from millstream.spark.source.planning import ending_offsets, readable_starts, starting_offsets
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.spark.source.rows.decoding import Decoding
 
@@ -25,6 +25,7 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[RangesPartition]:
         now_ms = SystemClock().now().wall_ms
         start, end = starting_offsets(self._options, now_ms), ending_offsets(self._options, now_ms)
+        start = readable_starts(self._options, start, end)
         # Spark reads with no partitions as with one that it makes up; an empty one says what is meant.
         return split(start, end, self._options) or [RangesPartition(())]
 

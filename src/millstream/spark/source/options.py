@@ -13,6 +13,9 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, divided, flag, number, optional_number
 from millstream.spark.kafka_settings import KafkaSettings, for_reading
+from millstream.spark.named_functions import function_named
+from millstream.spark.source.combinations import START_OPTIONS, refuse_without_effect
+from millstream.spark.source.data_loss import DataLossPolicy, parse_data_loss
 from millstream.spark.source.event_time.options import OPTIONS as EVENT_TIME
 from millstream.spark.source.event_time.options import EventTimeOptions, parse_event_time
 from millstream.spark.source.fetch_metrics import FetchMetricsOptions, parse_fetch_metrics
@@ -37,6 +40,7 @@ _ALIASES: Final = {
 KNOWN: Final = (
     "bootstrap.servers", "subscribe", "subscribepattern", "assign",
     "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
+    "startingoffsetsfunction",
     "endingoffsets", "endingtimestamp", "endingoffsetsbytimestamp",
     "group.id", "offsetcommitmode", "offsetcommitintervalms", "maxoffsetbehind",
     "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
@@ -64,12 +68,15 @@ class SourceOptions:
 
     `poll_timeout_ms`: how long planning waits for a first new record before it reports that there is none.
     `discovery_interval_ms`: how long a list of partitions is good for. `ending_offsets` are for batch reads only.
+    `starting_function` goes before `starting_offsets`; `given_start` is the option that says where to begin, None where it is the default.
     `partitions_min` and `records_per_partition_max` cut ranges of offsets into several Spark partitions.
     """
 
     kafka: KafkaSettings
     subscription: Subscription
     starting_offsets: PositionRules
+    starting_function: str | None = None
+    given_start: str | None = None
     ending_offsets: PositionRules | None = None
     group_id: str | None = None
     offset_commit_mode: OffsetCommitMode = OffsetCommitMode.DISABLED
@@ -80,11 +87,17 @@ class SourceOptions:
     poll_timeout_ms: int = 500
     discovery_interval_ms: int = 10_000
     include_headers: bool = False
-    fail_on_data_loss: bool = True
+    data_loss: DataLossPolicy = DataLossPolicy.FAIL
     copartition: bool = False
     fetch_metrics: FetchMetricsOptions | None = None
     rows: RowOptions = field(default_factory=RowOptions)
     event_time: EventTimeOptions = field(default_factory=EventTimeOptions)
+
+    @property
+    def reads_commits(self) -> bool:
+        """Whether what the group has committed says where to begin or to end."""
+        rules = [self.starting_offsets, *([self.ending_offsets] if self.ending_offsets else [])]
+        return any(isinstance(each, Committed) for rule in rules for each in rule.all())
 
 
 def parse_source_options(
@@ -104,10 +117,12 @@ def parse_source_options(
             "copartition reads a partition in one piece: leave out minPartitions and maxRecordsPerPartition"
         )
     records_max = optional_number(given, "maxRecordsPerTrigger")
-    return SourceOptions(
+    parsed = SourceOptions(
         kafka=for_reading(kafka),
         subscription=subscription,
         starting_offsets=_starting(given, starting_offsets, group_id),
+        starting_function=_start_function(given),
+        given_start=next((name for name in START_OPTIONS if name.lower() in given), None),
         ending_offsets=_ending(given, group_id),
         group_id=group_id,
         offset_commit_mode=_commit_mode(given, group_id),
@@ -118,12 +133,14 @@ def parse_source_options(
         discovery_interval_ms=number(given, "discoveryIntervalMs", 10_000, 1),
         poll_timeout_ms=number(given, "pollTimeoutMs", 500, 0),
         include_headers=flag(given, "includeHeaders", default=False),
-        fail_on_data_loss=flag(given, "failOnDataLoss", default=True),
+        data_loss=parse_data_loss(given.get("failondataloss", "true")),
         copartition=is_copartitioned,
         fetch_metrics=parse_fetch_metrics(given),
         rows=parse_row_options(given),
         event_time=parse_event_time(given, records_max, is_copartitioned=is_copartitioned),
     )
+    refuse_without_effect(given)
+    return parsed
 
 
 def _starting(given: Mapping[str, str], default: str, group_id: str | None) -> PositionRules:
@@ -144,6 +161,12 @@ def _starting(given: Mapping[str, str], default: str, group_id: str | None) -> P
         text = given.get("startingoffsets", default)
         positions = parse_positions("startingOffsets", text, unnamed)
     return _with_group(positions, "startingOffsets", group_id, _behind_max(given, positions))
+
+
+def _start_function(given: Mapping[str, str]) -> str | None:
+    if (text := given.get("startingoffsetsfunction")) is not None:
+        function_named("startingOffsetsFunction", text)
+    return text
 
 
 def _ending(given: Mapping[str, str], group_id: str | None) -> PositionRules | None:

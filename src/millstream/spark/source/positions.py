@@ -195,16 +195,16 @@ def parse_positions(name: str, text: str, unnamed: Position) -> PositionRules:
     `unnamed` is that of partitions that JSON does not name. Raises ConfigError.
     """
     if not text.lstrip().startswith("{"):
-        return PositionRules(_position(name, text))
+        return PositionRules(parse_position(name, text))
     document = _json(name, text)
     topics: dict[str, Position] = {}
     partitions: dict[TopicPartition, Position] = {}
     for topic, value in document.items():
         if isinstance(value, str):
-            topics[topic] = _position(name, value)
+            topics[topic] = parse_position(name, value)
         elif isinstance(value, Mapping):
             for number, each in value.items():
-                partitions[_partition(name, topic, number)] = _position(name, each)
+                partitions[_partition(name, topic, number)] = parse_position(name, each)
         else:
             raise _malformed(name, text)
     return PositionRules(unnamed, topics, partitions)
@@ -229,7 +229,8 @@ def parse_timestamps(name: str, text: str, unnamed: Position, *, or_latest: bool
     return PositionRules(unnamed, topics, partitions)
 
 
-def _position(name: str, value: object) -> Position:
+def parse_position(name: str, value: object) -> Position:
+    """An offset or a word of `startingOffsets`. Raises ConfigError, which calls it `name`."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise _malformed(name, value)
     if isinstance(value, int):

@@ -5,24 +5,24 @@ Rows: the columns of `columns`. A record without a timestamp has Kafka's -1, one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
+from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
-from millstream.model import Offset, TopicPartition
+from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
 from millstream.spark.offsets import Offsets, advanced
+from millstream.spark.source.data_loss import LOSSES, Loss, allowed
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.options import SourceOptions
-from millstream.spark.source.planning import link_of, look_up
-from millstream.spark.source.positions import EARLIEST, LATEST
+from millstream.spark.source.planning import link_of, readable_starts
 from millstream.spark.source.rows.bad_rows import write_dead_letters
 from millstream.spark.source.rows.decoding import Decoding, decode, record_columns
-from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +34,8 @@ class OffsetRange:
     partition: int
     start: Offset
     end: Offset
+    topic_id: Uuid | None = None
+    """None where the checkpoint does not say it."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,17 @@ class RangesPartition(InputPartition):
     """Of the query before this micro-batch."""
 
 
-def split(begin: Offsets, end: Offsets, options: SourceOptions) -> Sequence[RangesPartition]:
+def split(
+    begin: Offsets, end: Offsets, options: SourceOptions, topic_ids: Mapping[str, str] | None = None
+) -> Sequence[RangesPartition]:
     """Spark partitions: one for each topic partition with something to read, or several; or one for each partition number.
 
     One for a partition number has the ranges of all topics, the empty ones too.
     """
     finish = advanced(begin, end)
+    ids = {name: uuid_from_text(text) for name, text in (topic_ids or {}).items()}
     ranges = [
-        OffsetRange(tp.topic, tp.partition, begin[tp], finish[tp])
+        OffsetRange(tp.topic, tp.partition, begin[tp], finish[tp], ids.get(tp.topic))
         for tp in sorted(begin, key=lambda tp: (tp.partition, tp.topic))
     ]
     filled = [each for each in ranges if each.end > each.start]
@@ -117,7 +122,14 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
     }
     start = wanted.start
     while start < wanted.end:
-        batches = link.reader().read(wanted.topic, wanted.partition, start, wanted.end, **more)
+        batches = link.reader().read(
+            wanted.topic,
+            wanted.partition,
+            start,
+            wanted.end,
+            topic_id=wanted.topic_id,
+            **more,
+        )
         rows = link.iterate(batches)
         if options.fetch_metrics is not None:
             rows = fetch_metrics(options.fetch_metrics).counted(rows, partition)
@@ -125,24 +137,16 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
             for batch in rows:
                 yield as_rows(batch, wanted.topic, wanted.partition)
                 start = Offset(batch.column("offset")[-1].as_py() + 1)
-        except OffsetOutOfRange as error:
-            if options.fail_on_data_loss:
-                raise _lost(options, wanted, start) from error
-            # Before the log's start: go on there. Behind its end: the topic was made anew, and nothing is left to read.
-            earliest = look_up(options, EARLIEST)[partition]
-            start = earliest if earliest > start else wanted.end
+        except OffsetOutOfRange:
+            found = readable_starts(options, {partition: start}, {partition: wanted.end})
+            start = found[partition]
+        except TopicDeleted as error:
+            what = f"{error}: offsets {start} to {wanted.end} of {partition} are gone"
+            loss = Loss(partition, what, wanted.end - start, wanted.end)
+            LOSSES.add(allowed(loss, options.data_loss), options.data_loss)
+            return
         else:
             return
-
-
-def _lost(options: SourceOptions, wanted: OffsetRange, start: Offset) -> DataLoss:
-    partition = TopicPartition(wanted.topic, wanted.partition)
-    first, end = look_up(options, EARLIEST)[partition], look_up(options, LATEST)[partition]
-    return DataLoss(
-        f"offsets {start} to {wanted.end} of {wanted.topic}-{wanted.partition} are not all in the log, which holds "
-        f"{first} to {end}: retention or a delete was faster than the query. "
-        "Set failOnDataLoss=false to go on with what is left"
-    )
 
 
 def as_rows(records: pa.RecordBatch, topic: str, partition: int) -> pa.RecordBatch:

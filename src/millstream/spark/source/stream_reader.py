@@ -25,12 +25,22 @@ from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.data_loss import LOSSES, DataLossPolicy, Loss, allowed
 from millstream.spark.source.event_time import watermarks
 from millstream.spark.source.event_time.cutting import Batches
-from millstream.spark.source.event_time.planner import Backlog, MicroBatchPlanner
+from millstream.spark.source.event_time.planner import Backlog, MicroBatchPlanner, PlannedBatch
+from millstream.spark.source.event_time.watermarks import EventTime
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
-from millstream.spark.source.planning import link_of, look_up, starting_choices
+from millstream.spark.source.planning import (
+    link_of,
+    look_up,
+    positions_in_new_topics,
+    readable_positions,
+    readable_starts,
+    starting_choices,
+    topic_ids,
+)
 from millstream.spark.source.positions import EARLIEST, LATEST
 from millstream.spark.source.reading import (
     RangesPartition,
@@ -40,7 +50,6 @@ from millstream.spark.source.reading import (
 )
 from millstream.spark.source.reporting import Reporting
 from millstream.spark.source.rows.decoding import Decoding
-from millstream.streams.runtime.errors import DataLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,15 +70,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._commits: OffsetCommits | None = None
         self._planned: Offsets | None = None
         """The end of the last micro-batch that this start of the query has planned."""
+        self._planned_from: Offsets = {}
+        self._is_told = self._options.given_start is None
+        """Whether it has been said which of start option and checkpoint is in effect."""
         self._reporting = Reporting()
         self._planner = MicroBatchPlanner(options.event_time)
 
     # Planning.
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
+        self._is_told = True
         choices = starting_choices(self._options, _CLOCK.now().wall_ms)
         self._reporting.started(choices)
-        return plan.to_json({tp: choice.offset for tp, choice in choices.items()})
+        begin = plan.to_json({tp: choice.offset for tp, choice in choices.items()})
+        return plan.with_topic_ids(begin, topic_ids(self._options))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         limit = self._options.records_per_trigger_max
@@ -80,30 +94,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
         begin: Offsets = plan.from_json(start)
-        self._reporting.started_at(begin, "checkpoint")
+        self._tell_of_checkpoint(begin)
         self._commit(begin)
         asked_ms = _CLOCK.now().monotonic_ms
         available = self._wait_for_records(begin) if self._last is None else self._last
         if self._last is None:
             self._reporting.ends_are(available)
-        self._require_no_loss(begin, available)
-        begin = self._with_new_partitions(begin, available)
+        begin, available = self._readable(begin, available, plan.topic_ids_in(start))
         self._reporting.started_at(begin, "earliest: found while the query ran")
         if self._last is None and self._is_delayed(begin, available, asked_ms):
             return start
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        end = self._admitted(begin, available, records_max)
-        event_time = watermarks.event_time_of(start)
-        if self._options.event_time.needs_walk:
-            log_end = available if self._last is None else look_up(self._options, LATEST)
-            backlog = Backlog(begin, end, available, log_end)
-            end, event_time = self._planner.planned(event_time, backlog, self._walked, _CLOCK.now())
+        end, event_time = self._admitted(
+            watermarks.event_time_of(start), begin, available, records_max
+        )
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
-        self._planned = end
-        if end == plan.from_json(start):
+        self._planned, self._planned_from = end, begin
+        if end == plan.from_json(start) and not plan.topic_ids_in(start):
             return start  # another document would be a micro-batch of nothing
-        document = start | plan.to_json(end)
+        document = plan.with_topic_ids({**start, **plan.to_json(end)}, topic_ids(self._options))
         if self._options.event_time.has_watermark and end != begin:
             document[watermarks.KEY] = watermarks.to_document(event_time)
         return document
@@ -128,10 +138,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "a micro-batch that was begun before the restart is left out: at most once"
             )
             return []
-        begin = self._with_new_partitions(plan.from_json(start), finish)
+        ranges = self._ranges(start, end, is_repeated=is_repeated)
         watermark = watermarks.event_time_of(start).watermark
-        ranges = split(begin, finish, self._options)
         return [replace(each, watermark=watermark) for each in ranges]
+
+    def _ranges(
+        self,
+        start: Mapping[str, Any],  # JSON
+        end: Mapping[str, Any],  # JSON
+        *,
+        is_repeated: bool,
+    ) -> Sequence[RangesPartition]:
+        """The ranges of a micro-batch; of one that was begun before a restart, what is left of them."""
+        finish, ids = plan.from_json(end), plan.topic_ids_in(end)
+        if not is_repeated:
+            return split(self._planned_from, finish, self._options, ids)
+        begin: Offsets = plan.from_json(start)
+        if plan.topic_ids_in(start).items() - ids.items():
+            begin, _ = self._in_new_topics(begin, finish, plan.topic_ids_in(start))
+        begin = self._with_new_partitions(begin, finish)
+        return split(readable_starts(self._options, begin, finish), finish, self._options, ids)
 
     def stop(self) -> None:
         if self._commits is not None:
@@ -179,11 +205,28 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
         return self._commits
 
-    def _admitted(self, begin: Offsets, available: Offsets, records_max: int | None) -> Offsets:
-        if not self._options.copartition:
-            return admission.in_proportion(begin, available, records_max)
-        link = link_of(self._options)
-        return admission.in_time(begin, available, records_max, link.times_at, link.offsets_after)
+    def _tell_of_checkpoint(self, begin: Offsets) -> None:
+        self._reporting.started_at(begin, "checkpoint")
+        if not self._is_told:
+            self._is_told = True
+            name = self._options.given_start
+            _LOGGER.warning("the query goes on where its checkpoint says, %s has no effect", name)
+
+    def _admitted(
+        self, before: EventTime, begin: Offsets, available: Offsets, records_max: int | None
+    ) -> PlannedBatch:
+        """The end of the next micro-batch, within all limits, and the event time after it."""
+        options, link = self._options, link_of(self._options)
+        if options.copartition:
+            times_at, offsets_after = link.times_at, link.offsets_after
+            end = admission.in_time(begin, available, records_max, times_at, offsets_after)
+        else:
+            end = admission.in_proportion(begin, available, records_max)
+        if not options.event_time.needs_walk:
+            return PlannedBatch(end, before)
+        log_end = available if self._last is None else look_up(options, LATEST)
+        backlog = Backlog(begin, end, available, log_end)
+        return self._planner.planned(before, backlog, self._walked, _CLOCK.now())
 
     def _is_delayed(self, begin: Offsets, available: Offsets, asked_ms: int) -> bool:
         """Waits for more records where there are too few yet, up to pollTimeoutMs after `asked_ms`."""
@@ -210,30 +253,52 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         available = look_up(self._options, LATEST)
         timeout_ms = self._options.poll_timeout_ms
         if timeout_ms and all(end <= begin.get(tp, Offset(0)) for tp, end in available.items()):
-            link_of(self._options).wait_for_records(begin, timeout_ms)
+            there = {tp: offset for tp, offset in begin.items() if tp in available}
+            link_of(self._options).wait_for_records(there, timeout_ms)
             available = look_up(self._options, LATEST)
         return available
 
-    def _require_no_loss(self, begin: Offsets, available: Offsets) -> None:
-        """An end behind what was read already: the log was cut, or the topic deleted and made anew."""
-        gone = [tp for tp, offset in begin.items() if available.get(tp, Offset(-1)) < offset]
+    def _require_same_topics(self, begin: Offsets) -> None:
         wanted = self._options.subscription
-        other_topics = sorted({tp.topic for tp in gone if not wanted.has(tp)})
-        if other_topics and self._options.fail_on_data_loss:
+        other_topics = sorted({tp.topic for tp in begin if not wanted.has(tp)})
+        if other_topics and self._options.data_loss is DataLossPolicy.FAIL:
             raise ConfigError(
                 f"the checkpoint was made by a query that read topic {', '.join(other_topics)}, this one reads "
                 f"{wanted}: start with a new checkpoint. If a topology was changed, its sub-topologies "
                 "have other numbers now: give it another application id, or delete the application's directory and its "
                 "-changelog and -repartition topics"
             )
-        if gone and self._options.fail_on_data_loss:
-            topic, partition = min(gone)
-            end = available.get(min(gone))
-            found = "is no longer there" if end is None else f"now ends at {end}"
-            raise DataLoss(
-                f"{topic}-{partition} was read up to offset {begin[min(gone)]} and {found}: it was deleted or cut. "
-                "Set failOnDataLoss=false to go on, or start with a new checkpoint"
-            )
+
+    def _in_new_topics(
+        self, begin: Offsets, available: Offsets, former: Mapping[str, str]
+    ) -> tuple[Offsets, Offsets]:
+        """The same, but in topics that were deleted and created anew where the policy says, and where those end."""
+        anew = positions_in_new_topics(self._options, former)
+        if not anew:
+            return begin, available
+        topics = {partition.topic for partition in anew}
+        kept = {tp: offset for tp, offset in begin.items() if tp.topic not in topics}
+        ends = {tp: end for tp, end in look_up(self._options, LATEST).items() if tp in anew}
+        others = {tp: end for tp, end in available.items() if tp.topic not in topics}
+        return {**kept, **anew}, {**others, **ends}
+
+    def _readable(
+        self, begin: Offsets, available: Offsets, former: Mapping[str, str]
+    ) -> tuple[Offsets, Offsets]:
+        """The next offsets to read, and the ends, of what is there: of `former` topics and of those that came.
+
+        Raises DataLoss where something is gone, if the policy is to fail.
+        """
+        self._require_same_topics(begin)
+        if any(available.get(tp) != offset for tp, offset in begin.items()):
+            begin, available = self._in_new_topics(begin, available, former)
+        policy = self._options.data_loss
+        for partition in sorted(begin.keys() - available.keys()):
+            offset = begin[partition]
+            what = f"{partition} was read up to offset {offset} and is no longer there"
+            LOSSES.add(allowed(Loss(partition, what, None, offset), policy), policy)
+        at = readable_positions(self._options, begin, available)
+        return self._with_new_partitions({**begin, **at}, available), available
 
     # Reading, in a worker.
 

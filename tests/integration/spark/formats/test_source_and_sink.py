@@ -104,7 +104,7 @@ def test_a_stream_brings_every_column_and_goes_on_from_its_checkpoint(
     assert (second["key"], second["headers"]) == (None, [])
     assert third["value"] is None
     offsets = (tmp_path / "checkpoint" / "offsets" / "0").read_text().splitlines()[-1]
-    assert json.loads(offsets) == {"v": 1, "offsets": {copy.topic: {"0": 3}}}
+    assert json.loads(offsets)["offsets"] == {copy.topic: {"0": 3}}
 
     assert copy.run(includeHeaders="true") == []
     copy.topics.put(copy.topic, [{"value": b"%d" % i} for i in range(35)])

@@ -9,9 +9,11 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from millstream.errors import ConfigError
+from millstream.model import TopicPartition
 from millstream.spark.source.options import parse_source_options
-from millstream.spark.source.reading import DataLoss
 from millstream.spark.source.stream_reader import StreamReader
+from millstream.streams.runtime.errors import DataLoss
+from tests.integration.spark.formats.checkpoints import OffsetsOf
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 pytestmark = pytest.mark.spark
@@ -20,10 +22,6 @@ pytestmark = pytest.mark.spark
 def reader(topics, *names: str, **options: str) -> StreamReader:
     given = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": ",".join(names)}
     return StreamReader(parse_source_options(given | options))
-
-
-def offsets(topic: str, *numbers: int) -> dict:
-    return {"v": 1, "offsets": {topic: {str(p): offset for p, offset in enumerate(numbers)}}}
 
 
 def values(source: StreamReader, start: dict, end: dict) -> list[bytes]:
@@ -38,17 +36,19 @@ def values(source: StreamReader, start: dict, end: dict) -> list[bytes]:
 def test_earliest_latest_and_given_offsets_are_where_a_query_starts(topics) -> None:
     topic = topics.new(partitions=2)
     topics.put(topic, [{"value": b"%d" % i, "partition": i % 2} for i in range(6)])
-    assert reader(topics, topic, startingOffsets="earliest").initialOffset() == offsets(topic, 0, 0)
-    assert reader(topics, topic).initialOffset() == offsets(topic, 3, 3)
+    assert reader(topics, topic, startingOffsets="earliest").initialOffset() == OffsetsOf(
+        topic, 0, 0
+    )
+    assert reader(topics, topic).initialOffset() == OffsetsOf(topic, 3, 3)
     given = f'{{"{topic}": {{"0": 2, "1": -1}}}}'
-    assert reader(topics, topic, startingOffsets=given).initialOffset() == offsets(topic, 2, 3)
+    assert reader(topics, topic, startingOffsets=given).initialOffset() == OffsetsOf(topic, 2, 3)
 
 
 def test_a_limit_bounds_what_a_micro_batch_reads(topics) -> None:
     topic = topics.new(partitions=2)
     topics.put(topic, [{"value": b"x", "partition": i % 2} for i in range(20)])
-    end = reader(topics, topic).latestOffset(offsets(topic, 0, 0), ReadMaxRows(6))
-    assert end == offsets(topic, 3, 3)
+    end = reader(topics, topic).latestOffset(OffsetsOf(topic, 0, 0), ReadMaxRows(6))
+    assert end == OffsetsOf(topic, 3, 3)
 
 
 def test_topics_of_a_task_are_read_to_the_same_time(topics) -> None:
@@ -56,7 +56,7 @@ def test_topics_of_a_task_are_read_to_the_same_time(topics) -> None:
     topics.put(dense, [{"value": b"x", "timestamp_ms": at} for at in range(1_000, 1_200)])
     topics.put(sparse, [{"value": b"x", "timestamp_ms": at} for at in range(1_000, 1_200, 20)])
     source = reader(topics, dense, sparse, copartition="true")
-    start = offsets(dense, 0) | {"offsets": {dense: {"0": 0}, sparse: {"0": 0}}}
+    start = {"v": 1} | {"offsets": {dense: {"0": 0}, sparse: {"0": 0}}}
     read = []
     while len(read) < 3:
         start = source.latestOffset(start, ReadMaxRows(60))
@@ -67,8 +67,8 @@ def test_topics_of_a_task_are_read_to_the_same_time(topics) -> None:
 def test_without_copartition_partitions_come_forward_in_proportion(topics) -> None:
     topic = topics.new(partitions=2)
     topics.put(topic, [{"value": b"x", "partition": int(i >= 30)} for i in range(40)])
-    end = reader(topics, topic).latestOffset(offsets(topic, 0, 0), ReadMaxRows(20))
-    assert end == offsets(topic, 15, 5)
+    end = reader(topics, topic).latestOffset(OffsetsOf(topic, 0, 0), ReadMaxRows(20))
+    assert end == OffsetsOf(topic, 15, 5)
 
 
 def test_available_now_ends_where_the_topic_ended_at_the_start(topics) -> None:
@@ -77,7 +77,7 @@ def test_available_now_ends_where_the_topic_ended_at_the_start(topics) -> None:
     source = reader(topics, topic)
     source.prepareForTriggerAvailableNow()
     topics.put(topic, [{"value": b"after"}])
-    assert source.latestOffset(offsets(topic, 0), ReadAllAvailable()) == offsets(topic, 1)
+    assert source.latestOffset(OffsetsOf(topic, 0), ReadAllAvailable()) == OffsetsOf(topic, 1)
 
 
 def test_a_range_is_read_again_exactly(topics) -> None:
@@ -85,15 +85,15 @@ def test_a_range_is_read_again_exactly(topics) -> None:
     topics.put(topic, [{"value": b"%d" % i} for i in range(9)])
     source = reader(topics, topic)
     for _ in range(2):
-        assert values(source, offsets(topic, 2), offsets(topic, 5)) == [b"2", b"3", b"4"]
+        assert values(source, OffsetsOf(topic, 2), OffsetsOf(topic, 5)) == [b"2", b"3", b"4"]
 
 
 def test_an_idle_topic_is_waited_for_and_not_asked_in_a_loop(topics) -> None:
     topic = topics.new()
     source = reader(topics, topic, pollTimeoutMs="700")
-    source.latestOffset(offsets(topic, 0), ReadAllAvailable())
+    source.latestOffset(OffsetsOf(topic, 0), ReadAllAvailable())
     began, cpu = time.monotonic(), time.process_time()
-    assert source.latestOffset(offsets(topic, 0), ReadAllAvailable()) == offsets(topic, 0)
+    assert source.latestOffset(OffsetsOf(topic, 0), ReadAllAvailable()) == OffsetsOf(topic, 0)
     assert time.monotonic() - began >= 0.6
     assert time.process_time() - cpu < 0.2
 
@@ -106,14 +106,14 @@ def test_a_partition_that_has_just_had_a_record_is_watched_again(topics) -> None
         "kafka.fetch.max.wait.ms": str(LONG_ENOUGH_MS),
     }
     source = reader(topics, topic, **patience)
-    end = offsets(topic, 0, 0, 0)
+    end = OffsetsOf(topic, 0, 0, 0)
     for expected in range(1, 4):
         writing = Timer(0.3, topics.put, (topic, [{"value": b"x", "partition": 1}]))
         writing.start()
         began = time.monotonic()
         end = source.latestOffset(end, ReadAllAvailable())
         writing.join()
-        assert end == offsets(topic, 0, expected, 0)
+        assert end == OffsetsOf(topic, 0, expected, 0)
         assert time.monotonic() - began < LONG_ENOUGH_S / 2
 
 
@@ -121,14 +121,14 @@ def test_a_new_partition_is_found_and_read_from_its_start(topics) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"old"}])
     source = reader(topics, topic, discoveryIntervalMs="50", pollTimeoutMs="100")
-    start = source.latestOffset(offsets(topic, 0), ReadAllAvailable())
-    assert start == offsets(topic, 1)
+    start = source.latestOffset(OffsetsOf(topic, 0), ReadAllAvailable())
+    assert start == OffsetsOf(topic, 1)
     topics.admin(lambda admin: admin.create_partitions({topic: 2}))
     topics.put(topic, [{"value": b"new", "partition": 1}])
     deadline = time.monotonic() + LONG_ENOUGH_S
     while (end := source.latestOffset(start, ReadAllAvailable())) == start:
         assert time.monotonic() < deadline, "the partition was not found"
-    assert end == offsets(topic, 1, 1)
+    assert end == OffsetsOf(topic, 1, 1)
     assert values(source, start, end) == [b"new"]
 
 
@@ -137,9 +137,9 @@ def test_lost_records_are_an_error_that_says_which(topics) -> None:
     topics.put(topic, [{"value": b"%d" % i} for i in range(3)])
     source = reader(topics, topic)
     with pytest.raises(DataLoss, match=rf"offsets 7 to 9 of {topic}-0.*holds 0 to 3"):
-        values(source, offsets(topic, 7), offsets(topic, 9))
+        values(source, OffsetsOf(topic, 7), OffsetsOf(topic, 9))
     with pytest.raises(DataLoss, match=rf"{topic}-0 was read up to offset 9 and now ends at 3"):
-        source.latestOffset(offsets(topic, 9), ReadAllAvailable())
+        source.latestOffset(OffsetsOf(topic, 9), ReadAllAvailable())
 
 
 def test_a_checkpoint_of_other_topics_is_no_loss_of_data(topics) -> None:
@@ -148,15 +148,56 @@ def test_a_checkpoint_of_other_topics_is_no_loss_of_data(topics) -> None:
         ConfigError,
         match=rf"made by a query that read topic former, this one reads {topic}: start with a new checkpoint",
     ):
-        reader(topics, topic).latestOffset(offsets("former", 3), ReadAllAvailable())
+        reader(topics, topic).latestOffset(OffsetsOf("former", 3), ReadAllAvailable())
 
 
-def test_lost_records_are_passed_over_where_that_is_wanted(topics) -> None:
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("earliest", [b"0", b"1", b"2"]),
+        ("false", [b"0", b"1", b"2"]),
+        ("latest", []),
+        ("skip", []),
+    ],
+)
+def test_a_log_that_was_cut_is_read_again_only_with_earliest(
+    topics, policy: str, expected: list[bytes]
+) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"%d" % i} for i in range(3)])
-    source = reader(topics, topic, failOnDataLoss="false", pollTimeoutMs="0")
-    assert values(source, offsets(topic, 7), offsets(topic, 9)) == []
-    assert source.latestOffset(offsets(topic, 9), ReadAllAvailable()) == offsets(topic, 9)
+    source = reader(topics, topic, failOnDataLoss=policy, pollTimeoutMs="0")
+    assert values(source, OffsetsOf(topic, 7), OffsetsOf(topic, 9)) == []
+    end = source.latestOffset(OffsetsOf(topic, 9), ReadAllAvailable())
+    assert end == OffsetsOf(topic, 3)
+    assert values(source, OffsetsOf(topic, 9), end) == expected
+    repeated = reader(topics, topic, failOnDataLoss=policy)
+    assert values(repeated, OffsetsOf(topic, 9), end) == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "planned", "repeated"),
+    [("earliest", [5, 6], [6]), ("skip", [5, 6], [6]), ("latest", [], [])],
+)
+def test_retention_is_met_when_planning_and_when_reading(
+    topics, policy: str, planned: list[int], repeated: list[int]
+) -> None:
+    topic = topics.new()
+    topics.put(topic, [{"value": b"%d" % i} for i in range(7)])
+
+    def cut(offset: int) -> None:
+        topics.admin(lambda admin: admin.delete_records({TopicPartition(topic, 0): offset}))
+
+    cut(5)
+    source = reader(topics, topic, failOnDataLoss=policy)
+    end = source.latestOffset(OffsetsOf(topic, 2), ReadAllAvailable())
+    assert end == OffsetsOf(topic, 7)
+    assert values(source, OffsetsOf(topic, 2), end) == [b"%d" % i for i in planned]
+    partitions = source.partitions(OffsetsOf(topic, 2), end)
+    cut(6)
+    read = [row for p in partitions for b in source.read(p) for row in b.to_pylist()]
+    assert [row["offset"] for row in read] == repeated
+    with pytest.raises(DataLoss, match=rf"offsets 2 to 6 of {topic}-0 are not in the log.*6 to 7"):
+        reader(topics, topic).latestOffset(OffsetsOf(topic, 2), ReadAllAvailable())
 
 
 def test_a_checkpoint_of_another_version_is_refused(topics) -> None:
