@@ -24,6 +24,9 @@ if TYPE_CHECKING:
         SourceTopicMetrics,
     )
     from millstream.spark.session import SparkOptions, configure
+    from millstream.spark.states.backing import Backing, MemoryBacking
+    from millstream.spark.states.states import OpaqueState, StateUnusable, TransactionalState
+    from millstream.spark.states.topic_backing import TopicBacking
     from millstream.streams.runtime.errors import DataLoss
 else:
     __getattr__ = names_of(
@@ -39,18 +42,24 @@ else:
             "millstream.spark.query_metrics.topic": "MetricsTopic",
             "millstream.spark.query_metrics.values": "SourcePartitionMetrics QueryMetrics SourceMetrics SourceTopicMetrics",
             "millstream.spark.session": "SparkOptions configure",
+            "millstream.spark.states.backing": "Backing MemoryBacking",
+            "millstream.spark.states.states": "OpaqueState StateUnusable TransactionalState",
+            "millstream.spark.states.topic_backing": "TopicBacking",
             "millstream.spark.data_source": "FORMAT register",
             "millstream.streams.runtime.errors": "DataLoss",
         },
     )
 
 __all__ = [
+    "Backing",
     "DataFrameInput",
     "DataLoss",
     "FORMAT",
+    "MemoryBacking",
     "MetricsServer",
     "MetricsTopic",
     "MicroBatchRunner",
+    "OpaqueState",
     "PipelineFailed",
     "Progress",
     "QueryMetrics",
@@ -62,6 +71,9 @@ __all__ = [
     "SparkOptions",
     "SparkStreams",
     "State",
+    "StateUnusable",
+    "TopicBacking",
+    "TransactionalState",
     "configure",
     "register",
 ]
