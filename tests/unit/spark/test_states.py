@@ -56,9 +56,9 @@ def test_identical_repeats_count_once_in_a_transactional_state(
         for writes in crashes:
             backing.left = writes
             with contextlib.suppress(Crash):
-                count(TransactionalState(backing), number, words)
+                count(TransactionalState[int](backing), number, words)
         backing.left = None
-        count(TransactionalState(backing), number, words)
+        count(TransactionalState[int](backing), number, words)
         expected += Counter(words)
     assert TransactionalState[int](backing).get("abc") == expected
 
@@ -74,9 +74,9 @@ def test_repeats_with_other_rows_count_as_the_last_attempt_in_an_opaque_state(
         for other, writes in attempts:
             backing.left = writes
             with contextlib.suppress(Crash):
-                count(OpaqueState(backing), number, other)
+                count(OpaqueState[int](backing), number, other)
         backing.left = None
-        count(OpaqueState(backing), number, words)
+        count(OpaqueState[int](backing), number, words)
         expected += Counter(words)
     assert OpaqueState[int](backing).get("abc") == expected
 
@@ -120,16 +120,12 @@ def test_what_no_state_has_written_is_named(data: bytes) -> None:
 
 def test_states_of_two_kinds_cannot_share_a_place() -> None:
     backing = MemoryBacking()
-    count(OpaqueState(backing), 0, ["a"])
+    count(OpaqueState[int](backing), 0, ["a"])
     with pytest.raises(StateUnusable, match="place of its own"):
-        count(TransactionalState(backing), 1, ["a"])
+        count(TransactionalState[int](backing), 1, ["a"])
 
 
 def test_values_may_be_anything_that_becomes_json() -> None:
-    state = OpaqueState[frozenset[int]](
-        MemoryBacking(),
-        encode=sorted,
-        decode=lambda items: frozenset(items),  # type: ignore[arg-type]  # a list
-    )
-    state.update(0, {"a": lambda old: (old or frozenset()) | {2, 1}})
+    state = OpaqueState[frozenset[int]](MemoryBacking(), encode=sorted, decode=frozenset[int])
+    state.update(0, {"a": lambda old: (old or frozenset[int]()) | {2, 1}})
     assert state.get("a") == {"a": {1, 2}}

@@ -42,12 +42,13 @@ class _State(ABC, Generic[_Value]):
         self,
         backing: Backing,
         *,
-        encode: Callable[[_Value], object] = lambda value: value,
-        decode: Callable[[object], _Value] = lambda value: value,  # type: ignore[assignment,return-value]  # values of JSON as they are
+        encode: Callable[[_Value], object] | None = None,
+        decode: Callable[[Any], _Value] | None = None,  # Any: JSON
     ) -> None:
         """Values are kept as JSON. `encode` makes of a value what JSON can hold, and `decode` the value again."""
         self._backing = backing
-        self._encode, self._decode = encode, decode
+        self._encode: Callable[[_Value], object] = _itself if encode is None else encode
+        self._decode: Callable[[Any], _Value] = _itself if decode is None else decode
 
     def get(self, keys: Iterable[str]) -> dict[str, _Value]:
         """Returns the values of those keys that have one."""
@@ -156,6 +157,10 @@ class OpaqueState(_State[_Value]):
     def _note_keys(self, batch_id: int, keys: set[str]) -> None:
         document = {"v": _VERSION, "kind": _KEYS_KIND, "batch": batch_id, "keys": sorted(keys)}
         self._backing.multi_put({_KEYS: json.dumps(document, separators=(",", ":")).encode()})
+
+
+def _itself(value: Any) -> Any:  # a value that is JSON
+    return value
 
 
 def _parsed(key: str, data: bytes, kind: str) -> dict[str, Any]:  # JSON

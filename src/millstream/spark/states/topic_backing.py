@@ -22,7 +22,7 @@ class TopicBacking:
     """For the driver, where functions of `foreachBatch` run. Settings are those of clients, by Kafka's names."""
 
     def __init__(self, topic: str, settings: Mapping[str, object]) -> None:
-        """`topic` must be there, with `cleanup.policy=compact`. What it holds is kept in memory."""
+        """Takes a topic that is there, with `cleanup.policy=compact`. Its values are kept in memory, too."""
         self._topic = topic
         self._link = Connections(for_both(settings))
         self._values: dict[str, bytes] | None = None
@@ -32,7 +32,7 @@ class TopicBacking:
         return [values.get(key) for key in keys]
 
     def multi_put(self, values: Mapping[str, bytes]) -> None:
-        """After an error it reads the topic again: what was written may be in it. Raises ProducerFenced when another process has taken over."""
+        """Reads the topic again after an error: what was written may be in it. Raises ProducerFenced when another process has taken over."""
         known = self._opened()
         try:
             self._link.run(_write(self._producer(), self._topic, values))
@@ -77,7 +77,8 @@ class TopicBacking:
         for partition, end in self._link.run(reader.offsets(self._topic, LATEST)).items():
             batches = reader.read(self._topic, partition, starts[partition], end)
             for rows in self._link.iterate(batches):
-                keys, records = rows.column("key").to_pylist(), rows.column("value").to_pylist()
+                keys: list[bytes] = rows.column("key").to_pylist()
+                records: list[bytes] = rows.column("value").to_pylist()
                 values |= {key.decode(): value for key, value in zip(keys, records, strict=True)}
         return values
 
