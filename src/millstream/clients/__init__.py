@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         TransactionalProducerFailed,
         TransactionFailed,
     )
+    from millstream.clients.producer.transaction.core.transaction import SharedTransaction
     from millstream.clients.share.core.values import TopicIdPartition
     from millstream.clients.share.share_consumer import ShareConsumer
     from millstream.clients.spout.core.errors import TooManyFailures
@@ -63,6 +64,7 @@ else:
             "millstream.clients.core.serialization": "RecordDeserializationError",
             "millstream.clients.share.core.values": "TopicIdPartition",
             "millstream.clients.producer.transaction.core.errors": "TransactionAborted TransactionalProducerFailed TransactionFailed",
+            "millstream.clients.producer.transaction.core.transaction": "SharedTransaction",
             "millstream.clients.core.values": "ConsumerGroupMetadata ConsumerRecord OffsetAndMetadata OffsetAndTimestamp RecordMetadata",
             "millstream.clients.producer.delivery": "BatchDelivery Delivery",
             "millstream.clients.group.member": "RebalanceListener",
@@ -110,6 +112,7 @@ __all__ = [
     "RoundRobinPartitioner",
     "ShareConsumer",
     "ShareSpout",
+    "SharedTransaction",
     "Spout",
     "SpoutHooks",
     "SpoutMessage",

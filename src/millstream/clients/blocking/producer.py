@@ -172,6 +172,8 @@ class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value
     client_instance_id = waits(producer.Producer.client_instance_id)
     init_transactions = waits(producer.Producer.init_transactions)
     begin_transaction = waits(producer.Producer.begin_transaction)
+    share_transaction = waits(producer.Producer.share_transaction)
+    join_transaction = waits(producer.Producer.join_transaction)
     send_offsets_to_transaction = waits(producer.Producer.send_offsets_to_transaction)
     commit_transaction = waits(producer.Producer.commit_transaction)
     abort_transaction = waits(producer.Producer.abort_transaction)

@@ -44,7 +44,7 @@ from millstream.clients.producer.delivery import BatchDelivery, Delivery
 from millstream.clients.producer.record_appender import RecordAppender
 from millstream.clients.producer.record_serializer import RecordSerializer
 from millstream.clients.producer.sender import Sender
-from millstream.clients.producer.transaction.core.transaction import Transaction
+from millstream.clients.producer.transaction.core.transaction import SharedTransaction, Transaction
 from millstream.clients.producer.transaction.transactions import Transactions
 from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment
@@ -206,6 +206,23 @@ class Producer(Generic[Key, Value]):
     async def begin_transaction(self) -> None:
         """Begins a transaction. Waits only when the last transaction ended so that the producer needs a new epoch (older brokers)."""
         await self._transactional.begin()
+
+    async def share_transaction(self) -> SharedTransaction:
+        """Returns the open transaction as a value that other producers, in any process, join with `join_transaction`.
+
+        No two of them may write to the same partition, and none twice: sequence numbers count from 0 for each partition. When all
+        have flushed, this producer commits. Where any has failed, call `init_transactions()`: it aborts what all have written,
+        and fences them.
+        """
+        return self._transactional.share()
+
+    async def join_transaction(self, shared: SharedTransaction) -> None:
+        """Sends records in a transaction that another producer has begun, who ends it, too. `flush` says whether all are written.
+
+        For a producer with the same transactional_id that never calls `init_transactions`. Joining another transaction leaves
+        the one before.
+        """
+        self._transactional.join(shared)
 
     async def send_offsets_to_transaction(
         self,

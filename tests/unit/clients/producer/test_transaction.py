@@ -166,3 +166,61 @@ def test_calls_out_of_order_name_the_call_that_is_missing() -> None:
     transaction.begin(is_implicit=True)
     with pytest.raises(IllegalState, match=r"call abort_transaction\(\) before init"):
         transaction.restart()
+
+
+def joined() -> Transaction:
+    transaction = Transaction("id")
+    transaction.join(opened().share())
+    return transaction
+
+
+def test_a_transaction_that_is_joined_takes_records_and_is_ended_by_who_began_it() -> None:
+    transaction = joined()
+    assert (transaction.identity, transaction.is_implicit) == ((7, 0), True)
+    transaction.check_open()
+    assert transaction.admit(T0)
+    assert not transaction.may_abort
+    for end in (transaction.begin_commit, transaction.begin_abort, transaction.share):
+        with pytest.raises(IllegalState, match="another producer has begun"):
+            end()
+
+
+def test_a_shared_transaction_is_ended_at_the_coordinator_whoever_wrote_in_it() -> None:
+    transaction = opened()
+    transaction.share()
+    assert transaction.end_needed
+    transaction.begin_commit()
+    transaction.ended((7, 1))
+    assert not transaction.is_shared
+
+
+def test_who_shares_a_transaction_may_start_over_without_an_abort() -> None:
+    transaction = opened()
+    transaction.share()
+    transaction.restart()
+    assert transaction.state is ProducerTransactionState.UNINITIALIZED
+
+
+def test_a_producer_joins_one_transaction_after_another() -> None:
+    transaction, first = joined(), opened()
+    transaction.admit(T0)
+    first.begin_commit()
+    first.ended((7, 1))
+    first.begin(is_implicit=False)
+    transaction.join(first.share())
+    assert transaction.identity == (7, 1)
+    assert not transaction.admit(T0)
+
+
+def test_joining_the_same_transaction_again_changes_nothing() -> None:
+    transaction = joined()
+    transaction.admit(T0)
+    transaction.join(opened().share())
+    assert transaction.state is ProducerTransactionState.OPEN
+
+
+def test_who_has_transactions_of_its_own_joins_none() -> None:
+    with pytest.raises(IllegalState, match="of its own"):
+        opened().join(opened().share())
+    with pytest.raises(IllegalState, match="transactional_id 'other'"):
+        Transaction("other").join(opened().share())

@@ -27,6 +27,7 @@ from millstream.clients.producer.transaction.core.errors import (
 )
 from millstream.clients.producer.transaction.core.transaction import (
     ProducerTransactionState,
+    SharedTransaction,
     Transaction,
 )
 from millstream.errors import (
@@ -86,6 +87,12 @@ class Transactions:
             deadline_ms = self._deadline_ms()
             await self._settle(deadline_ms)
             await self._fetch_identity(deadline_ms, renew=False)
+
+    def share(self) -> SharedTransaction:
+        return self._transaction.share()
+
+    def join(self, shared: SharedTransaction) -> None:
+        self._transaction.join(shared)
 
     async def begin(self) -> None:
         async with self._one_at_a_time:

@@ -11,6 +11,7 @@ Knows no requests and no time; `transaction.transactions` performs what is due h
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.producer.transaction.core.errors import (
@@ -28,6 +29,15 @@ ProducerIdentity = tuple[int, int]
 """Producer id and epoch."""
 
 NOBODY: ProducerIdentity = (-1, -1)
+
+
+class SharedTransaction(NamedTuple):
+    """An open transaction, as other producers join it. They write to partitions of their own."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    is_implicit: bool
 
 
 class ProducerTransactionState(Enum):
@@ -57,6 +67,10 @@ class Transaction:
         """Partitions that wait to be added; only in the older flow."""
         self.unanswered = 0
         """Requests that were sent and not answered: each may be carried out late."""
+        self.is_shared = False
+        """Others write in it: whether the coordinator knows of it is not known here."""
+        self.is_joined = False
+        """It is another producer's, who ends it."""
         self._partitions: set[TopicPartition] = set()
         self._started = False
         self._end_sent = False
@@ -80,7 +94,9 @@ class Transaction:
 
     @property
     def may_abort(self) -> bool:
-        """A transaction is open, in whatever shape, and no commit of it may have happened."""
+        """A transaction of its own is open, in whatever shape, and no commit of it may have happened."""
+        if self.is_joined:
+            return False
         if self.state is ProducerTransactionState.COMMITTING:
             return not self._end_sent
         return self.state in (
@@ -91,7 +107,9 @@ class Transaction:
 
     def restart(self) -> None:
         """init_transactions() begins: whatever was open is left to the coordinator, which aborts it."""
-        if self.state in (ProducerTransactionState.OPEN, ProducerTransactionState.FAILED):
+        is_alone = not (self.is_shared or self.is_joined)
+        is_open = self.state in (ProducerTransactionState.OPEN, ProducerTransactionState.FAILED)
+        if is_alone and is_open:
             raise IllegalState(
                 "a transaction is open; call abort_transaction() before init_transactions()"
             )
@@ -104,7 +122,35 @@ class Transaction:
         self.unanswered = 0
         self._close()
 
+    def share(self) -> SharedTransaction:
+        """Gives the open transaction to others. When they have written, this producer ends it, or starts over."""
+        self._check_own()
+        self.check_open()
+        self.is_shared = self._started = True
+        return SharedTransaction(self.transactional_id, *self.identity, self.is_implicit)
+
+    def join(self, shared: SharedTransaction) -> None:
+        """Takes the identity of a transaction that another producer has begun, and leaves the one that it was in."""
+        if shared.transactional_id != self.transactional_id:
+            raise IllegalState(
+                f"the producer has transactional_id {self.transactional_id!r}, the transaction {shared.transactional_id!r}"
+            )
+        if self.state is not ProducerTransactionState.UNINITIALIZED and not self.is_joined:
+            raise IllegalState("a producer that has begun transactions of its own joins none")
+        self.raise_failure()
+        identity = (shared.producer_id, shared.producer_epoch)
+        if self.is_joined and identity == self.identity:
+            return
+        self.initialized(identity)
+        self.begin(is_implicit=shared.is_implicit)
+        self.is_joined = True
+
+    def _check_own(self) -> None:
+        if self.is_joined:
+            raise IllegalState("another producer has begun the transaction, and ends it")
+
     def check_begin(self) -> None:
+        self._check_own()
         if self.state is ProducerTransactionState.READY:
             return
         self.raise_failure()
@@ -146,6 +192,7 @@ class Transaction:
 
     def begin_commit(self) -> None:
         """Begins to commit, also when an earlier call did not see the end of it."""
+        self._check_own()
         self.raise_failure()
         if self.state not in (ProducerTransactionState.OPEN, ProducerTransactionState.COMMITTING):
             raise IllegalState(f"{self.state.value}; there is nothing to commit")
@@ -153,6 +200,7 @@ class Transaction:
 
     def begin_abort(self) -> None:
         """Begins to abort, also when an earlier call did not see the end of it."""
+        self._check_own()
         if self.state is ProducerTransactionState.FATAL:
             self.raise_failure()
         if self.state is ProducerTransactionState.COMMITTING and self._end_sent:
@@ -212,6 +260,7 @@ class Transaction:
     def _close(self) -> None:
         self.state = ProducerTransactionState.READY
         self.error = None
+        self.is_shared = self.is_joined = False
         self.wanted.clear()
         self._partitions.clear()
         self._started = False
