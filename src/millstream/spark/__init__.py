@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         SourceTopicMetrics,
     )
     from millstream.spark.session import SparkOptions, configure
+    from millstream.spark.sink.atomic import write_atomically
     from millstream.spark.states.backing import Backing, MemoryBacking
     from millstream.spark.states.states import OpaqueState, StateUnusable, TransactionalState
     from millstream.spark.states.topic_backing import TopicBacking
@@ -42,6 +43,7 @@ else:
             "millstream.spark.query_metrics.topic": "MetricsTopic",
             "millstream.spark.query_metrics.values": "SourcePartitionMetrics QueryMetrics SourceMetrics SourceTopicMetrics",
             "millstream.spark.session": "SparkOptions configure",
+            "millstream.spark.sink.atomic": "write_atomically",
             "millstream.spark.states.backing": "Backing MemoryBacking",
             "millstream.spark.states.states": "OpaqueState StateUnusable TransactionalState",
             "millstream.spark.states.topic_backing": "TopicBacking",
@@ -76,4 +78,5 @@ __all__ = [
     "TransactionalState",
     "configure",
     "register",
+    "write_atomically",
 ]

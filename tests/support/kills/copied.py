@@ -19,7 +19,7 @@ RECORDS: Final = 600
 PARTITIONS: Final = 2
 SESSIONS_MAX: Final = 60
 SOURCE, OUT = "source", "out"
-KINDS: Final = ("append", "foreach_batch")
+KINDS: Final = ("append", "foreach_batch", "atomic")
 
 
 def killed_query(kind: str, wanted: Sequence[Order], *, is_kafka: bool = False) -> int:

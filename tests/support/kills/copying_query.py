@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from millstream.spark import SparkOptions, configure
+from millstream.spark import SparkOptions, configure, write_atomically
 from tests.integration.spark.formats.late_workers import started
 from tests.support.kills.application import SETTINGS, say
 from tests.support.kills.orders import Orders
-from tests.support.kills.sink_moments import SinkMoment
+from tests.support.kills.sink_moments import SinkMoment, observe_sinks
 
 RECORDS_PER_TRIGGER = 60
 
@@ -20,9 +20,12 @@ def main(kind: str, servers: str, source: str, out: str, checkpoint: str) -> Non
     orders = Orders.from_environment()
     to = {"bootstrap.servers": servers, "topic": out, "deliveryGuarantee": "exactly-once"}
 
-    def write(rows: Any, _batch: int) -> None:  # rows: a DataFrame
-        sink = rows.write.format("millstream").options(**to, transactionalIdPrefix="killed")
-        sink.mode("append").save()
+    def write(rows: Any, batch: int) -> None:  # rows: a DataFrame
+        if kind == "atomic":
+            write_atomically(rows, batch, {**to, "transactionalIdPrefix": "killed"})
+        else:
+            sink = rows.write.format("millstream").options(**to, transactionalIdPrefix="killed")
+            sink.mode("append").save()
         orders.observe(SinkMoment.WRITTEN)
 
     def run() -> None:
@@ -34,13 +37,14 @@ def main(kind: str, servers: str, source: str, out: str, checkpoint: str) -> Non
         )
         copied = rows.load().select("key", "value").writeStream
         sink = (
-            copied.foreachBatch(write)
-            if kind == "foreach_batch"
-            else copied.format("millstream").options(**to)
+            copied.format("millstream").options(**to)
+            if kind == "append"
+            else copied.foreachBatch(write)
         )
         query = sink.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
 
+    observe_sinks()  # the driver of an atomic write begins and ends its transactions
     started(run)
     say("done")
     session.stop()

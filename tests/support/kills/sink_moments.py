@@ -1,4 +1,4 @@
-"""The moments of an exactly-once sink at which somebody may be killed, in Spark's workers."""
+"""The moments of an exactly-once sink at which somebody may be killed, in Spark's workers and, where it begins and ends transactions, in the driver."""
 
 from __future__ import annotations
 

@@ -54,6 +54,7 @@ def test_transactions_of_an_exactly_once_sink_have_a_time_out(
         (GIVEN | {"compression.type": "rar"}, VALUE, "compression.type must be one of"),
         (GIVEN | {"deliveryGuarantee": "twice"}, VALUE, "deliveryGuarantee is one of none, at-"),
         (GIVEN | {"transactionalIdPrefix": "p"}, VALUE, "has a use only with deliveryGuarantee"),
+        (GIVEN | {"commit": "atomic"}, VALUE, r"call millstream\.spark\.write_atomically"),
         (GIVEN | {"nullTopic": "guess"}, VALUE, "nullTopic is one of fail, skip"),
         (GIVEN | {"kafka.transaction.timeout.ms": "1"}, VALUE, "only a sink with deliveryGuar"),
         (GIVEN, StructType().add("key", BinaryType()), "needs a column value"),

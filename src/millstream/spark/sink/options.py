@@ -77,6 +77,11 @@ def parse_sink_options(
     """Raises ConfigError for an option or a column that is missing, unknown or malformed."""
     if overwrite:
         raise ConfigError('topics are only appended to: use .mode("append")')
+    if any(name.lower() == "commit" for name in options):
+        raise ConfigError(
+            "a sink has a transaction for each Spark partition: for one transaction over a whole micro-batch call "
+            "millstream.spark.write_atomically(rows, batch_id, options) in the function of foreachBatch"
+        )
     given, kafka = divided(options, KNOWN, _ALIASES, of_what=" as a sink", ignored=_OF_SPARK)
     topic, routing = given.get("topic"), parse_routing(given)
     _require_columns(
@@ -95,9 +100,10 @@ def parse_sink_options(
     if in_transactions and not {"transaction.timeout.ms", "transaction_timeout_ms"} & kafka.keys():
         kafka["transaction.timeout.ms"] = str(TRANSACTION_TIMEOUT_MS)
     null_topic = choice("nullTopic", given.get("nulltopic", "fail"), NullTopic)
-    if "nulltopic" in given and (topic is not None or "topic" not in schema.fieldNames()):
+    rows_say = "topic" in schema.fieldNames() or routing.topic_selector is not None
+    if "nulltopic" in given and (topic is not None or not rows_say):
         raise ConfigError(
-            "nullTopic has a use only where rows say their topic: without the option topic, with a column topic"
+            "nullTopic has a use only where rows say their topic: without the option topic, with a column topic or a topicSelector"
         )
     return SinkOptions(
         kafka=for_writing(kafka, in_transactions=in_transactions),

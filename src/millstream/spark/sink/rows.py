@@ -31,7 +31,7 @@ class RowSender:
     async def send(self, producer: Producer, batch: pa.RecordBatch) -> list[BatchDelivery]:
         """Rows of one partition keep their order. Raises ConfigError for a row without a topic."""
         deliveries: list[BatchDelivery] = []
-        for topic, of_topic in _by_topic(self._options, batch):
+        for topic, of_topic in by_topic(self._options, batch):
             rows = await self._with_partitions(producer, topic, of_topic)
             if self._dead_letters is not None:
                 rows, letters = await self._dead_letters.sorted_out(producer, topic, rows)
@@ -69,7 +69,7 @@ def without_skipped(options: SinkOptions, batch: pa.RecordBatch) -> pa.RecordBat
     return batch
 
 
-def _by_topic(options: SinkOptions, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+def by_topic(options: SinkOptions, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The option goes before the column, as in Spark's Kafka connector."""
     import pyarrow.compute as pc
 

@@ -48,7 +48,7 @@ def write_exactly_once(
     producer = link.transactional_producer(write.transactional_id)
     try:
         link.run(producer.init_transactions())
-        marks = link.run(_marks(link.admin(), write.transactional_id))
+        marks = link.run(marks_of(link.admin(), write.transactional_id))
         if attempt_after(marks, write.mark) is Attempt.COMPARE:
             return _compared(write, marks, batches)
         return _written(link, producer, write, options, batches)
@@ -89,9 +89,7 @@ def _written(
 async def _commit(
     producer: Producer, write: BatchWrite, mark: BatchMark, deliveries: list[BatchDelivery]
 ) -> None:
-    await producer.flush()
-    for delivery in deliveries:
-        await delivery
+    await acknowledged(producer, deliveries)
     last = deliveries[-1].last_record()
     marked = {last.topic_partition: OffsetAndMetadata(last.offset + 1, mark.encode())}
     await producer.send_offsets_to_transaction(
@@ -100,11 +98,18 @@ async def _commit(
     await producer.commit_transaction()
 
 
+async def acknowledged(producer: Producer, deliveries: list[BatchDelivery]) -> None:
+    """Waits until all is written. Raises the first error."""
+    await producer.flush()
+    for delivery in deliveries:
+        await delivery
+
+
 def _finished(mark: BatchMark, digest: RowDigest) -> BatchMark:
     return replace(mark, records=digest.records, digest=digest.value)
 
 
-async def _marks(admin: Admin, group_id: str) -> list[BatchMark]:
+async def marks_of(admin: Admin, group_id: str) -> list[BatchMark]:
     """All that the group has: the topic of the last record may be another one each time."""
     groups = await admin.list_consumer_group_offsets([group_id], require_stable=True)
     committed = groups.result(group_id)

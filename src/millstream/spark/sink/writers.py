@@ -25,7 +25,7 @@ from millstream.spark.connections import Connections, connections
 from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.rows import RowSender, with_topics, without_skipped
-from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
+from millstream.spark.sink.transactions import BatchWrite, acknowledged, write_exactly_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,17 +136,11 @@ def _write_acknowledged(
         for batch in batches:
             records += batch.num_rows
             deliveries += link.run(sender.send(producer, batch))
-        link.run(_acknowledged(producer, deliveries))
+        link.run(acknowledged(producer, deliveries))
     except BaseException:
         link.discard_producer()
         raise
     return records
-
-
-async def _acknowledged(producer: Producer, deliveries: list[BatchDelivery]) -> None:
-    await producer.flush()
-    for delivery in deliveries:
-        await delivery
 
 
 def _write_unacknowledged(

@@ -28,6 +28,15 @@ WORKER, JVM, DRIVER, BROKER = Victim.WORKER, Victim.JVM, Victim.DRIVER, Victim.B
             ),
         ),
         ("foreach_batch", (Order(JVM, SinkMoment.WRITTEN, 2),)),
+        (
+            "atomic",
+            (
+                Order(WORKER, SinkMoment.SENT),
+                Order(BROKER, SinkMoment.SENT),
+                Order(DRIVER, SinkMoment.MARKED, 2),
+                Order(JVM, SinkMoment.COMMITTED, 2),
+            ),
+        ),
     ],
 )
 def test_a_query_killed_again_and_again_writes_each_row_once(
