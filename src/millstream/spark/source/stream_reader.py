@@ -25,6 +25,7 @@ from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.compaction import warn_of_compaction
 from millstream.spark.source.data_loss import LOSSES, DataLossPolicy, Loss, allowed
 from millstream.spark.source.event_time import watermarks
 from millstream.spark.source.event_time.cutting import Batches
@@ -82,6 +83,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._is_told = True
         choices = starting_choices(self._options, _CLOCK.now().wall_ms)
         self._reporting.started(choices)
+        warn_of_compaction(link_of(self._options), {partition.topic for partition in choices})
         begin = plan.to_json({tp: choice.offset for tp, choice in choices.items()})
         return plan.with_topic_ids(begin, topic_ids(self._options))
 
