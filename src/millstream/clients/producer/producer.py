@@ -210,8 +210,8 @@ class Producer(Generic[Key, Value]):
     async def share_transaction(self) -> SharedTransaction:
         """Returns the open transaction as a value that other producers, in any process, join with `join_transaction`.
 
-        No two of them may write to the same partition, and none twice: sequence numbers count from 0 for each partition. When all
-        have flushed, this producer commits. Where any has failed, call `init_transactions()`: it aborts what all have written,
+        No two of them may write to the same partition: sequence numbers count from 0 for each. So the transaction must be the first
+        one after `init_transactions`, or the cluster one that gives each its own epoch. When all have flushed, this producer commits. Where any has failed, call `init_transactions()`: it aborts what all have written,
         and fences them.
         """
         return self._transactional.share()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import pickle
 from collections.abc import Callable
 
 import pytest
@@ -61,6 +62,13 @@ async def committed_values(bootstrap: str, topic: str) -> list[bytes]:
             while await consumer.position(partition) < end:
                 values += [record.value for record in await consumer.poll(timeout_ms=100)]
     return values
+
+
+async def stable_end(bootstrap: str, topic: str) -> int:
+    """How far readers with read_committed may read."""
+    partition = TopicPartition(topic, 0)
+    async with Consumer(bootstrap_servers=bootstrap, isolation_level="read_committed") as consumer:
+        return (await consumer.end_offsets([partition]))[partition]
 
 
 async def test_committed_transactions_are_read_and_aborted_ones_are_not(
@@ -210,6 +218,49 @@ async def test_closing_aborts_what_is_open(bootstrap: str, new_topic: NewName) -
         await producer.begin_transaction()
         await (await producer.send(topic, b"x"))
     assert await committed_values(bootstrap, topic) == []  # it would wait for an open one
+
+
+async def test_what_several_producers_write_in_one_transaction_is_read_when_it_is_committed(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topics, settings = (new_topic(), new_topic()), {"transactional_id": new_topic()}
+    async with contextlib.AsyncExitStack() as stack:
+        first, *others = [
+            await stack.enter_async_context(Producer(bootstrap_servers=bootstrap, **settings))
+            for _ in range(3)
+        ]
+        for round_number in range(2):
+            await first.init_transactions()
+            await first.begin_transaction()
+            shared = pickle.loads(pickle.dumps(await first.share_transaction()))
+            for topic, other in zip(topics, others, strict=True):
+                await other.join_transaction(shared)
+                await other.send(topic, b"%d" % round_number)
+                await other.flush()
+                assert await stable_end(bootstrap, topic) == 2 * round_number, "record and marker"
+            await first.commit_transaction()
+        for topic in topics:
+            assert await committed_values(bootstrap, topic) == [b"0", b"1"]
+
+
+async def test_who_starts_over_shuts_out_those_who_joined(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    settings = {"bootstrap_servers": bootstrap, "transactional_id": topic}
+    async with Producer(**settings) as first, Producer(**settings) as late:
+        await first.init_transactions()
+        await first.begin_transaction()
+        await late.join_transaction(await first.share_transaction())
+        await late.send(topic, b"lost")
+        await late.flush()
+        await first.init_transactions()
+        await late.send(topic, b"late")
+        with pytest.raises((TransactionFailed, ProducerFenced)):
+            await late.flush()
+        async with first.transaction():
+            await first.send(topic, b"kept")
+    assert await committed_values(bootstrap, topic) == [b"kept"]
 
 
 def test_the_blocking_twin_has_transactions_too(bootstrap: str, new_topic: NewName) -> None:

@@ -212,6 +212,15 @@ def test_a_producer_joins_one_transaction_after_another() -> None:
     assert not transaction.admit(T0)
 
 
+def test_a_transaction_in_an_epoch_that_has_sequences_is_not_shared() -> None:
+    transaction = opened(is_implicit=False)
+    transaction.begin_commit()
+    transaction.ended()
+    transaction.begin(is_implicit=False)
+    with pytest.raises(IllegalState, match="call init_transactions"):
+        transaction.share()
+
+
 def test_joining_the_same_transaction_again_changes_nothing() -> None:
     transaction = joined()
     transaction.admit(T0)

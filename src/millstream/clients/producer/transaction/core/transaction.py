@@ -67,6 +67,8 @@ class Transaction:
         """Partitions that wait to be added; only in the older flow."""
         self.unanswered = 0
         """Requests that were sent and not answered: each may be carried out late."""
+        self._has_new_epoch = False
+        """No record has sequence numbers of this epoch before the transaction."""
         self.is_shared = False
         """Others write in it: whether the coordinator knows of it is not known here."""
         self.is_joined = False
@@ -120,12 +122,17 @@ class Transaction:
         self.identity = identity
         self.renewal_wanted = False
         self.unanswered = 0
+        self._has_new_epoch = True
         self._close()
 
     def share(self) -> SharedTransaction:
         """Gives the open transaction to others. When they have written, this producer ends it, or starts over."""
         self._check_own()
         self.check_open()
+        if not self._has_new_epoch:
+            raise IllegalState(
+                "call init_transactions() before each transaction that is shared: sequence numbers begin anew with an epoch"
+            )
         self.is_shared = self._started = True
         return SharedTransaction(self.transactional_id, *self.identity, self.is_implicit)
 
@@ -223,6 +230,7 @@ class Transaction:
         elif self.unanswered:
             self.renewal_wanted = True
         self.unanswered = 0
+        self._has_new_epoch = identity is not None
         self._close()
 
     def batch_failed(self, error: MillstreamError, *, has_numbers: bool) -> None:
