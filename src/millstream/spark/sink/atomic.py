@@ -25,7 +25,7 @@ from millstream.spark.sink.marks import Attempt, BatchChanged, BatchMark, attemp
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
 from millstream.spark.sink.routing import MURMUR2
 from millstream.spark.sink.rows import RowSender
-from millstream.spark.sink.target_partitions import PARTITION, TOPIC, TargetPartitions
+from millstream.spark.sink.target_partitions import PARTITION, TOPIC, PartitionPlacement
 from millstream.spark.sink.transactions import acknowledged, marks_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _AtomicWrite:
 
     def _kept(self, rows: DataFrame) -> DataFrame:
         """The rows in as many Spark partitions as shuffles have, all those of a topic partition in one of them."""
-        placed = rows.mapInArrow(TargetPartitions(self.options), _placed_schema(rows))
+        placed = rows.mapInArrow(PartitionPlacement(self.options), _placed_schema(rows))
         count = int(self.session.conf.get("spark.sql.shuffle.partitions") or 1)
         return placed.repartition(count, TOPIC, PARTITION).localCheckpoint(eager=True)
 

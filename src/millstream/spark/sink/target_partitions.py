@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TOPIC, PARTITION = "topic", "partition"
 
 
-class TargetPartitions:
+class PartitionPlacement:
     """Travels to the workers: rows without columns `topic` and `partition`, or with gaps in them, to rows that have both."""
 
     def __init__(self, options: SinkOptions) -> None:

@@ -48,7 +48,7 @@ class _State(ABC, Generic[_Value]):
         """Values are kept as JSON. `encode` makes of a value what JSON can hold, and `decode` the value again."""
         self._backing = backing
         self._encode: Callable[[_Value], object] = _itself if encode is None else encode
-        self._decode: Callable[[Any], _Value] = _itself if decode is None else decode
+        self._decode: Callable[[Any], _Value] = _itself if decode is None else decode  # Any: JSON
 
     def get(self, keys: Iterable[str]) -> dict[str, _Value]:
         """Returns the values of those keys that have one."""
