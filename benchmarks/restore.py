@@ -81,7 +81,7 @@ async def in_memory(clients: Clients, topology: Topology, application: str) -> R
     task = StreamTask(topology, 0, 0, in_memory_stores(), StreamsConfig(application))
     (topic,) = task.changelog_topics.values()
     started, cpu = time.perf_counter(), time.process_time()
-    async for rows in clients.reader.read(topic, 0, 0, RECORDS, headers=True):
+    async for rows in clients.reader.read(topic, 0, 0, RECORDS, columns=("headers",)):
         task.restore(topic, raw_batch(rows))
     rate = rated(started, cpu)
     task.close()

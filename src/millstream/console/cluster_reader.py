@@ -182,7 +182,7 @@ class ClusterReader:
         first = max(offsets.start, offsets.end - LATEST_RECORDS)
         try:
             async for batch in self._reader.read(
-                source.topic, source.partition, first, offsets.end, headers=True
+                source.topic, source.partition, first, offsets.end, columns=("headers",)
             ):
                 latest.extend(record_rows(batch))
         except KafkaError as error:

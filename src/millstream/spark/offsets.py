@@ -74,8 +74,9 @@ def advanced(start: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
 
 
 def with_topic_ids(
-    document: Mapping[str, Any], ids: Mapping[str, Uuid]
-) -> dict[str, Any]:  # JSON, nested as above
+    document: Mapping[str, Any],  # JSON, nested as above
+    ids: Mapping[str, Uuid],
+) -> dict[str, Any]:  # JSON
     """The document with the ids of topics beside their offsets; those that have none are left out."""
     given = {
         **topic_ids_in(document),

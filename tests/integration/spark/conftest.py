@@ -78,12 +78,13 @@ class Topics:
 
         async def get() -> list[dict[str, Any]]:
             records = []
+            columns = ("headers",) if headers else ()
             async with RangeReader(
                 bootstrap_servers=self.bootstrap_servers, isolation_level=isolation_level
             ) as reader:
                 starts, ends = await reader.offsets(topic, -2), await reader.offsets(topic, -1)
                 for partition, end in sorted(ends.items()):
-                    rows = reader.read(topic, partition, starts[partition], end, headers=headers)
+                    rows = reader.read(topic, partition, starts[partition], end, columns=columns)
                     async for batch in rows:
                         records += [row | {"partition": partition} for row in batch.to_pylist()]
             return records

@@ -159,7 +159,9 @@ class Cluster:
             starts = await self.reader.offsets(topic, EARLIEST)
             ends = await self.reader.offsets(topic, LATEST)
             for partition, end in sorted(ends.items()):
-                rows = self.reader.read(topic, partition, starts[partition], end, headers=True)
+                rows = self.reader.read(
+                    topic, partition, starts[partition], end, columns=("headers",)
+                )
                 async for batch in rows:
                     found += (_row(topic, partition, each) for each in batch.to_pylist())
         return found

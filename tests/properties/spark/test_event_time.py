@@ -14,7 +14,7 @@ from millstream.runtime.clock import Instant
 from millstream.spark.admission import in_proportion
 from millstream.spark.source.event_time.cutting import aligned
 from millstream.spark.source.event_time.options import EventTimeOptions, WatermarkMode
-from millstream.spark.source.event_time.planner import Backlog, MicroBatchPlanner
+from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner
 from millstream.spark.source.event_time.watermarks import (
     KEY,
     EventTime,
@@ -74,7 +74,7 @@ def test_every_batch_is_read_once_and_the_watermark_never_goes_back(
         return {tp: mine[:walked_max] for tp, mine in found.items()}
 
     for now_ms in range(NOW_MS, NOW_MS + 60):
-        backlog = Backlog(
+        backlog = BatchBounds(
             position, in_proportion(position, available, records_max), available, available
         )
         if position == available:

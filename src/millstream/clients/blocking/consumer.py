@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import TYPE_CHECKING, Generic, Self, Unpack, final
 
 from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
@@ -175,12 +183,12 @@ class RangeReader(BlockingClient[range_reader.RangeReader]):
         start_offset: int,
         end_offset: int,
         *,
-        headers: bool = False,
+        columns: Collection[str] = (),
         timeout_ms: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yields the records with start_offset <= offset < end_offset, in batches that are not empty."""
         batches = self._client.read(
-            topic, partition, start_offset, end_offset, headers=headers, timeout_ms=timeout_ms
+            topic, partition, start_offset, end_offset, columns=columns, timeout_ms=timeout_ms
         )
         try:
             while (batch := self._loop.run(_next(batches))) is not None:

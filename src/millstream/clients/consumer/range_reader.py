@@ -6,11 +6,11 @@ No group, no position kept between calls. While one answer is turned into Arrow 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.cluster.core.cluster_metadata import TopicMetadata
@@ -61,6 +61,9 @@ class _Source:
     topic_id: Uuid | None = None
 
 
+_OF_BATCHES: Final = frozenset({"timestampType", "leaderEpoch"})
+
+
 class RangeReader:
     """Settings are a Consumer's; fetches are 8 MiB unless max_partition_fetch_bytes says otherwise.
 
@@ -109,16 +112,14 @@ class RangeReader:
         start_offset: int,
         end_offset: int,
         *,
-        headers: bool = False,
-        batch_columns: bool = False,
+        columns: Collection[str] = (),
         topic_id: Uuid | None = None,
         timeout_ms: int | None = None,
     ) -> AsyncIterator[pa.RecordBatch]:
         """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
 
-        Columns: key, value (binary), offset, timestamp (int64, ms), and when asked for headers and `batch_columns`:
-        timestampType (0 create time, 1 log append time) and leaderEpoch. Offsets that hold no
-        record (compacted, control) are passed over. Waits for records that are not written yet. Raises
+        Columns: key, value (binary), offset, timestamp (int64, ms), and of `columns` headers, timestampType
+        (0 create time, 1 log append time) and leaderEpoch, the last two together. Offsets that hold no record (compacted, control) are passed over. Waits for records that are not written yet. Raises
         OffsetOutOfRange when the start is no longer, or not yet, in the log, TopicDeleted when the topic is deleted
         meanwhile or has another id than `topic_id`, RequestTimedOut after `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where
         a batch cannot be read.
@@ -135,8 +136,8 @@ class RangeReader:
                     topic_partition,
                     at,
                     check_crcs=self.config.check_crcs,
-                    headers=headers,
-                    batch_columns=batch_columns,
+                    headers="headers" in columns,
+                    batch_columns=not _OF_BATCHES.isdisjoint(columns),
                 )
                 records = rows_before(records, end_offset)
                 if records.num_rows:

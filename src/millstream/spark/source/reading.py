@@ -116,10 +116,7 @@ def _decoded(options: SourceOptions, rows: pa.RecordBatch, decoding: Decoding) -
 
 def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     link, partition = link_of(options), TopicPartition(wanted.topic, wanted.partition)
-    more = {
-        "headers": options.include_headers or options.rows.needs_headers,
-        "batch_columns": options.rows.batch_columns,
-    }
+    columns = {*record_columns(options), *(("headers",) if options.rows.needs_headers else ())}
     start = wanted.start
     while start < wanted.end:
         batches = link.reader().read(
@@ -128,7 +125,7 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
             start,
             wanted.end,
             topic_id=wanted.topic_id,
-            **more,
+            columns=columns,
         )
         rows = link.iterate(batches)
         if options.fetch_metrics is not None:

@@ -29,7 +29,7 @@ from millstream.spark.source.compaction import warn_of_compaction
 from millstream.spark.source.data_loss import LOSSES, DataLossPolicy, Loss, allowed
 from millstream.spark.source.event_time import watermarks
 from millstream.spark.source.event_time.cutting import Batches
-from millstream.spark.source.event_time.planner import Backlog, MicroBatchPlanner, PlannedBatch
+from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner, PlannedBatch
 from millstream.spark.source.event_time.watermarks import EventTime
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
@@ -227,7 +227,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not options.event_time.needs_walk:
             return PlannedBatch(end, before)
         log_end = available if self._last is None else look_up(options, LATEST)
-        backlog = Backlog(begin, end, available, log_end)
+        backlog = BatchBounds(begin, end, available, log_end)
         return self._planner.planned(before, backlog, self._walked, _CLOCK.now())
 
     def _is_delayed(self, begin: Offsets, available: Offsets, asked_ms: int) -> bool:

@@ -118,7 +118,7 @@ class TaskClients:
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[pa.RecordBatch]:
         """The records of a range. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
-        reading = self.reader.read(topic, partition, start, end, headers=True)
+        reading = self.reader.read(topic, partition, start, end, columns=("headers",))
 
         async def next_batch() -> pa.RecordBatch | None:
             return await anext(reading, None)

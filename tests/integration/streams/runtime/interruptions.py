@@ -371,7 +371,7 @@ class InterruptedApplication:
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[tuple[tuple[Any, ...], int]]:
         """Key, value, timestamp and headers of each record, and its offset."""
-        async for batch in self.reader.read(topic, partition, start, end, headers=True):
+        async for batch in self.reader.read(topic, partition, start, end, columns=("headers",)):
             for row in batch.to_pylist():
                 headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
                 yield (row["key"], row["value"], row["timestamp"], headers), row["offset"]

@@ -1,1 +1,1 @@
-"""How far a micro-batch of the source goes, and how far event time is after it."""
+"""The end of a micro-batch of the source, and the event time after it."""

@@ -1,4 +1,4 @@
-"""Where a micro-batch ends in each partition: after whole batches, by bytes and by the times of records.
+"""Decides the end of a micro-batch in each partition: after whole batches, by bytes and by the times of records.
 
 Pure. The batches of each partition come from their headers, from the start of the micro-batch on.
 """

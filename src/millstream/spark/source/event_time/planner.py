@@ -29,7 +29,7 @@ Walk = Callable[
 """For offsets from the first to before the second of each partition its batches; left out where they are no longer in the log."""
 
 
-class Backlog(NamedTuple):
+class BatchBounds(NamedTuple):
     """`wanted`: the ends that a limit of records leaves. `log_end`: beyond `available` in a query with an end."""
 
     start: Offsets
@@ -53,7 +53,7 @@ class MicroBatchPlanner:
         self._idleness = None if timeout_ms is None else Idleness(timeout_ms)
 
     def delay_ms(self, start: Offsets, available: Offsets, now_ms: int) -> int:
-        """How long to wait for `minOffsetsPerTrigger` yet; 0 begins a micro-batch, as the first one of a start does."""
+        """Returns how long to wait for `minOffsetsPerTrigger` yet; 0 begins a micro-batch, as the first one of a start does."""
         least = self._options.offsets_min
         if least is None:
             return 0
@@ -67,7 +67,7 @@ class MicroBatchPlanner:
         return 0
 
     def planned(
-        self, before: EventTime, backlog: Backlog, walk: Walk, now: Instant
+        self, before: EventTime, backlog: BatchBounds, walk: Walk, now: Instant
     ) -> PlannedBatch:
         """Ends lie behind whole batches, so that the watermark is that of what is read."""
         options, (start, wanted, available, log_end) = self._options, backlog

@@ -24,14 +24,14 @@ KEY: Final = "watermarks"
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """What is known after a micro-batch. `watermark` is None until every partition that takes part has had a record."""
+    """The state after a micro-batch. `watermark` is None until every partition that takes part has had a record."""
 
     watermark: int | None = None
     latest: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 def event_time_of(document: Mapping[str, Any]) -> EventTime:  # JSON, as above
-    """What a checkpoint holds; nothing is known where it has no such key."""
+    """Returns the state in a checkpoint; nothing is known where it has no such key."""
     found = document.get(KEY)
     if found is None:
         return EventTime()

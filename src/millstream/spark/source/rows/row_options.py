@@ -82,10 +82,6 @@ class RowOptions:
         return tuple(each for each in (self.key, self.value) if each.is_decoded)
 
     @property
-    def batch_columns(self) -> bool:
-        return self.include_timestamp_type or self.include_leader_epoch
-
-    @property
     def needs_headers(self) -> bool:
         """Whether headers are read even where they are no column."""
         return self.bad_rows is BadRows.DEAD_LETTER or self.value.format is RowFormat.FUNCTION

@@ -17,7 +17,7 @@ from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 from millstream.streams.topology import Topology
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "spark" / "bridges.md"
+GUIDE = Path(__file__).parents[4] / "docs" / "guide" / "spark" / "bridges.md"
 ROWS: Any = object()
 
 
