@@ -18,3 +18,9 @@ class OffsetsOf(dict[str, Any]):
         return not self == other
 
     __hash__ = None
+
+
+def without_topic_ids(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without the ids of its topics, which are there and differ from run to run."""
+    assert document["topicIds"]
+    return {name: value for name, value in document.items() if name != "topicIds"}

@@ -26,6 +26,7 @@ from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.report import SourceReport, report_from_json
 from millstream.spark.source.stream_reader import StreamReader
+from tests.integration.spark.formats.checkpoints import OffsetsOf
 from tests.integration.spark.formats.late_workers import started
 from tests.patience import LONG_ENOUGH_S, wait_until
 
@@ -123,7 +124,7 @@ def test_commits_that_the_coordinator_refuses_are_counted_and_end_nothing(
 
     def failed() -> int:
         end = reader.latestOffset(offsets(topic, 4, 6), ReadAllAvailable())
-        assert end == offsets(topic, 10, 10)
+        assert end == OffsetsOf(topic, 10, 10)
         found = reported(reader).commits
         return 0 if found is None else found.failed
 
@@ -216,10 +217,10 @@ def test_metrics_of_a_query_are_those_that_kafka_gives_and_its_last_micro_batch_
 
         started(lambda: query(availableNow=True).awaitTermination(400))
         wait_until(lambda: group_offsets(admin, group) == dict.fromkeys(partitions, 10))
+        wait_until(lambda: told[-1].sources[0].topics[topic].total_spout_lag == 0)
         wait_until(lambda: listener.metrics() == [])
         into_topic.close()
         last = told[-1].sources[0]
-        assert last.topics[topic].total_spout_lag == 0
         assert {each.started_because for each in last.partitions.values()} == {"checkpoint"}
         records = topics.get(metrics_topic)
         assert [json.loads(each["value"]) for each in records] == [each.to_json() for each in told]
