@@ -125,15 +125,35 @@ class LiveCase:
     def can_restart(self) -> bool:
         """Whether everything that its processors know is in stores that outlive them.
 
-        A record cache keeps rows that have left their window store, and which are looked at until it ends.
+        A record cache keeps rows that have left their window store, and which are looked at until it ends. What a small one holds decides when it
+        gives out something, and after a restart it holds nothing.
         """
         stores = self.topology.stores.values()
         has_cached_windows = self.config.cache_max_bytes and any(s.kind in WINDOWED for s in stores)
         return (
             "count_emit" not in self.text
             and not has_cached_windows
+            and not self.has_small_cache
             and all(store.entries_max is None and store.logging for store in stores)
         )
+
+    @property
+    def has_small_cache(self) -> bool:
+        return 0 < self.config.cache_max_bytes < SMALL_CACHE_BYTES
+
+    @property
+    def feedback_groups(self) -> set[int]:
+        """The sub-topologies that read what the application writes beside other topics: which comes first is not decided."""
+        written = {
+            topic
+            for group in self.topology.sub_topologies
+            for topic in self.topology.topics_of(group, APPLICATION_ID).sinks
+        }
+        return {
+            group
+            for group, topics in self.groups.items()
+            if len(topics) > 1 and any(topic in written for topic in topics)
+        }
 
     @property
     def knows_offsets(self) -> bool:
@@ -196,8 +216,13 @@ def _refuse_differences_of_the_driver(case: LiveCase) -> None:
     read = {topic for topics in case.groups.values() for topic in topics} | case.global_topics
     if case.reference.fails and case.inputs[-1].topic not in read and "pattern" not in case.text:
         raise LeftOut("the driver refuses a record of a topic that nothing reads")
-    if 0 < case.config.cache_max_bytes < SMALL_CACHE_BYTES and len(case.groups) > 1:
+    has_cached_globals = any(
+        case.topology.stores[name].caching for name in case.topology.global_stores
+    )
+    if case.has_small_cache and (len(case.groups) > 1 or has_cached_globals):
         raise LeftOut("sub-topologies share a small record cache, as tasks of the driver alone do")
+    if '"max_bytes"' in case.text and len(case.groups) > 1:
+        raise LeftOut("a buffer counts the bytes of topic names, and in those the application's id")
 
 
 def _without_wall_clock(case: dict, spec: dict, text: str) -> tuple[dict, list[dict], bool]:
@@ -336,15 +361,14 @@ def _partition(case: LiveCase, given: Input, partitions: int, chance: random.Ran
 def _why_single(case: LiveCase) -> str:
     if case.config.cache_max_bytes:
         return "a record cache"
+    if case.feedback_groups:
+        return "a sub-topology reads what the application writes beside other topics"
     sources = {topic for topics in case.groups.values() for topic in topics}
     written = {
         topic
         for group in case.topology.sub_topologies
         for topic in case.topology.topics_of(group, APPLICATION_ID).sinks
     }
-    for topics in case.groups.values():
-        if len(topics) > 1 and any(topic in written for topic in topics):
-            return "a sub-topology reads what the application writes beside other topics"
     if sources & written & case.spec["topics"].keys():
         return "the application reads a topic that it writes"
     has_own_times = '"timestamps"' in case.text or "timestamp.extractor" in case.text
