@@ -477,7 +477,7 @@ async def test_a_share_consumer_can_be_closed_after_a_cancelled_call(
 
 
 @MOMENTS
-@pytest.mark.parametrize("name", ["offsets", "read", "close"])
+@pytest.mark.parametrize("name", ["offsets", "read", "batches", "close"])
 async def test_a_range_reader_reads_on_after_a_cancelled_call(
     bootstrap: str, new_topic: NewName, moment: Moment, name: str
 ) -> None:
@@ -489,9 +489,14 @@ async def test_a_range_reader_reads_on_after_a_cancelled_call(
             async def count() -> int:
                 return sum([rows.num_rows async for rows in reader.read(partition.topic, 0, 0, 3)])
 
+            async def summed() -> int:
+                batches = reader.batches(partition.topic, 0, 0, 3)
+                return sum([each.size_bytes async for each in batches])
+
             calls = {
                 "offsets": lambda: reader.offsets(partition.topic, -1),
                 "read": count,
+                "batches": summed,
                 "close": reader.close,
             }
             reached = await cancelled_at(calls[name](), step, moment)
@@ -507,6 +512,8 @@ async def test_a_range_reader_reads_on_after_a_cancelled_call(
 
 NOT_CANCELLED_HERE = {
     "begin_transaction",  # waits with older brokers only, and as init_transactions does
+    "share_transaction",  # waits for nothing
+    "join_transaction",  # waits for nothing
     "client_instance_id",  # of telemetry, with tests of its own
     "serialized",  # for the blocking twin
 }
@@ -523,7 +530,7 @@ NOT_CANCELLED_HERE = {
         ),
         (Consumer, {"poll", "poll_arrow", *CONSUMER_CALLS}),
         (ShareConsumer, {"poll", *SHARE_CALLS}),
-        (RangeReader, {"offsets", "read", "close"}),
+        (RangeReader, {"offsets", "read", "batches", "close"}),
     ],
 )
 def test_every_public_coroutine_is_cancelled_by_a_test(client: type, covered: set[str]) -> None:
