@@ -1,6 +1,6 @@
 """SIGKILL of a query whose sink is exactly once, of its parts and of its broker: readers with read_committed see each row once.
 
-Processes are killed at named moments of the sink. `make soak` goes on with seeds.
+Processes are killed at named moments of the sink: a few here, and all that there are with seeds in `make soak`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ WORKER, JVM, DRIVER, BROKER = Victim.WORKER, Victim.JVM, Victim.DRIVER, Victim.B
         (
             "append",
             (
-                Order(WORKER, SinkMoment.SENT, 2),
                 Order(BROKER, SinkMoment.MARKED),
                 Order(DRIVER, SinkMoment.COMMITTED, 2),
             ),
@@ -32,9 +31,7 @@ WORKER, JVM, DRIVER, BROKER = Victim.WORKER, Victim.JVM, Victim.DRIVER, Victim.B
             "atomic",
             (
                 Order(WORKER, SinkMoment.SENT),
-                Order(BROKER, SinkMoment.SENT),
                 Order(DRIVER, SinkMoment.MARKED, 2),
-                Order(JVM, SinkMoment.COMMITTED, 2),
             ),
         ),
     ],
