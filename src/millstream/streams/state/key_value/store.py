@@ -118,17 +118,34 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
 
     def write_rows(self, rows: RunningRows | EncodedRows, written: WrittenRows) -> None:
         """Set rows as a batch has left them; `written` is every single step on the way, for the changelog."""
+        is_encoded = isinstance(rows, EncodedRows)
+        found = rows.stored if isinstance(rows, EncodedRows) else rows
         if self.cache is not None:
-            in_order = (
-                (data, data, *self.written_row(rows, data, data)) for data in written.latest_keys()
-            )
-            self.cache.write_all(in_order, self.origin())
+            in_order = ((data, found[data]) for data in written.latest_keys())
+            self.cache.write_all(self._stored_rows(in_order, is_encoded=is_encoded), self.origin())
             return
         pending = self.rows.pending
-        for data in dict.fromkeys(written.keys):
-            pending[data] = self.written_row(rows, data, data)[0]
+        for data, _, stored, _ in self._stored_rows(found.items(), is_encoded=is_encoded):
+            pending[data] = stored
         if self.changelog is not None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
+
+    def _stored_rows(
+        self, rows: Iterable[tuple[bytes, Row]], *, is_encoded: bool
+    ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
+        """Yields rows as a cache takes them; each counts as written from then on."""
+        decoded = self._decoded
+        pack, encode = self._pack_row_start, self._encode_value
+        for data, row in rows:
+            value, timestamp = row
+            if is_encoded:
+                yield data, data, value, timestamp
+            elif value is None:
+                decoded.pop(data, None)
+                yield data, data, None, timestamp
+            else:
+                decoded[data] = row
+                yield data, data, pack(timestamp) + encode(value), timestamp
 
     def scan_bytes(self, low: bytes, high: bytes | None) -> list[Row]:
         """Returns, for foreign-key joins, the rows whose keys lie in [low, high) as bytes, without their keys. All are read at once."""

@@ -58,7 +58,7 @@ class EncodedRows:
     ) -> None:
         """`encode` takes the bytes of the key, for what it says of a value that cannot be encoded."""
         self._read, self._decode, self._encode = read, decode, encode
-        self.stored: dict[bytes, tuple[bytes | None, int]] = {}
+        self.stored: dict[bytes, Row] = {}
         """Rows as the store keeps them, and the timestamps that they were set with."""
         self.steps: list[bytes | None] = []
         """Every row that was set, one after the other."""

@@ -6,12 +6,11 @@ own: Kafka Streams' formats. Where a row lies is the business of the key-value a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
-from millstream.streams.state.rows.running import EncodedRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.store import DECODED_ROWS_MAX, StateStore, StoreParts
 
@@ -82,19 +81,6 @@ class TimestampedRows(StateStore):
     def key_of(self, data: bytes) -> object:
         """Returns the key with these bytes, by which a batch finds its rows."""
         return self._key.decode(data)
-
-    def written_row(
-        self, rows: Mapping[bytes, Row] | EncodedRows, name: bytes, row_key: bytes
-    ) -> tuple[bytes | None, int]:
-        """Returns the stored form and the timestamp of a row that a batch has left; it counts as written from then on."""
-        if isinstance(rows, EncodedRows):
-            return rows.stored[name]
-        value, timestamp = row = rows[name]
-        if value is None:
-            self._decoded.pop(row_key, None)
-            return None, timestamp
-        self._decoded[row_key] = row
-        return self._pack_row_start(timestamp) + self._encode_value(value), timestamp
 
     def note_row(self, row_key: bytes, row: Row | None) -> None:
         """Remember what was written; None: a deletion."""

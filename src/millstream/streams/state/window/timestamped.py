@@ -73,14 +73,16 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
 
     def _row_unless_new(self, windowed: bytes) -> Row | None:
         """The row, which is not looked for where none so new was ever put."""
-        return None if self._is_new(windowed) else self._row(windowed)
+        (start,) = unpack_time(windowed, len(windowed) - 8)
+        if start > self._newest and start > self._newest_cached:
+            return None
+        return self._row(windowed)
 
     def _stored_unless_new(self, windowed: bytes) -> bytes | None:
-        return None if self._is_new(windowed) else self._stored(windowed)
-
-    def _is_new(self, windowed: bytes) -> bool:
         (start,) = unpack_time(windowed, len(windowed) - 8)
-        return bool(start > self._newest and start > self._newest_cached)
+        if start > self._newest and start > self._newest_cached:
+            return None
+        return self._stored(windowed)
 
     def write_windows(self, rows: Mapping[bytes, Row] | EncodedRows, written: WrittenRows) -> None:
         """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
@@ -90,13 +92,25 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         if self.cache is not None:
             self.cache.write_all(self._rows_for_cache(rows, written.latest_keys()), self.origin())
             return
-        pending = self.rows.pending
-        for windowed in rows.stored if isinstance(rows, EncodedRows) else rows:
+        is_encoded = isinstance(rows, EncodedRows)
+        found = rows.stored if isinstance(rows, EncodedRows) else rows
+        decoded, pending = self._decoded, self.rows.pending
+        pack, encode = self._pack_row_start, self._encode_value
+        for windowed, row in found.items():
             (start,) = unpack_time(windowed, len(windowed) - 8)
             self.advance(start)
-            if start >= self._deleted_before:
-                row_key = self.row_key(windowed, start)
-                pending[row_key] = self.written_row(rows, windowed, row_key)[0]
+            if start < self._deleted_before:
+                continue
+            value, timestamp = row
+            row_key = self.row_key(windowed, start)
+            if is_encoded:
+                pending[row_key] = value
+            elif value is None:
+                pending[row_key] = None
+                decoded.pop(row_key, None)
+            else:
+                pending[row_key] = pack(timestamp) + encode(value)
+                decoded[row_key] = row
         if self.changelog is not None:
             log_keys = [windowed + NO_SEQUENCE for windowed in written.keys]
             self.changelog.extend(log_keys, written.values, written.timestamps)
@@ -105,10 +119,22 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         self, rows: Mapping[bytes, Row] | EncodedRows, order: Iterable[bytes]
     ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
         """Yields rows as a cache takes them, one by one, for each may have to make room for the next."""
+        is_encoded = isinstance(rows, EncodedRows)
+        found = rows.stored if isinstance(rows, EncodedRows) else rows
+        decoded = self._decoded
+        pack, encode = self._pack_row_start, self._encode_value
         for windowed in order:
             (start,) = unpack_time(windowed, len(windowed) - 8)
             row_key = self.row_key(windowed, start)
-            stored, timestamp = self.written_row(rows, windowed, row_key)
+            value, timestamp = row = found[windowed]
+            if is_encoded:
+                stored = value
+            elif value is None:
+                decoded.pop(row_key, None)
+                stored = None
+            else:
+                decoded[row_key] = row
+                stored = pack(timestamp) + encode(value)
             yield self.cache_key(row_key), row_key, stored, timestamp
             self._newest_cached = max(self._newest_cached, start)
 
