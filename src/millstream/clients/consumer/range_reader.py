@@ -27,6 +27,7 @@ from millstream.clients.consumer.core.fetched import (
 from millstream.clients.consumer.offset_lookup import lookup_offsets
 from millstream.clients.core.client_names import described
 from millstream.errors import (
+    ConfigError,
     KafkaError,
     OffsetOutOfRange,
     RequestTimedOut,
@@ -62,6 +63,7 @@ class _Source:
 
 
 _OF_BATCHES: Final = frozenset({"timestampType", "leaderEpoch"})
+_FURTHER_COLUMNS: Final = _OF_BATCHES | {"headers"}
 
 
 class RangeReader:
@@ -119,11 +121,17 @@ class RangeReader:
         """Yields the records with start_offset <= offset < end_offset, in order, in batches that are not empty.
 
         Columns: key, value (binary), offset, timestamp (int64, ms), and of `columns` headers, timestampType
-        (0 create time, 1 log append time) and leaderEpoch, the last two together. Offsets that hold no record (compacted, control) are passed over. Waits for records that are not written yet. Raises
-        OffsetOutOfRange when the start is no longer, or not yet, in the log, TopicDeleted when the topic is deleted
-        meanwhile or has another id than `topic_id`, RequestTimedOut after `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where
-        a batch cannot be read.
+        (0 create time, 1 log append time) and leaderEpoch, the last two together. Offsets that hold no record
+        (compacted, control) are passed over. Waits for records that are not written yet.
+
+        Raises ConfigError for other columns, OffsetOutOfRange when the start is no longer, or not yet, in the log,
+        TopicDeleted when the topic is deleted meanwhile or has another id than `topic_id`, RequestTimedOut after
+        `timeout_ms` (default_api_timeout_ms) without progress, and CorruptBatch where a batch cannot be read.
         """
+        if unknown := set(columns) - _FURTHER_COLUMNS:
+            raise ConfigError(
+                f"columns are {', '.join(sorted(_FURTHER_COLUMNS))}, not {', '.join(sorted(unknown))}"
+            )
         from millstream.clients.core.arrow_batches import readable_rows, rows_before
 
         topic_partition = TopicPartition(topic, partition)

@@ -1,4 +1,4 @@
-"""The answer to records that are gone before a query has read them: `failOnDataLoss`. Pure, but for the line in the log.
+"""The answer to records that are gone before a query has read them: `failOnDataLoss`. Pure.
 
 A loss is found when a micro-batch is planned, or when its range is read. The rules are the same: `fail` ends the query; `earliest`
 goes on with the first record that is left, though it may have been read before; `latest` goes on at the end of the log; `skip` goes on
@@ -7,8 +7,6 @@ behind what is gone and reads no offset twice.
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -16,7 +14,6 @@ from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
 from millstream.streams.runtime.errors import DataLoss
 
-_LOGGER = logging.getLogger(__name__)
 _WAY_OUT: Final = "Set failOnDataLoss=earliest, latest or skip to go on"
 
 
@@ -115,35 +112,3 @@ def allowed(loss: Loss, policy: DataLossPolicy) -> Loss:
     if policy is DataLossPolicy.FAIL:
         raise DataLoss(f"{loss.what}. {_WAY_OUT}, or start with a new checkpoint")
     return loss
-
-
-@dataclass(slots=True)
-class LossCounts:
-    """Losses since a process began, by partition. Each is named once in the log."""
-
-    losses: dict[TopicPartition, int] = field(default_factory=dict)
-    records: dict[TopicPartition, int] = field(default_factory=dict)
-    _last: dict[TopicPartition, Loss] = field(default_factory=dict)
-
-    def add(self, loss: Loss, policy: DataLossPolicy) -> None:
-        """Counts a loss, unless it is the one that was last added for the partition."""
-        partition = loss.partition
-        if self._last.get(partition) == loss:
-            return
-        self._last[partition] = loss
-        self.losses[partition] = self.losses.get(partition, 0) + 1
-        self.records[partition] = self.records.get(partition, 0) + (loss.records or 0)
-        _LOGGER.warning(
-            "%s; %s, going on at offset %d (failOnDataLoss=%s). Losses of %s so far: %d, of %d records",
-            loss.what,
-            "their number is not known" if loss.records is None else f"{loss.records} records lost",
-            loss.next_offset,
-            policy.value,
-            partition,
-            self.losses[partition],
-            self.records[partition],
-        )
-
-
-LOSSES: Final = LossCounts()
-"""Those of this process: the one that plans, or a worker of Spark."""

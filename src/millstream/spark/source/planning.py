@@ -13,13 +13,13 @@ from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import Connections, connections
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.data_loss import (
-    LOSSES,
     DataLossPolicy,
     LogBounds,
     position_loss,
     range_loss,
     recreation_loss,
 )
+from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.positions import (
     EARLIEST,

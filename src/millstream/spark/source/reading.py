@@ -16,13 +16,14 @@ from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
 from millstream.spark.offsets import Offsets, advanced
-from millstream.spark.source.data_loss import LOSSES, Loss, allowed
+from millstream.spark.source.data_loss import Loss, allowed
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
+from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, readable_starts
 from millstream.spark.source.rows.bad_rows import write_dead_letters
-from millstream.spark.source.rows.decoding import Decoding, decode, record_columns
+from millstream.spark.source.rows.decoding import Decoding, decode, read_columns, record_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +117,7 @@ def _decoded(options: SourceOptions, rows: pa.RecordBatch, decoding: Decoding) -
 
 def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     link, partition = link_of(options), TopicPartition(wanted.topic, wanted.partition)
-    columns = {*record_columns(options), *(("headers",) if options.rows.needs_headers else ())}
+    columns = read_columns(options)
     start = wanted.start
     while start < wanted.end:
         batches = link.reader().read(

@@ -26,11 +26,12 @@ from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.compaction import warn_of_compaction
-from millstream.spark.source.data_loss import LOSSES, DataLossPolicy, Loss, allowed
+from millstream.spark.source.data_loss import DataLossPolicy, Loss, allowed
 from millstream.spark.source.event_time import watermarks
 from millstream.spark.source.event_time.cutting import Batches
 from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner, PlannedBatch
 from millstream.spark.source.event_time.watermarks import EventTime
+from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import (

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader, TopicDeleted
+from millstream.errors import ConfigError
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 NewName = Callable[[], str]
@@ -99,3 +100,9 @@ async def test_batches_are_known_by_their_headers(bootstrap: str, new_topic: New
         "read_committed": [(0, 1, 1_005), (2, 3, 3_005), (4, 4, None), (5, 5, None)],
         "read_uncommitted": [(0, 1, 1_005), (2, 3, 3_005), (4, 4, 9_000), (5, 5, None)],
     }
+
+
+async def test_a_column_that_there_is_not_is_named(bootstrap: str, new_topic: NewName) -> None:
+    async with RangeReader(bootstrap_servers=bootstrap) as reader:
+        with pytest.raises(ConfigError, match="timestampType, not header"):
+            await anext(reader.read(new_topic(), 0, 0, 1, columns=("headers", "header")))

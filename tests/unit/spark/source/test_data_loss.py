@@ -12,11 +12,11 @@ from millstream.spark.source.data_loss import (
     DataLossPolicy,
     LogBounds,
     Loss,
-    LossCounts,
     parse_data_loss,
     position_loss,
     range_loss,
 )
+from millstream.spark.source.loss_counts import LossCounts
 from millstream.streams.runtime.errors import DataLoss
 
 FAIL, EARLIEST, LATEST, SKIP = DataLossPolicy

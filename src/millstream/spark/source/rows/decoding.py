@@ -39,12 +39,22 @@ _TYPES: Final = {
 
 def record_columns(options: SourceOptions) -> tuple[str, ...]:
     """Returns the columns that come from the record as it is, with or without decoding."""
-    wanted = {
+    wanted = _further(options)
+    return tuple(name for name in _TYPES if wanted.get(name, True))
+
+
+def read_columns(options: SourceOptions) -> set[str]:
+    """Returns the columns that are read beyond those of each record: also what only decoding needs."""
+    found = {name for name, is_wanted in _further(options).items() if is_wanted}
+    return found | {"headers"} if options.rows.needs_headers else found
+
+
+def _further(options: SourceOptions) -> dict[str, bool]:
+    return {
         "timestampType": options.rows.include_timestamp_type,
         "headers": options.include_headers,
         "leaderEpoch": options.rows.include_leader_epoch,
     }
-    return tuple(name for name in _TYPES if wanted.get(name, True))
 
 
 def schema_text(options: SourceOptions) -> str:
