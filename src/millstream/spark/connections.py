@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
-from millstream.clients import Admin, Consumer, Producer, RangeReader
+from millstream.clients import Admin, BatchDelivery, Consumer, Producer, RangeReader
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import (
     MillstreamError,
@@ -343,6 +343,13 @@ async def _first_later(
     finally:
         await _closed(batches)
     return None
+
+
+async def acknowledged(producer: Producer, deliveries: Iterable[BatchDelivery]) -> None:
+    """Waits until all is written. Raises the first error."""
+    await producer.flush()
+    for delivery in deliveries:
+        await delivery
 
 
 async def _next(items: AsyncIterator[_Result]) -> _Result:

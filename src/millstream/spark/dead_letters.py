@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from millstream.clients import BatchDelivery, Producer
 from millstream.errors import MillstreamError
-from millstream.spark.connections import Connections
+from millstream.spark.connections import Connections, acknowledged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,14 +46,9 @@ def write_all(link: Connections, topic: str, letters: pa.RecordBatch) -> None:
     producer = link.producer()
     try:
         delivery = link.run(producer.send_batch(topic, letters))
-        link.run(_acknowledged(producer, delivery))
+        link.run(acknowledged(producer, [delivery]))
     except MillstreamError as error:
         link.discard_producer()
         raise MillstreamError(
             f"dead letters cannot be written to topic {topic}: {error}"
         ) from error
-
-
-async def _acknowledged(producer: Producer, delivery: BatchDelivery) -> None:
-    await producer.flush()
-    await delivery

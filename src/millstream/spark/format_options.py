@@ -15,11 +15,19 @@ from millstream.spark.kafka_settings import PREFIX, is_setting
 
 _Choice = TypeVar("_Choice", bound=Enum)
 
-_DURATION: Final = re.compile(r"([0-9]+)\s*(?:(ms|s|m|h|d)|(millisecond|second|minute|hour|day)s?)")
-_UNITS_MS: Final = {
-    "ms": 1, "millisecond": 1, "s": 1_000, "second": 1_000, "m": 60_000, "minute": 60_000,
-    "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
+UNITS_MS: Final = {
+    "millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000,
 }  # fmt: skip
+_SHORT_UNITS: Final = {
+    "ms": "millisecond",
+    "s": "second",
+    "m": "minute",
+    "h": "hour",
+    "d": "day",
+}
+_DURATION: Final = re.compile(
+    rf"([0-9]+)\s*(?:({'|'.join(_SHORT_UNITS)})|({'|'.join(UNITS_MS)})s?)"
+)
 """As Spark's connector writes durations: "15m", "10 seconds"."""
 
 _ALIASES: Final = {
@@ -99,7 +107,7 @@ def duration_ms(given: Mapping[str, str], name: str) -> int | None:
         raise ConfigError(
             f'{name} is a duration like "10 seconds", in milliseconds, seconds, minutes, hours or days, not {text!r}'
         )
-    return int(found[1]) * _UNITS_MS[found[2] or found[3]]
+    return int(found[1]) * UNITS_MS[found[3] or _SHORT_UNITS[found[2]]]
 
 
 def flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:

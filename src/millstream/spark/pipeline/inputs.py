@@ -204,12 +204,10 @@ def _wait_for(query: StreamingQuery, stopping: threading.Event) -> None:
 
 def _activate(session: SparkSession) -> None:
     """Spark looks for the format in the session that is active in the thread, and for the one of a new thread nowhere."""
-    jvm, java_session = (
-        session.sparkContext._jvm,
-        session._jsparkSession,
-    )  # PySpark has no method for it
+    # PySpark has no method for it.
+    jvm = session.sparkContext._jvm
     java_class: Any = type(session)._get_j_spark_session_class(jvm)  # py4j objects have no types
-    java_class.setActiveSession(java_session)
+    java_class.setActiveSession(session._jsparkSession)
 
 
 def _exists(session: SparkSession, path: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark import TaskContext
@@ -20,13 +20,13 @@ from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetad
 from millstream.errors import ConfigError, MillstreamError
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemRandom
-from millstream.spark.connections import Connections, connections
-from millstream.spark.sink.marks import Attempt, BatchChanged, BatchMark, attempt_after
+from millstream.spark.connections import Connections, acknowledged, connections
+from millstream.spark.sink.marks import Attempt, BatchMark, attempt_after, require_same
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
 from millstream.spark.sink.routing import MURMUR2
 from millstream.spark.sink.rows import RowSender
 from millstream.spark.sink.target_partitions import PARTITION, TOPIC, PartitionPlacement
-from millstream.spark.sink.transactions import acknowledged, marks_of
+from millstream.spark.sink.transactions import marks_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,16 +80,14 @@ class _AtomicWrite:
     def attempt(self, rows: DataFrame) -> int:
         kept = self._kept(rows)
         records, digest = _digest(kept)
-        mark = BatchMark(
-            self.mark.query, self.mark.batch, self.mark.run, self.mark.write, records, digest
-        )
+        mark = replace(self.mark, records=records, digest=digest)
         link = connections(self.options.kafka)
         producer = link.transactional_producer(self._id)
         try:
             link.run(producer.init_transactions())
             marks = link.run(marks_of(link.admin(), self._id))
             if attempt_after(marks, mark) is Attempt.COMPARE:
-                _require_same(marks, mark)
+                require_same(marks, mark, None)
             elif records:
                 self._write(link, producer, kept, mark)
         except BaseException:
@@ -239,13 +237,3 @@ def _placed_schema(rows: DataFrame) -> str:
     kept = [field for field in rows.schema.fields if field.name not in {TOPIC, PARTITION}]
     columns = [f"{field.name} {field.dataType.simpleString()}" for field in kept]
     return ", ".join([*columns, f"{TOPIC} string", f"{PARTITION} int"])
-
-
-def _require_same(marks: list[BatchMark], now: BatchMark) -> None:
-    for mark in marks:
-        is_same_batch = (mark.query, mark.batch) == (now.query, now.batch)
-        if is_same_batch and (mark.records, mark.digest) != (now.records, now.digest):
-            raise BatchChanged(
-                f"micro-batch {now.batch} was written with {mark.records} rows and has {now.records} now, or other ones: an exactly-once "
-                "sink needs the same rows when a micro-batch is run again. Set back what was changed, at least until it has passed"
-            )

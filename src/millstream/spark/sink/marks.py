@@ -78,16 +78,22 @@ def attempt_after(marks: Iterable[BatchMark], now: BatchMark) -> Attempt:
     return Attempt.COMPARE
 
 
-def require_same(marks: Iterable[BatchMark], now: BatchMark, partition: int) -> None:
-    """Raises BatchChanged when the rows that were written are not those that came now. Marks of later batches say nothing."""
+def require_same(marks: Iterable[BatchMark], now: BatchMark, partition: int | None) -> None:
+    """Raises BatchChanged when the rows that were written are not those that came now. Marks of later batches say nothing.
+
+    `partition` is a Spark partition, None for a write of a whole micro-batch.
+    """
+    what, where, settings = f"micro-batch {now.batch}", "", "the query"
+    if partition is not None:
+        what, where = f"Spark partition {partition} of {what}", " in the same partition"
+        settings = "spark.sql.shuffle.partitions, minPartitions, the query"
     for mark in marks:
         is_same_batch = (mark.query, mark.batch) == (now.query, now.batch)
         if is_same_batch and (mark.records, mark.digest) != (now.records, now.digest):
             raise BatchChanged(
-                f"Spark partition {partition} of micro-batch {now.batch} was written with {mark.records} rows before the restart and has "
-                f"{now.records} now, or other ones: an exactly-once sink needs the same rows in the same partition when a micro-batch "
-                "is run again. Set back what was changed (spark.sql.shuffle.partitions, minPartitions, the query), at least "
-                "until this micro-batch has passed"
+                f"{what} was written with {mark.records} rows before the restart and has {now.records} now, or other ones: an "
+                f"exactly-once sink needs the same rows{where} when a micro-batch is run again. Set back what was changed ({settings}), "
+                "at least until this micro-batch has passed"
             )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from millstream.clients import Admin, BatchDelivery, OffsetAndMetadata, Producer
 from millstream.clients.core.values import ConsumerGroupMetadata
-from millstream.spark.connections import Connections
+from millstream.spark.connections import Connections, acknowledged
 from millstream.spark.sink.marks import (
     Attempt,
     BatchMark,
@@ -96,13 +96,6 @@ async def _commit(
         marked, ConsumerGroupMetadata(write.transactional_id)
     )
     await producer.commit_transaction()
-
-
-async def acknowledged(producer: Producer, deliveries: list[BatchDelivery]) -> None:
-    """Waits until all is written. Raises the first error."""
-    await producer.flush()
-    for delivery in deliveries:
-        await delivery
 
 
 def _finished(mark: BatchMark, digest: RowDigest) -> BatchMark:

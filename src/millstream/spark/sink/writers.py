@@ -21,11 +21,11 @@ from pyspark.sql.datasource import (
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemRandom
-from millstream.spark.connections import Connections, connections
+from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.rows import RowSender, with_topics, without_skipped
-from millstream.spark.sink.transactions import BatchWrite, acknowledged, write_exactly_once
+from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
 
 if TYPE_CHECKING:
     import pyarrow as pa

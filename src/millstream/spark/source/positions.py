@@ -13,20 +13,14 @@ from typing import Final, NamedTuple
 
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
+from millstream.spark.format_options import UNITS_MS
 from millstream.streams.runtime.errors import DataLoss
 
 EARLIEST: Final = Offset(-2)
 LATEST: Final = Offset(-1)
 """Allowed for single partitions in JSON, as in Spark's Kafka connector."""
 
-_UNITS_MS: Final = {
-    "millisecond": 1,
-    "second": 1_000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": 86_400_000,
-}
-_RELATIVE: Final = re.compile(rf"-\s*(\d+)\s+(offset|{'|'.join(_UNITS_MS)})s?", re.IGNORECASE)
+_RELATIVE: Final = re.compile(rf"-\s*(\d+)\s+(offset|{'|'.join(UNITS_MS)})s?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +239,7 @@ def parse_position(name: str, value: object) -> Position:
     if relative is None:
         raise _malformed(name, value)
     count, unit = int(relative[1]), relative[2].lower()
-    return Back(count) if unit == "offset" else Ago(count * _UNITS_MS[unit])
+    return Back(count) if unit == "offset" else Ago(count * UNITS_MS[unit])
 
 
 _WORDS: Final[Mapping[str, Position]] = {

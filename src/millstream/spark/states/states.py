@@ -101,7 +101,7 @@ class _State(ABC, Generic[_Value]):
 
 
 class TransactionalState(_State[_Value]):
-    """For sources that give a repeated micro-batch the same rows (`replay=transactional`): what it has changed is left as it is."""
+    """For sources that give a repeated micro-batch the same rows, as ours: what it has changed is left as it is."""
 
     _kind = "a transactional state"
 
@@ -122,7 +122,7 @@ class TransactionalState(_State[_Value]):
 
 
 class OpaqueState(_State[_Value]):
-    """For sources whose repeated micro-batch may have other rows (`replay=opaque`): it changes the value before it once more.
+    """For sources whose repeated micro-batch may have other rows, as those that skip what is lost: it changes the value before it once more.
 
     Keys that an earlier attempt has changed and this one does not have get their value before the micro-batch back. Trident leaves them
     as they are. For this the state keeps a list of the keys of the last micro-batch, written before them.

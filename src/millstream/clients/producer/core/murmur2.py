@@ -54,9 +54,8 @@ def partitions_for_keys(
 def _hash(
     data: cython.const[cython.uchar][::1], start: cython.Py_ssize_t, length: cython.Py_ssize_t
 ) -> cython.uint:
-    multiplier: cython.uint = (
-        0x5BD1E995  # in variables of C: a constant of the module is an object of Python
-    )
+    # In variables of C: a constant of the module is an object of Python.
+    multiplier: cython.uint = 0x5BD1E995
     mask: cython.uint = 0xFFFFFFFF
     seed: cython.uint = 0x9747B28C
     value: cython.uint = seed ^ length

@@ -30,7 +30,7 @@ Walk = Callable[
 
 
 class BatchBounds(NamedTuple):
-    """`wanted`: the ends that a limit of records leaves. `log_end`: beyond `available` in a query with an end."""
+    """The offsets within which a micro-batch ends. `wanted`: the ends that a limit of records leaves. `log_end`: beyond `available` in a query with an end."""
 
     start: Offsets
     wanted: Offsets
