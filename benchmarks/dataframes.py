@@ -117,7 +117,7 @@ def latency(session: Any, format_: str, bootstrap: str, guarantee: str) -> None:
 
 
 def idle(session: Any, format_: str, bootstrap: str, broker_pid: int) -> None:
-    """The clients that drive the benchmark are at rest meanwhile, and closed where they are not."""
+    """Processor time of a query without records, that of the waiting clients around it included."""
     with running(session, format_, bootstrap, "at-least-once"):
         time.sleep(2)
         before = cpu_seconds(broker_pid)

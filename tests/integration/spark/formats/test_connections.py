@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from millstream.clients import Producer
-from millstream.model import Offset, TopicPartition
+from millstream.errors import RequestTimedOut
+from millstream.model import Offset, TopicPartition, Uuid
+from millstream.spark import connections as connections_module
 from millstream.spark.admission import Later
 from millstream.spark.connections import Connections
 from millstream.spark.kafka_settings import for_both
@@ -65,3 +68,24 @@ def test_an_aborted_record_is_not_the_first_later_one(
     asyncio.run(aborted())
     put(topics, topic, 10, 20, 30)
     assert after(connections, topic, 10, 0, 5) == 3
+
+
+def test_a_list_of_topics_that_cannot_be_had_in_time_leaves_the_one_before_in_use(
+    topics: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def times_out(*_: object) -> dict[str, Uuid]:
+        raise RequestTimedOut("no broker has answered")
+
+    topic = topics.new()
+    link = Connections(for_both({"bootstrap.servers": topics.bootstrap_servers}))
+    with monkeypatch.context() as patch:
+        patch.setattr(connections_module, "_topic_ids", times_out)
+        with pytest.raises(RequestTimedOut):
+            link.topic_ids((topic,))
+    known = link.topic_ids((topic,))
+    assert list(known) == [topic]
+    monkeypatch.setattr(connections_module, "_topic_ids", times_out)
+    with caplog.at_level(logging.WARNING):
+        assert link.topic_ids((topic,), anew=True) == known
+    assert "the list of before is in use" in caplog.text
+    link.close()

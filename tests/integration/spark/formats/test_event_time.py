@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 from pyspark.sql.functions import window
+from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from millstream.model import TopicPartition
@@ -204,3 +205,73 @@ def test_windows_keep_the_records_of_a_slow_partition(
     assert is_right is is_ours
     if is_ours:
         assert len(found) >= len(closed) // 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_timers_of_transform_with_state_go_off_by_the_watermark_of_the_slow_partition(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    """`wm` alone is Spark's watermark then: each timer goes off when all records before it have been counted."""
+    topic = topics.new(partitions=2)
+    fast = [BASE_MS + n * 20_000 for n in range(12)]
+    slow = [BASE_MS + n * 5_000 for n in range(12)]
+    put(topics, topic, 0, *fast)
+    put(topics, topic, 1, *slow)
+
+    class Counting(StatefulProcessor):  # here, so that it travels to the workers as it is
+        def init(self, handle: Any) -> None:
+            self.handle = handle
+            self.count = handle.getValueState("count", "n long")
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
+            before = self.count.get()[0] if self.count.exists() else 0
+            self.count.update((before + sum(map(len, rows)),))
+            self.handle.registerTimer(int(key[0]) + 10_000)
+            return iter(())
+
+        def handleExpiredTimer(  # noqa: N802 - Spark's name
+            self,
+            key: Any,
+            timerValues: Any,  # noqa: N803 - Spark's name
+            expiredTimerInfo: Any,  # noqa: N803 - Spark's name
+        ) -> Iterator[Any]:
+            import pandas as pd
+
+            yield pd.DataFrame({"start": [key[0]], "count": [self.count.get()[0]]})
+            self.count.clear()
+
+        def close(self) -> None:
+            pass
+
+    rows = (
+        spark.readStream.format("millstream")
+        .options(subscribe=topic, startingOffsets="earliest", maxRecordsPerTrigger="8")
+        .options(**{"bootstrap.servers": topics.bootstrap_servers}, watermark="periodic")
+        .load()
+        .withWatermark("wm", "0 seconds")
+        .selectExpr("unix_millis(timestamp) div 10000 * 10000 AS start", "wm")
+    )
+    counts = rows.groupBy("start").transformWithStateInPandas(
+        statefulProcessor=Counting(),
+        outputStructType="start long, count long",
+        outputMode="append",
+        timeMode="EventTime",
+    )
+
+    def run() -> None:
+        query = (
+            counts.writeStream.format("parquet")
+            .option("path", str(tmp_path / "out"))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(400)
+
+    started(run)
+    files = sorted((tmp_path / "out").glob("*.parquet"))
+    found = [(row["start"], row["count"]) for row in ds.dataset(files).to_table().to_pylist()]
+    reference = Counter(at - at % WINDOW_MS for at in fast + slow)
+    assert sorted(found) == sorted((start, reference[start]) for start, _ in found)
+    assert len(found) >= 3
