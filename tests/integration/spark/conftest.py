@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyspark.logger import PySparkLogger
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.testing.broker import Broker
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NUMBERS = count()
+
+# pytest adds its handler to loggers that do not propagate. PySpark's would give that handler another format for all
+# tests that follow.
+PySparkLogger.addHandler = logging.Logger.addHandler  # type: ignore[method-assign]  # the class offers no other way
 
 
 @dataclass

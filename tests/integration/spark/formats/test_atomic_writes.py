@@ -150,3 +150,6 @@ def test_what_cannot_be_atomic_is_said(atomic: Atomic) -> None:
         write_atomically(rows, 0, {"bootstrap.servers": "localhost:1", "topic": "t"})
     with pytest.raises(ConfigError, match="leave out deliveryGuarantee"):
         atomic.write(rows, deliveryGuarantee="none")
+    for option in ({"partitioner": "round-robin"}, {"deadLetterTopic": "letters"}):
+        with pytest.raises(ConfigError, match="takes neither partitioner nor deadLetterTopic"):
+            atomic.write(rows, **option)
