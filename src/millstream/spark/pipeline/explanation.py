@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from millstream.spark.pipeline.plan import SubTopologyPlan
+from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
 Places = Mapping[tuple[int, int], str]

@@ -16,22 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from millstream.clients import Producer, RangeReader, TopicDeleted
+from millstream.clients import Producer, RangeReader
 from millstream.clients.admin import Admin
-from millstream.clients.producer.transaction.core.errors import (
-    TransactionAborted,
-    TransactionalProducerFailed,
-    TransactionFailed,
-)
-from millstream.errors import (
-    InvalidProducerEpoch,
-    InvalidProducerIdMapping,
-    InvalidTxnState,
-    ProducerFenced,
-    RetriableError,
-    TransactionAbortable,
-    UnknownProducerId,
-)
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.host_standbys import HostStandbys
@@ -49,7 +35,7 @@ from millstream.spark.pipeline.messages import (
 from millstream.spark.pipeline.queries.questions import Answer, NotHere, answered
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.runtime.clients import TaskClients
-from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.standby import StandbyTask
@@ -60,21 +46,6 @@ IDLE_MS: Final = 600_000
 """A task that has not been run for so long is closed."""
 TRANSACTION_TIMEOUT_MS: Final = 30_000
 """A transaction takes one write of outputs. Of a task that has died in it and is not started again, readers wait so long."""
-_RETRIABLE: Final = (
-    RetriableError,
-    StoreLocked,
-    StoreNotWritten,
-    ProducerFenced,
-    InvalidProducerEpoch,
-    InvalidProducerIdMapping,
-    InvalidTxnState,
-    UnknownProducerId,
-    TransactionAbortable,
-    TransactionAborted,
-    TopicDeleted,
-    ConnectionError,
-    TimeoutError,
-)
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -361,11 +332,4 @@ def _failed(task_id: str, error: Exception) -> TaskFailed:
     """`module.Error: what it says`, as Python prints it, in one line."""
     kind = type(error)
     text = " ".join(f"{kind.__module__}.{kind.__qualname__}: {error}".split())
-    return TaskFailed(task_id, text, is_retriable=_is_retriable(error))
-
-
-def _is_retriable(error: BaseException | None) -> bool:
-    """Whether the next attempt may succeed: the cluster, another attempt or a lock was in the way."""
-    if isinstance(error, TransactionFailed | TransactionalProducerFailed):
-        return _is_retriable(error.__cause__)
-    return isinstance(error, _RETRIABLE)
+    return TaskFailed(task_id, text, is_retriable=is_retriable(error))

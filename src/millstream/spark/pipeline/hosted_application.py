@@ -11,7 +11,7 @@ from typing import Final
 from millstream.errors import ConfigError
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.config import StreamsConfig
-from millstream.streams.runtime.snapshots import SnapshotPlan
+from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskSpec
 from millstream.streams.topology.topology import Topology
 

@@ -22,11 +22,11 @@ from millstream.spark.pipeline.backlog import Backlog, DueTask
 from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
-from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.source.positions import LATEST
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.topology.plan import SubTopologyPlan
 
 ATTEMPTS_MAX: Final = 6
 RETRY_FIRST_MS: Final = 100

@@ -11,14 +11,14 @@ from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError, TopicAlreadyExists
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
-from millstream.spark.pipeline.plan import (
+from millstream.streams.runtime.renaming import require_same_names
+from millstream.streams.runtime.reset import internal_topics, pause_topic
+from millstream.streams.topology.plan import (
     InternalTopic,
     SubTopologyPlan,
     TopologyPlan,
     plan_topology,
 )
-from millstream.streams.runtime.renaming import require_same_names
-from millstream.streams.runtime.reset import internal_topics
 from millstream.streams.topology.topology import Topology
 
 _LOGGER = logging.getLogger(__name__)
@@ -67,6 +67,7 @@ class CurrentPlan:
             topics = (await admin.describe_topics(names)).raise_errors()
             partitions = {name: len(topics.result(name).partitions) for name in topics}
             hidden = [name for name in topics if topics.result(name).is_internal]
+            hidden.append(pause_topic(self._application_id))
             plan = plan_topology(self._topology, self._application_id, partitions, hidden)
             await self._create_internal_topics(admin, plan.internal_topics, partitions)
         return plan

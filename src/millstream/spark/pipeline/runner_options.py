@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from millstream.streams.runtime.snapshots import INTERVAL_MS
+from millstream.streams.runtime.snapshots.description import INTERVAL_MS
 
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
 DISCOVERY_INTERVAL_MS: Final = 30_000

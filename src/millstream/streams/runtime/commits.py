@@ -52,7 +52,7 @@ class TaskCommits:
         self, task: StreamTask, position: CommittedPosition, output: TaskOutput
     ) -> WrittenOutput:
         """Writes and commits. The production handler is asked about records that brokers refuse."""
-        written = await self._written(task, output)
+        written = await self.write(task, output)
         self._step(Step.PRODUCED)
         if self._spec.is_exact:
             group = ConsumerGroupMetadata(self._spec.application)
@@ -72,8 +72,8 @@ class TaskCommits:
         committed = await self._clients.admin.alter_consumer_group_offsets(group_id, offsets)
         committed.raise_errors()
 
-    async def _written(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
-        """Leaves the transaction open that holds all of it."""
+    async def write(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
+        """Writes outputs and changelogs; with exactly once in a transaction, which stays open. Asks as `commit` does."""
         letter_topics: set[str] = set()
         while True:
             if self._spec.is_exact:

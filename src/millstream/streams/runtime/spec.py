@@ -15,7 +15,7 @@ from millstream.runtime import Clock
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.clients import TaskClients
-from millstream.streams.runtime.snapshots import SnapshotPlan
+from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.runtime.task_names import (
     sub_topology_name,

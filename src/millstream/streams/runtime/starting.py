@@ -27,7 +27,7 @@ from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import is_damage, mark, open_task, stored_state
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
-from millstream.streams.runtime.snapshot_tasks import (
+from millstream.streams.runtime.snapshots.tasks import (
     TaskSnapshots,
     fetch_newest,
     remove_leftovers,

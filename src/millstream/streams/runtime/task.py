@@ -19,6 +19,7 @@ outputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -27,7 +28,7 @@ from millstream.errors import MillstreamError
 from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
 from millstream.streams.queries.result import Position
 from millstream.streams.runtime.columns import raw_batch
-from millstream.streams.runtime.commits import TaskCommits
+from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.fencing import fence_former_owners
@@ -44,6 +45,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _Answer = TypeVar("_Answer")
+
+
+@dataclass(slots=True)
+class WorkDone:
+    """Numbers of records since the last report; `log_ends`: by changelog topic, the offset after what was written."""
+
+    read: int = 0
+    processed: int = 0
+    written: int = 0
+    logged: int = 0
+    log_ends: dict[str, int] = field(default_factory=dict)
 
 
 class ActiveTask:
@@ -68,6 +80,8 @@ class ActiveTask:
         self._global_stores = started.global_stores
         self._position = started.position
         self._read_to = dict(started.position.offsets)
+        self._output: list[TaskOutput] = []
+        self._done = WorkDone()
         self._is_committed = started.is_committed
         self._topic_ids = started.topic_ids
         self._restored = started.restored
@@ -128,31 +142,60 @@ class ActiveTask:
         `renew` commits the offsets also where nothing is new: a group forgets them offsets.retention.minutes after the last commit.
         After an exception the task must be closed: its outcome is settled by the next start.
         """
-        task = self._open_task
         if self._global_stores is not None:
             await self._global_stores.catch_up()
-        now_ms = self._environment.clock.now().wall_ms
-        read = await self._read(ends)
+        await self._read_up_to(ends)
         self._step(Step.READ)
+        await self.process(lags=lags)
+        return await self.commit(renew=renew)
+
+    async def add(self, topic: str, records: pa.RecordBatch) -> None:
+        """Queues records of an input topic, in the order of offsets."""
+        await self._environment.in_kernel(partial(_add_rows, self._open_task, topic, records))
+        self._done.read += records.num_rows
+
+    def has_read_to(self, topic: str, offset: int) -> None:
+        """Says that all records before this offset have been added: between the last one and it there may be none to read."""
+        self._read_to[topic] = max(self._read_to[topic], offset)
+
+    async def process(self, *, lags: Mapping[str, int] | None = None) -> int:
+        """Processes what is queued, and punctuations that are due. Returns how many records it was.
+
+        With exactly once the outputs wait for the commit; at least once they are written now. `lags` as `run` has them.
+        """
+        task = self._open_task
+        now_ms = self._environment.clock.now().wall_ms
         is_idle = not any(task.queued.values())
-        first = await self._environment.in_kernel(
+        output = await self._environment.in_kernel(
             lambda: task.process(now_ms, 0 if is_idle else None, lags=lags)
         )
+        self._done.processed += output.processed
+        if self._spec.is_exact:
+            self._output.append(output)
+        else:
+            self._count(await self._commits.write(task, output))
+        return output.processed
+
+    async def commit(self, *, renew: bool = False) -> TaskReport:
+        """Makes everything processed so far durable, with its position. `renew` as `run` has it."""
+        task = self._open_task
         prepared = await self._environment.in_kernel(task.prepare_commit)
-        output = together([first, prepared.output])
+        output = together([*self._output, prepared.output])
+        self._output.clear()
         self._step(Step.PROCESSED)
         held = {topic for topic, waiting in task.queued.items() if waiting}
         position = self._advanced(prepared, held)
         is_committed = renew or self._is_new(position, output)
         if is_committed:
-            output = await self._commit(position, output)
+            await self._commit(position, output)
+        done, self._done = self._done, WorkDone()
         return TaskReport(
             task=self.id,
             position=dict(position.offsets),
-            read=read,
-            processed=output.processed,
-            written=record_count(output.sinks),
-            logged=record_count(output.changelogs),
+            read=done.read,
+            processed=done.processed,
+            written=done.written,
+            logged=done.logged,
             dropped=self._take_dropped(task),
             restored=self._take_restored(),
             next_punctuation_ms=task.next_punctuation_ms,
@@ -191,18 +234,15 @@ class ActiveTask:
             raise MillstreamError(f"task {self.id} is closed")
         return self._task
 
-    async def _read(self, ends: Mapping[str, int]) -> int:
-        """Queues the input up to `ends`, and returns how many records it is."""
-        read, task = 0, self._open_task
+    async def _read_up_to(self, ends: Mapping[str, int]) -> None:
+        """Queues the input up to `ends`."""
         for topic, end in ends.items():
             start = self._read_to[topic]
             if start >= end:
                 continue
             async for batch in self._clients.read(topic, self._partition, start, end):
-                await self._environment.in_kernel(partial(_add_rows, task, topic, batch))
-                read += batch.num_rows
-            self._read_to[topic] = end
-        return read
+                await self.add(topic, batch)
+            self.has_read_to(topic, end)
 
     def _advanced(self, prepared: PreparedCommit, held: Collection[str]) -> CommittedPosition:
         """Returns the position after a run. Offsets behind the last record are done, too, unless records before them wait (`held`)."""
@@ -218,18 +258,22 @@ class ActiveTask:
         return CommittedPosition(offsets, times, prepared.store_times, self._topic_ids)
 
     def _is_new(self, position: CommittedPosition, output: TaskOutput) -> bool:
-        has_output = bool(output.sinks or output.changelogs)
+        has_output = bool(output.sinks or output.changelogs or self._done.log_ends)
         return has_output or not self._is_committed or position != self._position
 
-    async def _commit(self, position: CommittedPosition, output: TaskOutput) -> TaskOutput:
-        """Returns the output as it was written."""
+    def _count(self, written: WrittenOutput) -> None:
+        self._done.written += record_count(written.output.sinks)
+        self._done.logged += record_count(written.output.changelogs)
+        self._done.log_ends.update(written.logged)
+
+    async def _commit(self, position: CommittedPosition, output: TaskOutput) -> None:
         task = self._open_task
-        written = await self._commits.commit(task, position, output)
+        self._count(await self._commits.commit(task, position, output))
         self._position, self._is_committed = position, True
         written_ms = self._environment.clock.now().wall_ms
         marker = StoreMarker(self._topic_ids, position.offsets, written_ms)
         try:
-            await mark(task, self._environment, marker, written.logged)
+            await mark(task, self._environment, marker, self._done.log_ends)
         except Exception as error:
             raise StoreNotWritten(
                 f"the stores of task {self.id} in {self._spec.state_directory} could not be written, and are restored at its "
@@ -237,7 +281,6 @@ class ActiveTask:
             ) from error
         self._step(Step.STORED)
         await self.snapshots.after_commit()
-        return written.output
 
     def _take_dropped(self, task: StreamTask) -> int:
         before, self._dropped = self._dropped, task.dropped_records

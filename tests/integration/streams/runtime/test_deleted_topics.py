@@ -9,9 +9,9 @@ import pytest
 
 from millstream.clients import Admin, TopicDeleted, blocking
 from millstream.errors import MillstreamError, UnknownTopicOrPartition
-from millstream.spark.pipeline.host import _is_retriable
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.serdes import string
@@ -71,7 +71,7 @@ async def test_a_run_gives_up_when_a_topic_is_deleted_under_it(
     with pytest.raises((TopicDeleted, UnknownTopicOrPartition)) as gone:
         await task.run(ends)
     await task.close()
-    assert _is_retriable(gone.value), "the next run is told to try again"
+    assert is_retriable(gone.value), "the next run is told to try again"
     again = await started(world, KEPT)
     await again.run(await world.ends(names(world, KEPT)))
     await again.close()
@@ -87,7 +87,7 @@ async def test_a_task_does_not_start_with_a_topic_that_is_gone(two_topics: World
     await eventually(lambda: is_gone(two_topics))
     with pytest.raises(UnknownTopicOrPartition, match=names(two_topics, GONE)[0]) as gone:
         await started(two_topics, KEPT, GONE)
-    assert _is_retriable(gone.value)
+    assert is_retriable(gone.value)
 
 
 async def is_gone(world: World) -> bool:

@@ -14,8 +14,8 @@ import pytest
 
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
 from millstream.errors import MillstreamError, ProducerFenced
-from millstream.spark.pipeline.host import _is_retriable
 from millstream.streams.runtime.errors import StoreNotWritten
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
 from millstream.streams.state.storage.rocksdb import RocksDatabase
 from millstream.testing.broker import Broker
@@ -47,7 +47,7 @@ async def test_a_process_that_stood_still_past_its_transaction_time_out_begins_a
             world.once_after = (step, lambda: time.sleep(PAUSE_S))
             with pytest.raises(MillstreamError) as failed:
                 await world.run(1)
-            assert _is_retriable(failed.value), "the next run is told to try again"
+            assert is_retriable(failed.value), "the next run is told to try again"
             await world.run(1)
             assert await world.results() == counted(WORDS)
 
@@ -107,7 +107,7 @@ async def work(owner: World, ends: Mapping[str, int], seed: int) -> int:
             await task.run({topic: min(ends[topic], at + 1)})
             await asyncio.sleep(chance.random() / 20)
         except MillstreamError as error:
-            if not _is_retriable(error):
+            if not is_retriable(error):
                 raise
             fenced += 1
             if task is not None:
@@ -149,7 +149,7 @@ async def test_a_disk_that_is_full_after_the_commit_costs_no_output(
     monkeypatch.setattr(RocksDatabase, "together", full)
     with pytest.raises(StoreNotWritten, match="No space left") as failed:
         await task.run({source: 9})
-    assert _is_retriable(failed.value)
+    assert is_retriable(failed.value)
     monkeypatch.undo()
     await task.close()
     await world.run(1)

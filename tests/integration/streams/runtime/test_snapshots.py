@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from millstream.streams.runtime.snapshot_files import SnapshotDirectory
-from millstream.streams.runtime.snapshots import SnapshotPlan
+from millstream.streams.runtime.snapshots.description import SnapshotPlan
+from millstream.streams.runtime.snapshots.files import SnapshotDirectory
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.task import ActiveTask
 from tests.integration.streams.runtime.world import Crash, World

@@ -16,7 +16,7 @@ from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.snapshots import SnapshotPlan
+from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.task import ActiveTask

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from millstream.spark.pipeline.explanation import as_html, as_text, explained
-from millstream.spark.pipeline.plan import plan_topology
 from millstream.streams import StreamsBuilder
 from millstream.streams.serdes import long, string
+from millstream.streams.topology.plan import plan_topology
 
 STORE = "KSTREAM-AGGREGATE-STATE-STORE-0000000002"
 TEXT = f"""application app, RUNNING

@@ -11,11 +11,11 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.spark.pipeline.inputs import DataFrameInput, InputPlace, place_of
-from millstream.spark.pipeline.plan import SubTopologyPlan, outputs_of, plan_topology
 from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 from millstream.streams.topology import Topology
+from millstream.streams.topology.plan import SubTopologyPlan, outputs_of, plan_topology
 
 GUIDE = Path(__file__).parents[4] / "docs" / "guide" / "spark" / "bridges.md"
 ROWS: Any = object()

@@ -16,8 +16,8 @@ from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches
-from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.topology.plan import SubTopologyPlan
 
 BEFORE = SubTopologyPlan(0, {"gone": 1, "kept": 1})
 NOW = SubTopologyPlan(0, {"kept": 1})

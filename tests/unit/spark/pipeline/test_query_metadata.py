@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from millstream.model import TopicPartition
 from millstream.spark.pipeline.placement import Slot
-from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.pipeline.queries.metadata import HostInfo, StreamsMetadata, metadata_of_hosts
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.serdes import string
+from millstream.streams.topology.plan import SubTopologyPlan
 
 
 def test_each_host_has_the_stores_and_inputs_of_its_tasks() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millstream.model import TopicPartition
 from millstream.spark.pipeline.placement import Slot, Task
-from millstream.spark.pipeline.plan import SubTopologyPlan
+from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
 

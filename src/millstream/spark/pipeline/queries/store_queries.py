@@ -14,7 +14,6 @@ from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import AskStore, RunTask, TaskFailed
 from millstream.spark.pipeline.placement import Task
-from millstream.spark.pipeline.plan import SubTopologyPlan
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.pipeline.queries.metadata import (
     KeyQueryMetadata,
@@ -49,6 +48,7 @@ from millstream.streams.queries import (
 from millstream.streams.runtime.task_names import sub_topology_name, task_name
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.read_only import Stored
+from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
 QUERY_TIMEOUT_MS: Final = 10_000

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.streams.runtime.restoration import StoredState
-from millstream.streams.runtime.snapshots import (
+from millstream.streams.runtime.snapshots.description import (
     DESCRIPTION,
     Description,
     NoSnapshot,

@@ -1,6 +1,6 @@
 """Plans how a topology is run: its sub-topologies in order, how many tasks each has, and the internal topics.
 
-Pure: partition counts of existing topics come in, a plan comes out; `runner` performs it.
+Pure: partition counts of existing topics come in, a plan comes out; a runner performs it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from millstream.streams.runtime.reset import pause_topic
 from millstream.streams.topology.nodes import SinkNode
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
@@ -117,7 +116,7 @@ def outputs_of(topology: Topology) -> frozenset[str] | None:
 def _internal_names(topology: Topology, application_id: str) -> set[str]:
     changelogs = {topology.changelog_topic(store, application_id) for store in topology.stores}
     repartitions = {f"{application_id}-{topic}" for topic in topology.internal_topics}
-    return changelogs | repartitions | {pause_topic(application_id)}
+    return changelogs | repartitions
 
 
 def _in_order(

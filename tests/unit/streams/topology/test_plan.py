@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from millstream.cli.demo.topology import flights_topology
-from millstream.spark.pipeline.plan import SubTopologyPlan, plan_topology
 from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 from millstream.streams.topology import Topology
+from millstream.streams.topology.plan import SubTopologyPlan, plan_topology
 
 REPARTITION = "app-KSTREAM-AGGREGATE-STATE-STORE-0000000010-repartition"
 

@@ -1,0 +1,45 @@
+"""Tells failures of tasks that the next attempt may not meet again from those that need a person."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.clients import TopicDeleted
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+)
+from millstream.errors import (
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    ProducerFenced,
+    RetriableError,
+    TransactionAbortable,
+    UnknownProducerId,
+)
+from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
+
+_RETRIABLE: Final = (
+    RetriableError,
+    StoreLocked,
+    StoreNotWritten,
+    ProducerFenced,
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    UnknownProducerId,
+    TransactionAbortable,
+    TransactionAborted,
+    TopicDeleted,
+    ConnectionError,
+    TimeoutError,
+)
+
+
+def is_retriable(error: BaseException | None) -> bool:
+    """Whether the next attempt may succeed: the cluster, another attempt or a lock was in the way."""
+    if isinstance(error, TransactionFailed | TransactionalProducerFailed):
+        return is_retriable(error.__cause__)
+    return isinstance(error, _RETRIABLE)
