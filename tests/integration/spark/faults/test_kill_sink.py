@@ -22,11 +22,10 @@ WORKER, JVM, DRIVER, BROKER = Victim.WORKER, Victim.JVM, Victim.DRIVER, Victim.B
         (
             "append",
             (
-                Order(BROKER, SinkMoment.MARKED),
-                Order(DRIVER, SinkMoment.COMMITTED, 2),
+                Order(JVM, SinkMoment.WRITTEN),
+                Order(BROKER, SinkMoment.MARKED, 2),
             ),
         ),
-        ("foreach_batch", (Order(JVM, SinkMoment.WRITTEN, 2),)),
         (
             "atomic",
             (
