@@ -13,7 +13,7 @@ from tests.support.kills.sink_moments import SinkMoment
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1000)]
 
-WORKER, JVM, DRIVER, BROKER = Victim.WORKER, Victim.JVM, Victim.DRIVER, Victim.BROKER
+DRIVER, BROKER = Victim.DRIVER, Victim.BROKER
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,8 @@ WORKER, JVM, DRIVER, BROKER = Victim.WORKER, Victim.JVM, Victim.DRIVER, Victim.B
         (
             "append",
             (
-                Order(JVM, SinkMoment.WRITTEN),
-                Order(BROKER, SinkMoment.MARKED, 2),
-            ),
-        ),
-        (
-            "atomic",
-            (
-                Order(WORKER, SinkMoment.SENT),
-                Order(DRIVER, SinkMoment.MARKED, 2),
+                Order(BROKER, SinkMoment.MARKED),
+                Order(DRIVER, SinkMoment.COMMITTED, 2),
             ),
         ),
     ],
