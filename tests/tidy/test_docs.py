@@ -14,7 +14,11 @@ from millstream.streams import dsl
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/README.md")]
+PAGES_OF_TODAY = [page for page in PAGES if page.name != "CHANGELOG.md"]
+"""The changelog tells the past: headings that it links to may have moved."""
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
+ANCHORED = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+FENCED = re.compile(r"```.*?```", re.DOTALL)
 
 
 @pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)
@@ -28,6 +32,23 @@ def test_links_lead_somewhere(page: Path) -> None:
         target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()
     ]
     assert not dead
+
+
+@pytest.mark.parametrize("page", PAGES_OF_TODAY, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_to_a_heading_lead_to_one(page: Path) -> None:
+    dead = [
+        f"{path}#{anchor}"
+        for path, anchor in ANCHORED.findall(FENCED.sub("", page.read_text()))
+        if (target := page.parent / path if path else page).suffix == ".md"
+        and anchor not in anchors_of(target)
+    ]
+    assert not dead
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Headings as links name them: lower case, hyphens for spaces, without punctuation."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_picture_on_the_front_page_is_that_of_the_guide() -> None:

@@ -1,6 +1,6 @@
 """A Spark session fit for small, frequent micro-batches that run Python.
 
-Every setting here removes a measured cost or a known trap of Spark 4.3; `docs/guide/spark.md` tells each with its figure.
+Every setting here removes a measured cost or a known trap of Spark 4.3; `docs/guide/spark/configure.md` tells each with its figure.
 Must not decide anything about a pipeline.
 """
 

@@ -49,7 +49,7 @@ def test_what_the_connectors_options_are_called_here_exists(
 
 
 def test_options_that_are_new_exist_and_none_is_left_out() -> None:
-    new = set(named(PAGE.split("New here: ")[1].split(", in [the guide]")[0]))
+    new = set(named(PAGE.split("New here: ")[1].split(", in [the source]")[0]))
     old = {name for row in rows("Options of the source") for name in named(row[1] + row[2])}
     assert new | (old & set(OF_SOURCE)) == set(OF_SOURCE)
 
