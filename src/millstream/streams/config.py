@@ -30,6 +30,10 @@ _AT_LEAST = {
     "join_emit_interval_ms": 0,
     "max_task_idle_ms": -1,
     "num_standby_replicas": 0,
+    "num_stream_threads": 1,
+    "commit_interval_ms": 0,
+    "poll_ms": 0,
+    "buffered_records_per_partition": 1,
 }
 _HANDLERS = {
     "on_deserialization_error": ("context", "record", "error"),
@@ -63,6 +67,12 @@ class StreamsConfig:
     the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
     `num_standby_replicas` (num.standby.replicas) takes effect in the runner: how many copies of a task's stores others keep.
+
+    The rest is for `KafkaStreams` alone. `state_dir` (state.dir) holds the stores; None: a directory for temporary files.
+    `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
+    Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
+    `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000): reading of a partition pauses above it.
+    `client_id` (client.id) begins the names of threads and clients.
     """
 
     application_id: str
@@ -83,6 +93,12 @@ class StreamsConfig:
     handle_global_errors: bool = False
     metrics_recording_level: RecordingLevel = RecordingLevel.INFO
     processing_guarantee: ProcessingGuarantee | str | None = None
+    state_dir: str | None = None
+    num_stream_threads: int = 1
+    commit_interval_ms: int | None = None
+    poll_ms: int = 100
+    buffered_records_per_partition: int = 10_000
+    client_id: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -98,6 +114,12 @@ class StreamsConfig:
             num_standby_replicas=int,
             handle_global_errors=bool,
             metrics_recording_level=RecordingLevel,
+            state_dir=str | None,
+            num_stream_threads=int,
+            commit_interval_ms=int | None,
+            poll_ms=int,
+            buffered_records_per_partition=int,
+            client_id=str,
             settings=Mapping,
         )
         if self.processing_guarantee is not None:
@@ -111,9 +133,10 @@ class StreamsConfig:
                 "StreamsConfig: application_id must not be empty: it names topics and groups"
             )
         for field_name, least in _AT_LEAST.items():
-            if getattr(self, field_name) < least:
+            given = getattr(self, field_name)
+            if given is not None and given < least:
                 raise ValueError(
-                    f"StreamsConfig: {field_name} must be at least {least}, not {getattr(self, field_name)}"
+                    f"StreamsConfig: {field_name} must be at least {least}, not {given}"
                 )
         check_arity(
             "StreamsConfig",
@@ -137,6 +160,12 @@ class StreamsConfig:
             "default.timestamp.extractor": self.default_timestamps,
             "deserialization.exception.handler": self.on_deserialization_error,
             "num.standby.replicas": self.num_standby_replicas,
+            "num.stream.threads": self.num_stream_threads,
+            "poll.ms": self.poll_ms,
+            "buffered.records.per.partition": self.buffered_records_per_partition,
+            "client.id": self.client_id,
+            "commit.interval.ms": self.commit_interval_ms,
+            "state.dir": self.state_dir,
             "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
             "processing.exception.handler": self.on_processing_error,

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+
 LOOK_S: Final = 1.0
 """Whoever waits for what needs a topic looks so often whether it is still there."""
 _LATEST: Final = -1
@@ -27,11 +37,23 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class TaskClients:
-    """`reader` and `admin` serve all tasks of a process; `make_producer` makes one for a transactional id, or for None."""
+    """`reader` and `admin` serve all tasks of a process; `make_producer` makes one for a transactional id, or for None.
+
+    `commit_as_member` commits offsets in the name of a member of the group; None where the group has no members.
+    """
 
     reader: RangeReader
     admin: Admin
     make_producer: Callable[[str | None], Producer]
+    commit_as_member: Callable[[Offsets], Awaitable[None]] | None = None
+
+    async def commit_offsets(self, group_id: str, offsets: Offsets) -> None:
+        """Commits offsets outside of transactions. Raises CommitFailed where the group went on without the member."""
+        if self.commit_as_member is not None:
+            await self.commit_as_member(offsets)
+        else:
+            committed = await self.admin.alter_consumer_group_offsets(group_id, offsets)
+            committed.raise_errors()
 
     async def committed(
         self, group_id: str, topics: Iterable[str], partition: int

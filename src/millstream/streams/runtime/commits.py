@@ -68,9 +68,8 @@ class TaskCommits:
 
     async def commit_offsets(self, position: CommittedPosition) -> None:
         """Commits the position alone, outside of a transaction."""
-        group_id, offsets = self._spec.application, position.encode(self._partition)
-        committed = await self._clients.admin.alter_consumer_group_offsets(group_id, offsets)
-        committed.raise_errors()
+        offsets = position.encode(self._partition)
+        await self._clients.commit_offsets(self._spec.application, offsets)
 
     async def write(self, task: StreamTask, output: TaskOutput) -> WrittenOutput:
         """Writes outputs and changelogs; with exactly once in a transaction, which stays open. Asks as `commit` does."""

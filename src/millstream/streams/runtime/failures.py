@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.clients import TopicDeleted
+from millstream.clients import CommitFailed, TopicDeleted
 from millstream.clients.producer.transaction.core.errors import (
     TransactionAborted,
     TransactionalProducerFailed,
@@ -33,6 +33,7 @@ _RETRIABLE: Final = (
     TransactionAbortable,
     TransactionAborted,
     TopicDeleted,
+    CommitFailed,
     ConnectionError,
     TimeoutError,
 )

@@ -210,6 +210,25 @@ class ActiveTask:
         """The position: by input topic, the next offset to read."""
         return self._position.offsets
 
+    @property
+    def queued(self) -> Mapping[str, int]:
+        """By input topic, how many records wait."""
+        return self._open_task.queued
+
+    @property
+    def has_queued(self) -> bool:
+        return any(self.queued.values())
+
+    @property
+    def next_punctuation_ms(self) -> int | None:
+        """The wall-clock time at which `process` has to be called although no record has come."""
+        return self._open_task.next_punctuation_ms
+
+    @property
+    def commit_requested(self) -> bool:
+        """Whether a processor has asked for a commit since the last one."""
+        return self._open_task.commit_requested
+
     async def ask(self, question: Callable[[StreamTask, Position], _Answer]) -> _Answer:
         """Asks the stores, which are as the last commit has left them, and says what that covers. Not for use while the task runs."""
         covered = {

@@ -1,0 +1,199 @@
+"""Membership in a streams group as it is lived: heartbeats in the background, and news for whoever runs the tasks.
+
+What is said is decided in `membership`. Owns its connections. Takes over no task itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from millstream.clients import CommitFailed, OffsetAndMetadata
+from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.config import ClientConfig
+from millstream.clients.config.settings import parse_settings
+from millstream.clients.consumer.commits import Commits
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.group.core.consumer_membership import new_member_id
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    KafkaError,
+    NotCoordinator,
+    UnsupportedVersion,
+)
+from millstream.model import TopicPartition
+from millstream.net.client.environment import system_environment
+from millstream.net.client.tasks import TaskScope
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.streams_group_heartbeat import (
+    Status,
+    StreamsGroupHeartbeatResponse,
+)
+from millstream.streams.application.group.membership import (
+    StreamsMembership,
+    StreamsMembershipPolicy,
+    TaskAssignment,
+)
+
+COMMIT_TIMEOUT_MS: Final = 60_000
+LEAVE_S: Final = 5.0
+"""A coordinator that does not answer in this time finds out by the end of the session."""
+
+
+class StreamsMember:
+    """Start it once, in the event loop that uses it; `leave` ends it."""
+
+    def __init__(
+        self, policy: StreamsMembershipPolicy, settings: dict[str, Any]
+    ) -> None:  # Any: settings of a client
+        self._policy = policy
+        self._scope = TaskScope("streams group member")
+        self._cluster = Cluster(
+            parse_settings(ClientConfig, settings),
+            self._scope,
+            system_environment(),
+            allow_auto_create_topics=False,
+        )
+        self._membership = StreamsMembership(policy, new_member_id(self._cluster.random))
+        self._commits = Commits(self._cluster, self._scope, self._metadata, _ignored)
+        self._wanted = asyncio.Event()
+        self._failures = 0
+        self._error: KafkaError | None = None
+
+    def start(self) -> None:
+        self._scope.start(self._beat(), "heartbeats")
+
+    def check(self) -> None:
+        """Raises what makes membership impossible."""
+        self._scope.check()
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def target(self) -> TaskAssignment | None:
+        """The tasks that the coordinator wants this member to have; None as long as it has not said."""
+        return self._membership.target
+
+    @property
+    def is_in_group(self) -> bool:
+        return self._membership.is_in_group
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """The coordinator's remarks about the group."""
+        return self._membership.statuses
+
+    @property
+    def heartbeat_interval_ms(self) -> int:
+        return self._membership.heartbeat_interval_ms
+
+    @property
+    def has_lost_tasks(self) -> bool:
+        """Whether the tasks may have other owners already; `rejoin` once they are given up."""
+        return self._membership.has_lost_tasks
+
+    def acknowledge(self, owned: TaskAssignment) -> None:
+        """Tells the coordinator what the member has now. To be called once all else has been given up."""
+        self._membership.acknowledge(owned)
+        self._wanted.set()
+
+    def rejoin(self) -> None:
+        self._membership.rejoin()
+        self._wanted.set()
+
+    def shut_down_application(self) -> None:
+        """Has the coordinator tell all members of the group to end."""
+        self._membership.wants_shutdown = True
+        self._wanted.set()
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commits offsets in the name of the member. Raises CommitFailed where the group went on without it."""
+        await self._commits.commit(offsets, self._cluster.now_ms() + COMMIT_TIMEOUT_MS)
+
+    async def leave(self) -> None:
+        """Leaves the group, so that others get the tasks at once, and disconnects."""
+        request = self._membership.leave_request()
+        try:
+            if request is not None:
+                with contextlib.suppress(KafkaError, TimeoutError):
+                    async with asyncio.timeout(LEAVE_S):
+                        node_id = await self._cluster.coordinator(self._policy.group_id)
+                        await self._cluster.request(
+                            node_id,
+                            ApiKey.STREAMS_GROUP_HEARTBEAT,
+                            request,
+                            StreamsGroupHeartbeatResponse,
+                            lane=Lane.GROUP,
+                        )
+            await self._scope.close()
+        finally:
+            await self._cluster.close()
+
+    def _metadata(self) -> ConsumerGroupMetadata:
+        membership = self._membership
+        if not membership.is_in_group:
+            raise CommitFailed(
+                "not a member of the group at the moment: the task goes on once it is one again"
+            )
+        return ConsumerGroupMetadata(
+            self._policy.group_id, membership.member_epoch, membership.member_id, None
+        )
+
+    async def _beat(self) -> None:
+        while True:
+            self._wanted.clear()
+            due_ms = self._membership.heartbeat_due_ms(self._cluster.now_ms())
+            if due_ms == 0:
+                await self._beat_once()
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if due_ms is None else due_ms / 1000):
+                    await self._wanted.wait()
+
+    async def _beat_once(self) -> None:
+        membership = self._membership
+        request = membership.heartbeat_request(self._cluster.now_ms())
+        try:
+            node_id = await self._cluster.coordinator(self._policy.group_id)
+            response = await self._cluster.request(
+                node_id,
+                ApiKey.STREAMS_GROUP_HEARTBEAT,
+                request,
+                StreamsGroupHeartbeatResponse,
+                lane=Lane.GROUP,
+            )
+        except KafkaError as failure:
+            membership.handle_failure()
+            if not failure.retriable:
+                self._error = _explained(failure)
+                membership.fail()
+                return
+            await self._wait_a_moment()
+            return
+        self._error = membership.handle_heartbeat(request, response)
+        if not response.error_code:
+            self._failures = 0
+            return
+        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
+            self._cluster.forget_coordinator(self._policy.group_id)
+        await self._wait_a_moment()
+
+    async def _wait_a_moment(self) -> None:
+        self._failures += 1
+        self._cluster.forget_coordinator(self._policy.group_id)
+        delay_ms = self._cluster.backoff.delay_ms(self._failures, self._cluster.random)
+        await asyncio.sleep(delay_ms / 1000)
+
+
+def _ignored(_offsets: object) -> None:
+    """Nobody else wants to hear of commits."""
+
+
+def _explained(error: KafkaError) -> KafkaError:
+    if isinstance(error, UnsupportedVersion):
+        return UnsupportedVersion(
+            f"{error}. Applications share their tasks by the streams protocol, which brokers have from Kafka 4.2 on"
+        )
+    return error

@@ -1,0 +1,206 @@
+"""A member of a streams group (KIP-1071): what its heartbeats say, and what the answers make of it. Pure.
+
+The coordinator shares out tasks. A member gives up what is no longer in its target, says so, and only then is what others
+have given up put into its target: no task has two owners that both know the truth. Nothing is sent, awaited or timed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from millstream.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    FencedMemberEpoch,
+    KafkaError,
+    NotCoordinator,
+    UnknownMemberId,
+    error_for,
+)
+from millstream.protocol.generated.streams_group_heartbeat import (
+    Endpoint,
+    KeyValue,
+    Status,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    TaskIds,
+    Topology,
+)
+
+JOIN_EPOCH: Final = 0
+LEAVE_EPOCH: Final = -1
+_ASK_AGAIN: Final = (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)
+_COUNTED_OUT: Final = (FencedMemberEpoch, UnknownMemberId)
+
+
+class StreamsTaskId(NamedTuple):
+    """The sub-topology and the partition of a task."""
+
+    sub_topology: int
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.sub_topology}_{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAssignment:
+    """The tasks of one member: those that it runs, and those whose stores it keeps a copy of."""
+
+    active: frozenset[StreamsTaskId] = frozenset()
+    standby: frozenset[StreamsTaskId] = frozenset()
+    warm_up: frozenset[StreamsTaskId] = frozenset()
+
+
+NO_TASKS: Final = TaskAssignment()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsMembershipPolicy:
+    """The facts about a member that do not change while it lives. `process_id`: that of all members in one process."""
+
+    group_id: str
+    topology: Topology
+    process_id: str
+    rebalance_timeout_ms: int
+    rack: str | None = None
+    endpoint: Endpoint | None = None
+    client_tags: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class StreamsMembership:
+    """`target` is what the coordinator wants the member to have; `acknowledge` takes what it has."""
+
+    policy: StreamsMembershipPolicy
+    member_id: str
+    member_epoch: int = JOIN_EPOCH
+    heartbeat_interval_ms: int = 0
+    target: TaskAssignment | None = None
+    """None: the coordinator has not said yet."""
+    statuses: tuple[Status, ...] = ()
+    """The coordinator's remarks about the group in its last answer."""
+    has_lost_tasks: bool = False
+    """The coordinator has counted the member out, and its tasks may have other owners; `rejoin` follows."""
+    wants_shutdown: bool = False
+    _owned: TaskAssignment = NO_TASKS
+    _told: TaskAssignment | None = None
+    """None: everything has to be said again."""
+    _is_closed: bool = False
+    _endpoint_epoch: int = -1
+    _last_heartbeat_ms: int | None = None
+
+    @property
+    def is_in_group(self) -> bool:
+        return self.member_epoch > 0
+
+    def heartbeat_due_ms(self, now_ms: int) -> int | None:
+        """Returns the milliseconds until the next heartbeat; None while there is nothing to say."""
+        if self._is_closed or self.has_lost_tasks:
+            return None
+        if self._last_heartbeat_ms is None or self._has_news:
+            return 0
+        return max(0, self._last_heartbeat_ms + self.heartbeat_interval_ms - now_ms)
+
+    def heartbeat_request(self, now_ms: int) -> StreamsGroupHeartbeatRequest:
+        """Returns the request to be sent now: everything when joining, else what has changed since the last answer."""
+        policy, request = self.policy, self._request(self.member_epoch)
+        if not self.is_in_group:
+            request.topology = policy.topology
+            request.process_id = policy.process_id
+            request.rack_id = policy.rack
+            request.rebalance_timeout_ms = policy.rebalance_timeout_ms
+            request.user_endpoint = policy.endpoint
+            request.client_tags = [KeyValue(key, value) for key, value in policy.client_tags]
+        if self._told != self._owned:
+            request.active_tasks = _by_sub_topology(self._owned.active)
+            request.standby_tasks = _by_sub_topology(self._owned.standby)
+            request.warmup_tasks = _by_sub_topology(self._owned.warm_up)
+        request.shutdown_application = self.wants_shutdown
+        self._told = self._owned
+        self._last_heartbeat_ms = now_ms
+        return request
+
+    def handle_heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, response: StreamsGroupHeartbeatResponse
+    ) -> KafkaError | None:
+        """Returns an error that makes membership impossible."""
+        if request.member_epoch != self.member_epoch or self._is_closed:
+            return None  # the answer to an earlier identity
+        if response.error_code:
+            return self._handle_error(error_for(response.error_code, response.error_message))
+        self.member_id = response.member_id or self.member_id
+        self.member_epoch = response.member_epoch
+        self.heartbeat_interval_ms = response.heartbeat_interval_ms
+        self._endpoint_epoch = response.endpoint_information_epoch
+        self.statuses = tuple(response.status or ())
+        if response.active_tasks is not None:
+            self.target = TaskAssignment(
+                _task_ids(response.active_tasks),
+                _task_ids(response.standby_tasks or ()),
+                _task_ids(response.warmup_tasks or ()),
+            )
+        return None
+
+    def handle_failure(self) -> None:
+        """Notes that no answer came: what was said is said again."""
+        self._told = None
+
+    def fail(self) -> None:
+        """Notes that membership is impossible: there is nothing more to say, nor anybody to say it to."""
+        self._is_closed, self._last_heartbeat_ms = True, None
+
+    def acknowledge(self, owned: TaskAssignment) -> None:
+        """Notes what the member has now; the next heartbeat says so. To be called once all else has been given up."""
+        if not self.has_lost_tasks:
+            self._owned = owned
+
+    def rejoin(self) -> None:
+        """Begins anew, with nothing, under the same member id. To be called once all tasks have been given up."""
+        self.member_epoch = JOIN_EPOCH
+        self.target, self._owned = None, NO_TASKS
+        self._told, self._last_heartbeat_ms, self.has_lost_tasks = None, None, False
+
+    def leave_request(self) -> StreamsGroupHeartbeatRequest | None:
+        """Returns the last request of a member, which is closed from now on; None for one that never asked to be a member."""
+        has_asked, self._is_closed = self._last_heartbeat_ms is not None, True
+        return self._request(LEAVE_EPOCH) if has_asked else None
+
+    @property
+    def _has_news(self) -> bool:
+        return self._told is not None and self._told != self._owned
+
+    def _request(self, epoch: int) -> StreamsGroupHeartbeatRequest:
+        return StreamsGroupHeartbeatRequest(
+            group_id=self.policy.group_id,
+            member_id=self.member_id,
+            member_epoch=epoch,
+            endpoint_information_epoch=self._endpoint_epoch,
+        )
+
+    def _handle_error(self, error: KafkaError) -> KafkaError | None:
+        self.handle_failure()
+        if isinstance(error, _ASK_AGAIN):
+            return None
+        if isinstance(error, _COUNTED_OUT):
+            self.has_lost_tasks = True
+            return None
+        self.fail()
+        return error
+
+
+def _task_ids(listed: Iterable[TaskIds]) -> frozenset[StreamsTaskId]:
+    return frozenset(
+        StreamsTaskId(int(each.subtopology_id), partition)
+        for each in listed
+        for partition in each.partitions
+    )
+
+
+def _by_sub_topology(tasks: Iterable[StreamsTaskId]) -> list[TaskIds]:
+    found: dict[int, list[int]] = {}
+    for sub_topology, partition in sorted(tasks):
+        found.setdefault(sub_topology, []).append(partition)
+    return [TaskIds(str(number), partitions) for number, partitions in found.items()]

@@ -1,0 +1,69 @@
+"""The coordinator's remarks about a group: which of them a member outlives. Pure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from enum import IntEnum
+
+from millstream.errors import MillstreamError
+from millstream.protocol.generated.streams_group_heartbeat import Status
+from millstream.streams.errors import TopologyError
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class Remark(IntEnum):
+    """The codes of KIP-1071."""
+
+    STALE_TOPOLOGY = 0
+    MISSING_SOURCE_TOPICS = 1
+    INCORRECTLY_PARTITIONED_TOPICS = 2
+    MISSING_INTERNAL_TOPICS = 3
+    SHUTDOWN_APPLICATION = 4
+    ASSIGNMENT_DELAYED = 5
+
+
+_NOT_READY = frozenset(
+    {
+        Remark.MISSING_SOURCE_TOPICS,
+        Remark.MISSING_INTERNAL_TOPICS,
+        Remark.ASSIGNMENT_DELAYED,
+    }
+)
+
+
+class ShutdownRequested(MillstreamError):
+    """A member of the group has asked that the whole application ends."""
+
+
+class GroupRemarks:
+    """Remembers since when source topics are missing: they may just be being created."""
+
+    def __init__(self) -> None:
+        self._missing_since_ms: int | None = None
+        self._logged: frozenset[tuple[int, str]] = frozenset()
+        self.is_ready = False
+        """Whether the assignment is one: the coordinator has all that it needs to share out the tasks."""
+
+    def heed(self, statuses: Iterable[Status], heartbeat_interval_ms: int, now_ms: int) -> None:
+        """Raises ShutdownRequested, and TopologyError for topics that do not fit, or are missing for two heartbeats."""
+        given = {each.status_code: each.status_detail for each in statuses}
+        news = frozenset(given.items())
+        for code, detail in news - self._logged:
+            _LOGGER.info("the coordinator of the group says: %s", detail or code)
+        self._logged = news
+        self.is_ready = _NOT_READY.isdisjoint(given)
+        if Remark.SHUTDOWN_APPLICATION in given:
+            raise ShutdownRequested("a member of the group has asked that the application ends")
+        if Remark.INCORRECTLY_PARTITIONED_TOPICS in given:
+            raise TopologyError(given[Remark.INCORRECTLY_PARTITIONED_TOPICS])
+        if Remark.MISSING_SOURCE_TOPICS not in given:
+            self._missing_since_ms = None
+            return
+        if self._missing_since_ms is None:
+            self._missing_since_ms = now_ms
+        if now_ms - self._missing_since_ms >= 2 * heartbeat_interval_ms:
+            raise TopologyError(
+                f"{given[Remark.MISSING_SOURCE_TOPICS]}: create the source topics before the application is started"
+            )

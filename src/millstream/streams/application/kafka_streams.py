@@ -1,0 +1,364 @@
+"""`KafkaStreams`: a topology as an application: started, sharing its tasks with other instances of it, and closed.
+
+Owns the state of the application, its stream threads and its state directory. What a task does is `runtime`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from enum import StrEnum
+from types import TracebackType
+from typing import Final, Self
+
+from millstream.clients.core.illegal_state import IllegalState
+from millstream.net.client.tasks import TaskScope
+from millstream.runtime import Clock
+from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
+from millstream.streams.application.group.membership import (
+    StreamsMembershipPolicy,
+    StreamsTaskId,
+)
+from millstream.streams.application.group.remarks import ShutdownRequested
+from millstream.streams.application.group.topology_description import describe
+from millstream.streams.application.state_directory import StateDirectory
+from millstream.streams.application.states import (
+    APPLICATION_TRANSITIONS,
+    ApplicationState,
+    ThreadState,
+    state_of_threads,
+)
+from millstream.streams.application.stream_thread import Application, StreamThread
+from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.metrics import MetricName
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.topology.topology import Topology
+
+REBALANCE_TIMEOUT_MS: Final = 300_000
+"""As max.poll.interval.ms of Kafka."""
+_LOGGER = logging.getLogger(__name__)
+
+StateListener = Callable[[ApplicationState, ApplicationState], object]
+
+
+class OnUncaughtError(StrEnum):
+    """What follows when a stream thread has failed for good (StreamsUncaughtExceptionHandler's answers)."""
+
+    REPLACE_THREAD = "REPLACE_THREAD"
+    SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"
+    SHUTDOWN_APPLICATION = "SHUTDOWN_APPLICATION"
+
+
+def shut_down_client(_error: BaseException) -> OnUncaughtError:
+    """The handler of an application that has none of its own: this instance ends, as ERROR."""
+    return OnUncaughtError.SHUTDOWN_CLIENT
+
+
+class KafkaStreams:
+    """A topology as an application. Instances with one application id share its tasks, by the streams protocol (KIP-1071).
+
+    Use it as `async with`, or call `close` in the end. `clients`: settings of all clients by Kafka's names, `bootstrap_servers`
+    among them, or a supplier that makes the clients. Exactly once where the configuration says so, else at least once.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        clients: Mapping[str, object] | ClientSupplier,
+        *,
+        clock: Clock | None = None,
+        on_uncaught_error: Callable[[BaseException], OnUncaughtError] = shut_down_client,
+        observe: Observer = unobserved,
+    ) -> None:
+        """Connects to nothing yet. Raises ConfigError, and TopologyError for what a group of applications cannot run."""
+        if config.processing_guarantee is None:
+            config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
+        self._topology = topology
+        self._config = config
+        self._told = describe(topology, config.application_id)
+        self._supplier = DefaultClientSupplier(clients) if isinstance(clients, Mapping) else clients
+        self._clock = SystemClock() if clock is None else clock
+        self._on_uncaught_error = on_uncaught_error
+        self._observe = observe
+        self._directory = StateDirectory(config.state_dir, config.application_id, SystemRandom())
+        self._state = ApplicationState.CREATED
+        self._listeners: list[StateListener] = []
+        self._scope = TaskScope(f"application {config.application_id}")
+        self._threads: list[StreamThread] = []
+        self._running: dict[StreamThread, asyncio.Task[None]] = {}
+        self._global_stores: GlobalStores | None = None
+        self._updating: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        self._error: BaseException | None = None
+        self._closers = contextlib.AsyncExitStack()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._config.application_id}, {self._state}>"
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def state(self) -> ApplicationState:
+        return self._state
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that has ended the application."""
+        return self._error
+
+    @property
+    def tasks(self) -> Mapping[str, frozenset[StreamsTaskId]]:
+        """By thread, the active tasks that it has."""
+        return {thread.name: thread.active_tasks for thread in self._threads}
+
+    @property
+    def reports(self) -> Mapping[StreamsTaskId, TaskReport]:
+        """The last commit of each task."""
+        return {task: report for thread in self._threads for task, report in thread.reports.items()}
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Returns the metrics of all tasks by Kafka Streams' names, as of their last commits."""
+        return {
+            name: value
+            for report in self.reports.values()
+            for name, value in report.metrics.items()
+        }
+
+    def on_state_change(self, listener: StateListener) -> None:
+        """Has the listener called with each new state and the one before it. Raises IllegalState after the start."""
+        if self._state is not ApplicationState.CREATED:
+            raise IllegalState("listeners of states are given before the application is started")
+        self._listeners.append(listener)
+
+    async def start(self) -> None:
+        """Starts the threads. Returns once global stores are filled.
+
+        Raises IllegalState for an application that was started before, StoreLocked, ConfigError, and what the cluster answers.
+        """
+        if self._state is not ApplicationState.CREATED:
+            raise IllegalState(
+                f"application {self._config.application_id} is {self._state}: make a new KafkaStreams to start it again"
+            )
+        process_id = await asyncio.to_thread(self._directory.lock)
+        self._closers.callback(self._directory.unlock)
+        self._enter(ApplicationState.REBALANCING)
+        client_id = self._config.client_id or f"{self._config.application_id}-{process_id}"
+        self._application = Application(
+            topology=self._topology,
+            config=self._config,
+            supplier=self._supplier,
+            clock=self._clock,
+            policy=StreamsMembershipPolicy(
+                group_id=self._config.application_id,
+                topology=self._told,
+                process_id=process_id,
+                rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+            ),
+            state_directory=str(self._directory.path),
+            client_id=client_id,
+            observe=self._observe,
+        )
+        try:
+            await self._open_global_stores()
+        except BaseException:
+            await self._closers.aclose()
+            self._enter(ApplicationState.PENDING_SHUTDOWN)
+            self._enter(ApplicationState.NOT_RUNNING)
+            self._ended.set()
+            raise
+        for _ in range(self._config.num_stream_threads):
+            self._add_thread()
+
+    def add_stream_thread(self) -> str:
+        """Starts one more thread, and returns its name. Raises IllegalState where the application does not run."""
+        self._require_running()
+        return self._add_thread()
+
+    async def remove_stream_thread(self) -> str:
+        """Ends a thread, whose tasks go to the others, and returns its name. Raises IllegalState as above, and for the last one."""
+        self._require_running()
+        if len(self._running) < 2:
+            raise IllegalState("the last stream thread is not removed: close the application")
+        thread, running = self._running.popitem()
+        thread.stop()
+        await running
+        self._threads.remove(thread)
+        return thread.name
+
+    def pause(self) -> None:
+        """Processes nothing until `resume`. The tasks stay, and are restored (KIP-834)."""
+        self._set_paused(is_paused=True)
+
+    def resume(self) -> None:
+        self._set_paused(is_paused=False)
+
+    @property
+    def is_paused(self) -> bool:
+        return bool(self._threads) and all(thread.is_paused for thread in self._threads)
+
+    async def wait_ended(self) -> None:
+        """Waits until the application has ended. Raises the error that has ended it."""
+        await self._ended.wait()
+        if self._error is not None:
+            raise self._error
+
+    async def close(self, timeout_s: float | None = None) -> bool:
+        """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time.
+
+        Raises ValueError for a negative time. With 0 it does not wait.
+        """
+        if timeout_s is not None and timeout_s < 0:
+            raise ValueError(f"close: timeout_s must not be negative, but is {timeout_s}")
+        if not self._state.has_completed_shutdown and self._closing is None:
+            self._begin_to_end(ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING)
+        if self._closing is None:
+            return True
+        if asyncio.current_task() in self._running.values():
+            return False  # a thread cannot wait for its own end
+        done, _ = await asyncio.wait((self._closing,), timeout=timeout_s)
+        return bool(done)
+
+    async def clean_up(self) -> None:
+        """Deletes the stores on this machine; the next start restores them. Raises IllegalState while the application runs."""
+        is_stopped = self._state.has_completed_shutdown and (
+            self._closing is None or self._closing.done()
+        )
+        if self._state is not ApplicationState.CREATED and not is_stopped:
+            raise IllegalState(
+                f"stores are in use: application {self._config.application_id} is {self._state}"
+            )
+        await asyncio.to_thread(self._directory.clean_up)
+
+    def _add_thread(self) -> str:
+        taken = {thread.name for thread in self._threads if thread.state is not ThreadState.DEAD}
+        names = (
+            f"{self._application.client_id}-StreamThread-{number}"
+            for number in range(1, len(taken) + 2)
+        )
+        name = next(name for name in names if name not in taken)
+        thread = StreamThread(name, self._application, self._global_stores, self._thread_changed)
+        thread.is_paused = self.is_paused
+        self._threads = [each for each in self._threads if each.name != name] + [thread]
+        self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
+        return name
+
+    async def _run(self, thread: StreamThread) -> None:
+        try:
+            await thread.run()
+        except ShutdownRequested as error:
+            _LOGGER.warning("stream-client [%s] %s", self._application.client_id, error)
+            self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+        except Exception as error:
+            _LOGGER.exception("stream-thread [%s] has failed", thread.name)
+            self._failed(thread, error)
+        finally:
+            self._running.pop(thread, None)
+
+    def _failed(self, thread: StreamThread, error: Exception) -> None:
+        if not self._state.is_running_or_rebalancing:
+            return
+        answer = self._on_uncaught_error(error)
+        if answer is OnUncaughtError.REPLACE_THREAD:
+            self._add_thread()
+            return
+        self._error = error
+        if answer is OnUncaughtError.SHUTDOWN_APPLICATION:
+            thread.shut_down_application()
+        self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+
+    def _begin_to_end(self, pending: ApplicationState, end: ApplicationState) -> None:
+        if self._closing is not None or self._state.has_completed_shutdown:
+            return
+        self._enter(pending)
+        self._closing = self._scope.start(self._end(end), "close", awaited=True)
+
+    async def _end(self, end: ApplicationState) -> None:
+        own = asyncio.current_task()
+        for thread in self._threads:
+            thread.stop()
+        others = [running for running in self._running.values() if running is not own]
+        await asyncio.gather(*others, return_exceptions=True)
+        if self._updating is not None:
+            self._updating.cancel()
+            await asyncio.gather(self._updating, return_exceptions=True)
+        await self._closers.aclose()
+        self._enter(end)
+        self._ended.set()
+
+    async def _open_global_stores(self) -> None:
+        if not self._topology.global_stores:
+            return
+        application = self._application
+        name = f"{application.client_id}-GlobalStreamThread"
+        kernel = ThreadPoolExecutor(1, name)
+        self._closers.callback(kernel.shutdown)
+        admin = self._supplier.admin()
+        self._closers.push_async_callback(admin.close)
+        reader = self._supplier.reader(
+            f"{name}-global-consumer", read_committed=application.is_exact
+        )
+        self._closers.push_async_callback(reader.close)
+        clients = TaskClients(reader, admin, lambda own: self._supplier.producer(name, own))
+        environment = TaskEnvironment(clients, self._clock, kernel, self._observe)
+        stores = await GlobalStores.open(application.spec(0, None), environment)
+        self._closers.push_async_callback(stores.close)
+        await stores.catch_up()
+        self._global_stores = stores
+        self._updating = self._scope.start(self._keep_up(stores), name, awaited=True)
+
+    async def _keep_up(self, stores: GlobalStores) -> None:
+        """Brings the global stores up to date again and again. A failure ends the application."""
+        try:
+            while True:
+                await asyncio.sleep(self._config.poll_ms / 1000)
+                await stores.catch_up()
+        except Exception as error:  # noqa: BLE001  # whoever waits for the end is told
+            self._error = error
+            self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+
+    def _thread_changed(self, _thread: StreamThread) -> None:
+        if not self._state.is_running_or_rebalancing:
+            return
+        now = state_of_threads([each.state for each in self._threads])
+        if now is not self._state:
+            self._enter(now)
+
+    def _require_running(self) -> None:
+        if not self._state.is_running_or_rebalancing:
+            raise IllegalState(f"application {self._config.application_id} is {self._state}")
+
+    def _set_paused(self, *, is_paused: bool) -> None:
+        self._require_running()
+        for thread in self._threads:
+            thread.is_paused = is_paused
+
+    def _enter(self, state: ApplicationState) -> None:
+        before = self._state
+        if state not in APPLICATION_TRANSITIONS[before]:
+            raise IllegalState(
+                f"application {self._config.application_id} is {before} and cannot become {state}"
+            )
+        self._state = state
+        for listener in self._listeners:
+            listener(state, before)

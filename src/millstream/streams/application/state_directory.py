@@ -1,0 +1,87 @@
+"""The directory of an application's state on one machine: locked by one process, and with an id that outlives it.
+
+Kafka Streams' StateDirectory. The id of the process (KIP-708) makes tasks return to where their stores are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final, TextIO
+from uuid import UUID
+
+from millstream.errors import ConfigError
+from millstream.runtime import Random
+from millstream.streams.runtime.errors import StoreLocked
+
+_METADATA: Final = "kafka-streams-process-metadata"
+_LOCK: Final = ".lock"
+
+
+class StateDirectory:
+    """`path` holds a directory for each task. Opened by `lock`, which `unlock` ends."""
+
+    def __init__(self, parent: str | None, application_id: str, random: Random) -> None:
+        base = Path(tempfile.gettempdir(), "millstream-streams") if parent is None else Path(parent)
+        self.path: Final = base / application_id
+        self._random = random
+        self._lock: TextIO | None = None
+
+    def lock(self) -> str:
+        """Takes the directory, and returns the id of its process.
+
+        Raises StoreLocked where another process has it, and ConfigError where it cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / _LOCK).open("w")
+        except OSError as error:
+            raise ConfigError(
+                f"the state directory {self.path} cannot be written: {error}"
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.close()
+            raise StoreLocked(
+                f"another process runs this application with the state directory {self.path}: give each instance on a machine a "
+                "state_dir of its own"
+            ) from error
+        self._lock = lock
+        return self._process_id()
+
+    def unlock(self) -> None:
+        """Idempotent."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def clean_up(self) -> None:
+        """Deletes the stores of all tasks. Raises StoreLocked where another process has them."""
+        was_locked = self._lock is not None
+        if not was_locked:
+            self.lock()
+        try:
+            for child in self.path.iterdir():
+                if child.is_dir():
+                    shutil.rmtree(child)
+        finally:
+            if not was_locked:
+                self.unlock()
+
+    def _process_id(self) -> str:
+        metadata = self.path / _METADATA
+        try:
+            return str(UUID(json.loads(metadata.read_text())["processId"]))
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+        ):  # none yet, or what a crash has left of it
+            process_id = str(UUID(bytes=self._random.randbytes(16), version=4))
+            metadata.write_text(json.dumps({"version": 1, "processId": process_id}))
+            return process_id

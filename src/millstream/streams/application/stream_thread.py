@@ -1,0 +1,240 @@
+"""A stream thread: one member of the application's group, and the loop that runs the tasks it is given.
+
+Not a thread of the operating system: the loop is a coroutine, and the kernel and the stores of its tasks work in one thread
+beside it. The order of each turn is Kafka Streams': take over tasks, read, process with punctuations, commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.clients import Admin, RangeReader
+from millstream.runtime import Clock
+from millstream.streams.application.clients import ClientSupplier
+from millstream.streams.application.group.member import StreamsMember
+from millstream.streams.application.group.membership import (
+    StreamsMembershipPolicy,
+    StreamsTaskId,
+    TaskAssignment,
+)
+from millstream.streams.application.group.remarks import GroupRemarks
+from millstream.streams.application.states import ThreadState
+from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.topology.plan import plan_topology
+from millstream.streams.topology.topology import Topology
+
+COMMIT_INTERVAL_MS: Final = 30_000
+COMMIT_INTERVAL_EXACTLY_ONCE_MS: Final = 100
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """The things that all threads of a process share."""
+
+    topology: Topology
+    config: StreamsConfig
+    supplier: ClientSupplier
+    clock: Clock
+    policy: StreamsMembershipPolicy
+    state_directory: str
+    client_id: str
+    observe: Observer = unobserved
+
+    @property
+    def is_exact(self) -> bool:
+        return self.config.processing_guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2
+
+    @property
+    def commit_interval_ms(self) -> int:
+        if self.config.commit_interval_ms is not None:
+            return self.config.commit_interval_ms
+        return COMMIT_INTERVAL_EXACTLY_ONCE_MS if self.is_exact else COMMIT_INTERVAL_MS
+
+    def spec(self, sub_topology: int, topics: tuple[str, ...] | None) -> TaskSpec:
+        """Returns what the tasks of a sub-topology are made from that read these topics."""
+        return TaskSpec(
+            topology=self.topology,
+            sub_topology=sub_topology,
+            config=self.config,
+            state_directory=self.state_directory,
+            topics=topics,
+        )
+
+
+class StreamThread:
+    """`run` it once; it ends after `stop`, or raises what the tasks or the group raise. `on_state` hears of each new state."""
+
+    def __init__(
+        self,
+        name: str,
+        application: Application,
+        global_stores: GlobalStores | None,
+        on_state: Callable[[StreamThread], None],
+    ) -> None:
+        self.name: Final = name
+        self.state = ThreadState.CREATED
+        self.is_paused = False
+        self.reports: dict[StreamsTaskId, TaskReport] = {}
+        """The last commit of each task."""
+        self._application = application
+        self._global_stores = global_stores
+        self._on_state = on_state
+        self._stopping = False
+        self._taken: TaskAssignment | None = None
+        self._remarks = GroupRemarks()
+        self._committed_ms = 0
+        self._member: StreamsMember | None = None
+
+    @property
+    def active_tasks(self) -> frozenset[StreamsTaskId]:
+        return frozenset() if self._taken is None else self._taken.active
+
+    def stop(self) -> None:
+        """Has `run` end after its turn."""
+        self._stopping = True
+        if self.state is not ThreadState.DEAD:
+            self._enter(ThreadState.PENDING_SHUTDOWN)
+
+    def shut_down_application(self) -> None:
+        """Has all members of the group end."""
+        if self._member is not None:
+            self._member.shut_down_application()
+
+    async def run(self) -> None:
+        """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""
+        application, supplier = self._application, self._application.supplier
+        exact = application.is_exact
+        self._enter(ThreadState.STARTING)
+        member = self._member = StreamsMember(application.policy, supplier.settings_of_member())
+        kernel = ThreadPoolExecutor(1, self.name)
+        admin = supplier.admin()
+        reader = supplier.reader(f"{self.name}-restore-consumer", read_committed=exact)
+        consumer = supplier.consumer(f"{self.name}-consumer", read_committed=exact)
+        environment = TaskEnvironment(
+            self._clients(admin, reader, member), application.clock, kernel, application.observe
+        )
+        tasks = ThreadTasks(
+            environment,
+            consumer,
+            self._global_stores,
+            application.config.buffered_records_per_partition,
+            self.reports.__setitem__,
+        )
+        failed = True
+        try:
+            member.start()
+            self._committed_ms = self._now_ms
+            while not self._stopping:
+                await self._turn(member, tasks, admin)
+            failed = False
+        finally:
+            await self._end(member, tasks, commit=not failed)
+            await consumer.close(commit=False)
+            await reader.close()
+            await admin.close()
+            kernel.shutdown()
+
+    async def _end(self, member: StreamsMember, tasks: ThreadTasks, *, commit: bool) -> None:
+        try:
+            await tasks.close(commit=commit)
+            await member.leave()
+        finally:
+            self._taken = None
+            self._enter(ThreadState.DEAD)
+
+    async def _turn(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
+        config = self._application.config
+        member.check()
+        self._remarks.heed(member.statuses, member.heartbeat_interval_ms, self._now_ms)
+        if member.has_lost_tasks:
+            await tasks.close(commit=False)
+            self._taken = None
+            member.rejoin()
+        elif member.target is not None and member.target != self._taken:
+            await self._take_over(member, member.target, tasks, admin)
+        tasks.settle()
+        if self._taken is not None and self._remarks.is_ready and not self._stopping:
+            settled = ThreadState.RUNNING if tasks.is_settled else ThreadState.PARTITIONS_ASSIGNED
+            self._enter(settled)
+        if self.is_paused:
+            await asyncio.sleep(config.poll_ms / 1000)
+            return
+        await tasks.read(self._patience_ms(tasks))
+        await tasks.process(self._application.clock.now().wall_ms)
+        is_due = self._now_ms - self._committed_ms >= self._application.commit_interval_ms
+        if is_due or tasks.commit_requested:
+            await tasks.commit()
+            self._committed_ms = self._now_ms
+
+    def _patience_ms(self, tasks: ThreadTasks) -> int:
+        """Returns how long to wait for records."""
+        if tasks.has_queued:
+            return 0
+        application = self._application
+        commit_in_ms = self._committed_ms + application.commit_interval_ms - self._now_ms
+        patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
+        if tasks.has_news:
+            return patience_ms
+        punctuation_ms = tasks.next_punctuation_ms
+        if punctuation_ms is None:
+            return application.config.poll_ms
+        due_in_ms = punctuation_ms - application.clock.now().wall_ms
+        return min(application.config.poll_ms, max(0, due_in_ms))
+
+    async def _take_over(
+        self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
+    ) -> None:
+        """Gives up what others are to have, says so, and begins to start what is new."""
+        before = frozenset() if self._taken is None else self._taken.active
+        await tasks.give_up(before - target.active, commit=True)
+        tasks.take(await self._specs(admin, target.active - before))
+        self._taken = target
+        member.acknowledge(target)
+
+    async def _specs(
+        self, admin: Admin, wanted: frozenset[StreamsTaskId]
+    ) -> Mapping[StreamsTaskId, TaskSpec]:
+        if not wanted:
+            return {}
+        application = self._application
+        names = await admin.list_topics(include_internal=True)
+        topics = (await admin.describe_topics(names)).raise_errors()
+        partitions = {name: len(topics.result(name).partitions) for name in topics}
+        plan = plan_topology(
+            application.topology, application.config.application_id, partitions, ()
+        )
+        topics_of = {each.id: each.topics_of_tasks for each in plan.sub_topologies}
+        return {
+            task: application.spec(task.sub_topology, topics_of[task.sub_topology][task.partition])
+            for task in wanted
+        }
+
+    def _clients(self, admin: Admin, reader: RangeReader, member: StreamsMember) -> TaskClients:
+        supplier, name = self._application.supplier, self.name
+        return TaskClients(
+            reader,
+            admin,
+            lambda transactional_id: supplier.producer(f"{name}-producer", transactional_id),
+            member.commit,
+        )
+
+    @property
+    def _now_ms(self) -> int:
+        return self._application.clock.now().monotonic_ms
+
+    def _enter(self, state: ThreadState) -> None:
+        if state is not self.state:
+            self.state = state
+            self._on_state(self)

@@ -1,0 +1,243 @@
+"""The active tasks of one stream thread: started beside the others, fed, processed, committed and closed.
+
+A task that fails where the next attempt may succeed is started anew. What fails for good is raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from millstream.clients import Consumer
+from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
+from millstream.net.client.tasks import TaskScope
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.runtime.failures import is_retriable
+from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.task import ActiveTask
+
+RETRY_FIRST_S: Final = 0.1
+RETRY_LAST_S: Final = 5.0
+_Result = TypeVar("_Result")
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Running:
+    active: ActiveTask
+    spec: TaskSpec
+    paused: set[str] = field(default_factory=set)
+    has_news: bool = False
+    """Something was processed since the last commit."""
+
+
+class ThreadTasks:
+    """For use by the one loop of its thread. `report` is called after each commit of a task."""
+
+    def __init__(
+        self,
+        environment: TaskEnvironment,
+        consumer: Consumer[bytes, bytes],
+        global_stores: GlobalStores | None,
+        buffered_max: int,
+        report: Callable[[StreamsTaskId, TaskReport], None],
+    ) -> None:
+        self._environment = environment
+        self._consumer = consumer
+        self._global_stores = global_stores
+        self._buffered_max = buffered_max
+        self._report = report
+        self._scope = TaskScope("stream thread")
+        self._running: dict[StreamsTaskId, _Running] = {}
+        self._starting: dict[StreamsTaskId, tuple[TaskSpec, asyncio.Task[ActiveTask]]] = {}
+
+    @property
+    def running(self) -> frozenset[StreamsTaskId]:
+        return frozenset(self._running)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all tasks are restored."""
+        return not self._starting
+
+    @property
+    def next_punctuation_ms(self) -> int | None:
+        """The wall-clock time of the first punctuation of all tasks."""
+        due = (each.active.next_punctuation_ms for each in self._running.values())
+        return min((time for time in due if time is not None), default=None)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something is to be committed."""
+        return any(each.has_news for each in self._running.values())
+
+    @property
+    def has_queued(self) -> bool:
+        return any(each.active.has_queued for each in self._running.values())
+
+    async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
+        """Commits and closes tasks, those that are being started, too."""
+        given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
+        cancelled = [self._starting.pop(task)[1] for task in tasks.intersection(self._starting)]
+        self._assign()
+        for starting in cancelled:
+            await _cancelled(starting)
+        for each in given_up:
+            try:
+                if commit and each.has_news:
+                    await each.active.commit()
+            except MillstreamError as error:
+                _LOGGER.warning("task %s was given up uncommitted: %s", each.active.id, error)
+            finally:
+                await _closed(each.active)
+
+    def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
+        """Begins to start tasks."""
+        for task, spec in specs.items():
+            self._begin(task, spec, 0.0)
+
+    def settle(self) -> None:
+        """Takes up the tasks whose start has ended. Raises what prevents one."""
+        for task, (spec, starting) in list(self._starting.items()):
+            if starting.done():
+                del self._starting[task]
+                self._running[task] = _Running(starting.result(), spec)
+                self._assign()
+                for topic, offset in self._running[task].active.position.items():
+                    self._consumer.seek(TopicPartition(topic, task.partition), offset)
+
+    async def read(self, timeout_ms: int) -> None:
+        """Queues the records that have come, at once or as soon as there are any within the time."""
+        owners = {
+            (topic, task.partition): (task, each)
+            for task, each in self._running.items()
+            for topic in each.active.position
+        }
+        if not owners:
+            await asyncio.sleep(timeout_ms / 1000)
+            return
+        for batch in await self._consumer.poll_arrow(timeout_ms=timeout_ms, headers=True):
+            task, each = owners[batch.topic, batch.partition]
+            if self._running.get(task) is not each:
+                continue  # it has failed on the batch before
+            if batch.records.num_rows:
+                await self._guarded(task, each.active.add(batch.topic, batch.records))
+            each.active.has_read_to(batch.topic, batch.next_offset)
+            each.has_news = True
+        self._pause()
+
+    async def process(self, now_ms: int) -> None:
+        """Has each task process what it has queued, and its punctuations that are due."""
+        for task, each in list(self._running.items()):
+            due_ms = each.active.next_punctuation_ms
+            if each.active.has_queued or (due_ms is not None and due_ms <= now_ms):
+                lags = self._lags(task, each)
+                each.has_news = True
+                await self._guarded(task, each.active.process(lags=lags))
+
+    async def commit(self) -> None:
+        """Commits the tasks that have done something, side by side: each waits for brokers."""
+        due = [(task, each) for task, each in self._running.items() if each.has_news]
+        ended = await asyncio.gather(
+            *(self._commit(task, each) for task, each in due), return_exceptions=True
+        )
+        for error in ended:
+            if error is not None:
+                raise error
+
+    async def close(self, *, commit: bool) -> None:
+        await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
+
+    @property
+    def commit_requested(self) -> bool:
+        """Whether a processor has asked for a commit."""
+        return any(each.active.commit_requested for each in self._running.values())
+
+    def _assign(self) -> None:
+        """Has the consumer read the inputs of the tasks that run; those that stay keep their positions."""
+        self._consumer.assign(
+            TopicPartition(topic, task.partition)
+            for task, each in self._running.items()
+            for topic in each.active.position
+        )
+
+    def _pause(self) -> None:
+        """Reads no more of a partition that has much queued, until it has little."""
+        for task, each in self._running.items():
+            for topic, waiting in each.active.queued.items():
+                is_full = waiting > self._buffered_max
+                if is_full and topic not in each.paused:
+                    each.paused.add(topic)
+                    self._consumer.pause([TopicPartition(topic, task.partition)])
+                elif not is_full and topic in each.paused:
+                    each.paused.remove(topic)
+                    self._consumer.resume([TopicPartition(topic, task.partition)])
+
+    def _lags(self, task: StreamsTaskId, each: _Running) -> dict[str, int]:
+        """By topic, how many records lie behind those that are queued, as far as that is known."""
+        lags = {
+            topic: self._consumer.lag(TopicPartition(topic, task.partition))
+            for topic in each.active.position
+        }
+        return {topic: lag for topic, lag in lags.items() if lag is not None}
+
+    async def _commit(self, task: StreamsTaskId, each: _Running) -> None:
+        each.has_news = False
+        report = await self._guarded(task, each.active.commit())
+        if report is not None:
+            self._report(task, report)
+
+    async def _guarded(
+        self, task: StreamsTaskId, work: Coroutine[object, object, _Result]
+    ) -> _Result | None:
+        """Returns None where the task has failed, and is started anew."""
+        try:
+            return await work
+        except Exception as error:
+            if not is_retriable(error):
+                raise
+            _LOGGER.info("task %s is started anew: %s", task, error)
+            failed = self._running.pop(task)
+            self._assign()
+            await _closed(failed.active)
+            self._begin(task, failed.spec, RETRY_FIRST_S)
+            return None
+
+    def _begin(self, task: StreamsTaskId, spec: TaskSpec, delay_s: float) -> None:
+        starting = self._scope.start(self._start(task, spec, delay_s), f"task {task}", awaited=True)
+        self._starting[task] = spec, starting
+
+    async def _start(self, task: StreamsTaskId, spec: TaskSpec, delay_s: float) -> ActiveTask:
+        """Starts a task, again and again where the next attempt may succeed."""
+        while True:
+            await asyncio.sleep(delay_s)
+            try:
+                return await ActiveTask.start(
+                    spec, task.partition, self._environment, self._global_stores
+                )
+            except Exception as error:
+                if not is_retriable(error):
+                    raise
+                delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
+                _LOGGER.info("task %s is started in %.1f s: %s", task, delay_s, error)
+
+
+async def _closed(active: ActiveTask) -> None:
+    try:
+        await active.close()
+    except Exception:  # whatever users' processors raise
+        _LOGGER.exception("task %s was not closed in order", active.id)
+
+
+async def _cancelled(starting: asyncio.Task[ActiveTask]) -> None:
+    """Ends the start of a task; one that has just started is closed."""
+    starting.cancel()
+    ended = await asyncio.gather(starting, return_exceptions=True)
+    if isinstance(ended[0], ActiveTask):
+        await _closed(ended[0])

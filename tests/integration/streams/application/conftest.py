@@ -1,0 +1,37 @@
+"""One broker for all tests of a process, and topics for each application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from millstream.testing.broker import Broker
+from tests.integration.streams.application.instances import Instances
+
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    # A group shares its tasks at once, and soon misses a member that was killed.
+    settings = {
+        "group.streams.initial.rebalance.delay.ms": "0",
+        "group.streams.heartbeat.interval.ms": "500",
+        "group.streams.min.heartbeat.interval.ms": "500",
+        "group.streams.assignment.interval.ms": "0",
+        "group.streams.min.session.timeout.ms": "3000",
+        "group.streams.session.timeout.ms": "3000",
+    }
+    with Broker(in_process=False, settings=settings) as running:
+        yield running
+
+
+@pytest.fixture
+async def instances(broker: Broker, tmp_path: Path) -> AsyncIterator[Instances]:
+    async with Instances.open(
+        broker.bootstrap_servers, tmp_path, f"app-{next(_NUMBERS)}"
+    ) as instances:
+        yield instances

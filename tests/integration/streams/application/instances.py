@@ -1,0 +1,126 @@
+"""Instances of one application that counts words, with its topics, and what readers see of its results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from millstream.streams import StreamsBuilder, StreamsConfig, Topology
+from millstream.streams.application.kafka_streams import (
+    KafkaStreams,
+    OnUncaughtError,
+    shut_down_client,
+)
+from millstream.streams.serdes import long, string
+from tests.patience import eventually
+
+PARTITIONS = 4
+
+
+def counting(source: str, sink: str) -> Topology:
+    """Values counted over a repartition topic."""
+    builder = StreamsBuilder()
+    (
+        builder.stream(source, key=string(), value=string())
+        .group_by(lambda _, value: value, key=string(), value=string(), name="by-value")
+        .count()
+        .to_stream()
+        .to(sink, value=long())
+    )
+    return builder.build()
+
+
+class Instances:
+    def __init__(
+        self, servers: str, directory: Path, application: str, stack: AsyncExitStack
+    ) -> None:
+        self.servers, self.directory, self.application = servers, directory, application
+        self.source, self.sink = f"{application}-in", f"{application}-out"
+        self.topology = counting(self.source, self.sink)
+        self._stack = stack
+        self._number = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, servers: str, directory: Path, application: str) -> AsyncIterator[Self]:
+        async with AsyncExitStack() as stack:
+            instances = cls(servers, directory, application, stack)
+            instances.admin = await stack.enter_async_context(Admin(bootstrap_servers=servers))
+            instances.reader = await stack.enter_async_context(
+                RangeReader(bootstrap_servers=servers, isolation_level="read_committed")
+            )
+            await instances.create(instances.source, instances.sink)
+            yield instances
+
+    admin: Admin
+    reader: RangeReader
+
+    async def create(self, *names: str, partitions: int = PARTITIONS) -> None:
+        wanted = [NewTopic(name, partitions) for name in names]
+        (await self.admin.create_topics(wanted)).raise_errors()
+
+    def new(
+        self,
+        topology: Topology | None = None,
+        *,
+        on_uncaught_error: Callable[[BaseException], OnUncaughtError] = shut_down_client,
+        **settings: Any,  # Any: settings of any type
+    ) -> KafkaStreams:
+        """Makes an instance with a disk of its own, exactly once unless told otherwise."""
+        self._number += 1
+        config = StreamsConfig(
+            application_id=self.application,
+            **{
+                "processing_guarantee": "exactly_once_v2",
+                "state_dir": str(self.directory / str(self._number)),
+            }
+            | settings,
+        )
+        instance = KafkaStreams(
+            topology or self.topology,
+            config,
+            {"bootstrap_servers": self.servers},
+            on_uncaught_error=on_uncaught_error,
+        )
+        self._stack.push_async_callback(instance.close)
+        return instance
+
+    async def put(self, values: Sequence[str]) -> None:
+        async with Producer(bootstrap_servers=self.servers) as producer:
+            for number, value in enumerate(values):
+                await producer.send(
+                    self.source, value.encode(), key=str(number).encode(), timestamp_ms=number
+                )
+
+    async def updates(self) -> list[tuple[str, int]]:
+        """What a read_committed consumer sees of the output."""
+        found = []
+        starts = await self.reader.offsets(self.sink, -2)
+        for partition, end in (await self.reader.offsets(self.sink, -1)).items():
+            async for batch in self.reader.read(self.sink, partition, starts[partition], end):
+                found += [
+                    (row["key"].decode(), int.from_bytes(row["value"], "big"))
+                    for row in batch.to_pylist()
+                ]
+        return found
+
+    async def until_written(self, count: int) -> None:
+        async def written() -> bool:
+            return len(await self.updates()) == count
+
+        await eventually(written)
+
+    async def until_counted(self, values: Sequence[str]) -> None:
+        """Waits until each value has been counted, and checks that each count went up by one at a time."""
+        wanted = Counter(values)
+
+        async def counted() -> bool:
+            return dict(sorted(await self.updates())) == wanted
+
+        await eventually(counted)
+        each = sorted((value, n) for value, total in wanted.items() for n in range(1, total + 1))
+        assert sorted(await self.updates()) == each, "each update is there once"

@@ -1,0 +1,142 @@
+"""An application that cannot go on says why, once, and ends; what it may survive, it survives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from millstream.clients.core.illegal_state import IllegalState
+from millstream.errors import ConfigError
+from millstream.streams import StreamsBuilder, StreamsConfig, Topology
+from millstream.streams.application.kafka_streams import KafkaStreams, OnUncaughtError
+from millstream.streams.application.states import ApplicationState
+from millstream.streams.errors import StreamsError, TopologyError
+from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.serdes import string
+from tests.integration.streams.application.instances import Instances
+from tests.patience import until
+
+POISON = "poison"
+
+
+class Grudge:
+    """Fails on a value so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def __call__(self, _key: str, value: str) -> str:
+        if value == POISON and self.left:
+            self.left -= 1
+            raise ValueError("not this one")
+        return value
+
+
+def copying(instances: Instances, grudge: Grudge) -> Topology:
+    builder = StreamsBuilder()
+    values = builder.stream(instances.source, key=string(), value=string())
+    values.map_values(grudge, with_key=True).to(instances.sink, value=string())
+    return builder.build()
+
+
+async def ended(app: KafkaStreams) -> BaseException:
+    async with asyncio.timeout(60):
+        with pytest.raises(Exception) as failed:
+            await app.wait_ended()
+    assert app.state is ApplicationState.ERROR
+    assert failed.value is app.error
+    return failed.value
+
+
+async def test_a_function_that_fails_ends_the_application_and_nothing_is_committed(
+    instances: Instances,
+) -> None:
+    app = instances.new(copying(instances, Grudge(1_000)))
+    seen: list[ApplicationState] = []
+    app.on_state_change(lambda new, _old: seen.append(new))
+    await instances.put([POISON])
+    await app.start()
+    error = await ended(app)
+    assert isinstance(error, StreamsError)
+    assert "not this one" in str(error)
+    assert instances.source in str(error)
+    assert seen[-2:] == ["PENDING_ERROR", "ERROR"]
+    assert await app.close()
+    assert await instances.updates() == []
+
+
+async def test_a_thread_may_be_replaced_and_the_record_is_tried_again(
+    instances: Instances,
+) -> None:
+    asked: list[BaseException] = []
+
+    def replace_thread(error: BaseException) -> OnUncaughtError:
+        asked.append(error)
+        return OnUncaughtError.REPLACE_THREAD
+
+    app = instances.new(copying(instances, Grudge(2)), on_uncaught_error=replace_thread)
+    await instances.put([POISON])
+    async with app:
+        await until(lambda: len(asked) == 2)
+        await instances.until_written(1)
+        assert len(app.tasks) == 1
+    assert app.state is ApplicationState.NOT_RUNNING
+
+
+async def test_source_topics_that_do_not_exist_are_named(instances: Instances) -> None:
+    builder = StreamsBuilder()
+    builder.stream("not-there", key=string(), value=string()).to(instances.sink)
+    app = instances.new(builder.build())
+    await app.start()
+    error = await ended(app)
+    assert isinstance(error, TopologyError)
+    assert "not-there" in str(error)
+
+
+async def test_one_state_directory_serves_one_instance(
+    instances: Instances, tmp_path: Path
+) -> None:
+    first, second = (instances.new(state_dir=str(tmp_path / "shared")) for _ in range(2))
+    await first.start()
+    with pytest.raises(StoreLocked, match="state_dir of its own"):
+        await second.start()
+    with pytest.raises(IllegalState, match="in use"):
+        await first.clean_up()
+    await first.close()
+    await first.clean_up()
+    kept = tmp_path / "shared" / instances.application / "kafka-streams-process-metadata"
+    assert json.loads(kept.read_text())["version"] == 1
+    assert [each for each in kept.parent.iterdir() if each.is_dir()] == []
+
+
+async def test_a_directory_that_cannot_be_written_is_named(
+    instances: Instances, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        await instances.new(state_dir=str(tmp_path / "file")).start()
+
+
+def test_settings_that_the_application_decides_are_refused() -> None:
+    config = StreamsConfig(application_id="app")
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    topology = builder.build()
+    with pytest.raises(ConfigError, match=r"group\.id is decided by the application"):
+        KafkaStreams(topology, config, {"bootstrap.servers": "x:1", "group.id": "mine"})
+    with pytest.raises(ConfigError, match="bootstrap_server"):
+        KafkaStreams(topology, config, {"bootstrap_server": "x:1"})
+    with pytest.raises(ValueError, match="num_stream_threads must be at least 1"):
+        replace(config, num_stream_threads=0)
+
+
+async def test_an_application_that_was_never_started_can_be_closed(instances: Instances) -> None:
+    app = instances.new()
+    assert await app.close()
+    assert app.state is ApplicationState.NOT_RUNNING
+    with pytest.raises(ValueError, match="must not be negative"):
+        await app.close(timeout_s=-1)

@@ -1,0 +1,79 @@
+"""An application on stream threads: instances share its tasks, and its results are there once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from millstream.clients.core.illegal_state import IllegalState
+from millstream.streams.application.states import ApplicationState
+from tests.integration.streams.application.instances import PARTITIONS, Instances
+from tests.patience import until
+
+WORDS = [f"w{number % 7}" for number in range(300)]
+TASKS = 2 * PARTITIONS
+
+
+async def test_an_application_counts_from_start_to_close(instances: Instances) -> None:
+    await instances.put(WORDS)
+    app = instances.new()
+    seen: list[ApplicationState] = []
+    app.on_state_change(lambda new, _old: seen.append(new))
+    assert app.state is ApplicationState.CREATED
+    await app.start()
+    await instances.until_counted(WORDS)
+    assert app.state is ApplicationState.RUNNING
+    assert await app.close(timeout_s=30)
+    assert seen == ["REBALANCING", "RUNNING", "PENDING_SHUTDOWN", "NOT_RUNNING"]
+    with pytest.raises(IllegalState, match="make a new KafkaStreams"):
+        await app.start()
+
+
+async def test_two_instances_share_the_tasks_and_one_takes_over_from_the_other(
+    instances: Instances,
+) -> None:
+    first, second = instances.new(), instances.new()
+    await first.start()
+    await instances.put(WORDS)
+    await instances.until_counted(WORDS)
+    await second.start()
+
+    def shared() -> bool:
+        mine, others = (set().union(*each.tasks.values()) for each in (first, second))
+        return len(mine) == len(others) == TASKS // 2 and not mine & others
+
+    await until(shared)
+    await instances.put(WORDS)
+    await instances.until_counted(WORDS * 2)
+    await first.close()
+    await instances.put(WORDS)
+    await instances.until_counted(WORDS * 3)
+    assert len(set().union(*second.tasks.values())) == TASKS
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+async def test_at_least_once_counts_all_with_each_number_of_threads(
+    instances: Instances, threads: int
+) -> None:
+    await instances.put(WORDS)
+    app = instances.new(processing_guarantee="at_least_once", num_stream_threads=threads)
+    async with app:
+        await instances.until_counted(WORDS)
+        assert len(app.tasks) == threads
+        assert {len(tasks) for tasks in app.tasks.values()} == {TASKS // threads}
+
+
+async def test_a_paused_application_keeps_its_tasks_and_processes_nothing(
+    instances: Instances,
+) -> None:
+    async with instances.new() as app:
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+        app.pause()
+        await asyncio.sleep(0)
+        await instances.put(WORDS)
+        before = app.tasks
+        app.resume()
+        await instances.until_counted(WORDS * 2)
+        assert app.tasks == before

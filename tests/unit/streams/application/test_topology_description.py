@@ -1,0 +1,54 @@
+"""The topology as the coordinator of a group is told it: topics by their real names, co-partitioned ones by their places."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from millstream.protocol.generated.streams_group_heartbeat import CopartitionGroup, TopicInfo
+from millstream.streams import JoinWindows, StreamsBuilder
+from millstream.streams.application.group.topology_description import describe
+from millstream.streams.errors import TopologyError
+from millstream.streams.serdes import string
+
+
+def names(topics: list[TopicInfo]) -> list[tuple[str, int]]:
+    return [(topic.name, topic.partitions) for topic in topics]
+
+
+def test_a_count_over_a_repartition_topic_is_two_sub_topologies() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", key=string(), value=string()).group_by(
+        lambda _, value: value, key=string(), value=string(), name="by-value"
+    ).count(name="counts")
+    told = describe(builder.build(), "app")
+    assert told.epoch == 0
+    writing, counting = told.subtopologies
+    assert (writing.subtopology_id, writing.source_topics) == ("0", ["in"])
+    assert writing.repartition_sink_topics == ["app-by-value-repartition"]
+    assert (counting.subtopology_id, counting.source_topics) == ("1", [])
+    assert names(counting.repartition_source_topics) == [("app-by-value-repartition", 0)]
+    assert [name for name, count in names(counting.state_changelog_topics) if not count] == [
+        topic.name for topic in counting.state_changelog_topics
+    ]
+    (changelog,) = counting.state_changelog_topics
+    assert changelog.replication_factor == -1
+    assert {each.key: each.value for each in changelog.topic_configs}["cleanup.policy"] == "compact"
+
+
+def test_topics_that_are_joined_are_told_by_their_places() -> None:
+    builder = StreamsBuilder()
+    left = builder.stream("b", key=string(), value=string())
+    right = builder.stream("a", key=string(), value=string())
+    left.join(right, lambda x, y: x + y, windows=JoinWindows.of(timedelta(seconds=1)))
+    (joining,) = describe(builder.build(), "app").subtopologies
+    assert joining.source_topics == ["a", "b"]
+    assert joining.copartition_groups == [CopartitionGroup([0, 1], [], [])]
+
+
+def test_sources_by_pattern_are_refused_with_a_way_out() -> None:
+    builder = StreamsBuilder()
+    builder.stream(pattern="in-.*", key=string(), value=string()).to("out")
+    with pytest.raises(TopologyError, match="name the topics"):
+        describe(builder.build(), "app")
