@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,23 +24,17 @@ from tests.patience import until
 POISON = "poison"
 
 
-class Grudge:
-    """Fails on a value so many times."""
+def copying(instances: Instances, is_angry: Callable[[], bool]) -> Topology:
+    """Fails on `POISON` as long as it is angry."""
 
-    def __init__(self, times: int) -> None:
-        self.left = times
-
-    def __call__(self, _key: str, value: str) -> str:
-        if value == POISON and self.left:
-            self.left -= 1
+    def checked(value: str) -> str:
+        if value == POISON and is_angry():
             raise ValueError("not this one")
         return value
 
-
-def copying(instances: Instances, grudge: Grudge) -> Topology:
     builder = StreamsBuilder()
     values = builder.stream(instances.source, key=string(), value=string())
-    values.map_values(grudge, with_key=True).to(instances.sink, value=string())
+    values.map_values(checked).to(instances.sink, value=string())
     return builder.build()
 
 
@@ -55,7 +50,7 @@ async def ended(app: KafkaStreams) -> BaseException:
 async def test_a_function_that_fails_ends_the_application_and_nothing_is_committed(
     instances: Instances,
 ) -> None:
-    app = instances.new(copying(instances, Grudge(1_000)))
+    app = instances.new(copying(instances, lambda: True))
     seen: list[ApplicationState] = []
     app.on_state_change(lambda new, _old: seen.append(new))
     await instances.put([POISON])
@@ -78,7 +73,9 @@ async def test_a_thread_may_be_replaced_and_the_record_is_tried_again(
         asked.append(error)
         return OnUncaughtError.REPLACE_THREAD
 
-    app = instances.new(copying(instances, Grudge(2)), on_uncaught_error=replace_thread)
+    app = instances.new(
+        copying(instances, lambda: len(asked) < 2), on_uncaught_error=replace_thread
+    )
     await instances.put([POISON])
     async with app:
         await until(lambda: len(asked) == 2)
