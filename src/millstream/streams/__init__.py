@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from millstream.runtime.lazy import names_of
 from millstream.streams.config import StreamsConfig
 from millstream.streams.dsl import (
     CogroupedKStream,
@@ -58,7 +61,20 @@ from millstream.streams.windows import (
     UnlimitedWindows,
 )
 
+if TYPE_CHECKING:
+    from millstream.streams.application.kafka_streams import KafkaStreams, OnUncaughtError
+    from millstream.streams.application.states import ApplicationState
+else:
+    __getattr__ = names_of(
+        __name__,
+        {
+            "millstream.streams.application.kafka_streams": "KafkaStreams OnUncaughtError",
+            "millstream.streams.application.states": "ApplicationState",
+        },
+    )
+
 __all__ = [
+    "ApplicationState",
     "ChangelogRecord",
     "CogroupedKStream",
     "ContextualProcessor",
@@ -71,9 +87,11 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "KafkaStreams",
     "Materialized",
     "OffsetReset",
     "OnError",
+    "OnUncaughtError",
     "OutgoingRecord",
     "Processor",
     "ProcessorContext",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -216,6 +217,26 @@ class KafkaStreams:
     @property
     def is_paused(self) -> bool:
         return bool(self._threads) and all(thread.is_paused for thread in self._threads)
+
+    async def run(self) -> None:
+        """Starts, and closes on SIGINT, SIGTERM or cancellation. Raises what `start` raises, and the error that ends the application."""
+        loop = asyncio.get_running_loop()
+        ended = self._scope.start(self._ran(), "run", awaited=True)
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, ended.cancel)
+            await asyncio.wait({ended})
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+            ended.cancel()
+            await self.close()
+        if not ended.cancelled():
+            ended.result()
+
+    async def _ran(self) -> None:
+        await self.start()
+        await self.wait_ended()
 
     async def wait_ended(self) -> None:
         """Waits until the application has ended. Raises the error that has ended it."""

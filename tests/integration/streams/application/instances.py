@@ -46,9 +46,14 @@ class Instances:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, servers: str, directory: Path, application: str) -> AsyncIterator[Self]:
+    async def open(
+        cls, servers: str, directory: Path, application: str, topics: tuple[str, str] | None = None
+    ) -> AsyncIterator[Self]:
+        """`topics`: source and sink, where they have names of their own."""
         async with AsyncExitStack() as stack:
             instances = cls(servers, directory, application, stack)
+            if topics is not None:
+                instances.source, instances.sink = topics
             instances.admin = await stack.enter_async_context(Admin(bootstrap_servers=servers))
             instances.reader = await stack.enter_async_context(
                 RangeReader(bootstrap_servers=servers, isolation_level="read_committed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import signal
 import sys
@@ -11,32 +10,38 @@ from pathlib import Path
 
 import pytest
 
+from millstream.testing.broker import Broker
 from tests.integration.streams.application.instances import Instances
 
-SCRIPT = Path(__file__).parent / "count_words.py"
 ROOT = Path(__file__).parents[4]
+SCRIPT = ROOT / "examples" / "streams" / "word_count.py"
 KILLS = 3
 SEED = 5
 
 
-async def started(instances: Instances, number: int) -> asyncio.subprocess.Process:
-    """Starts an instance, which finds the disk of the one with its number that was killed."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(SCRIPT), instances.servers, instances.application, str(instances.directory / f"process-{number}"),
-        stdout=asyncio.subprocess.PIPE, env=os.environ | {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"},
-    )  # fmt: skip
-    assert process.stdout is not None
-    assert await process.stdout.readline() == b"started\n"
-    return process
+async def started(servers: str, directory: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, str(SCRIPT), servers, str(directory)
+    )
 
 
 @pytest.mark.slow
 async def test_instances_that_are_killed_again_and_again_count_each_record_once(
-    instances: Instances,
+    broker: Broker, tmp_path: Path
 ) -> None:
+    """Those of the example of the guide. One that comes back finds the disk of the one that was killed."""
+    servers = broker.bootstrap_servers
+    async with Instances.open(servers, tmp_path, "word-count", ("words", "counts")) as instances:
+        words = await counted_by_killed_processes(instances)
+        await instances.until_counted(words)
+
+
+async def counted_by_killed_processes(instances: Instances) -> list[str]:
+    """Returns the words once all of them have been counted."""
     chance = random.Random(SEED)
     words: list[str] = []
-    processes = [await started(instances, number) for number in range(2)]
+    directories = [instances.directory / str(number) for number in range(2)]
+    processes = [await started(instances.servers, directory) for directory in directories]
     try:
         for kill in range(KILLS):
             more = [f"w{chance.randrange(20)}" for _ in range(500)]
@@ -46,11 +51,12 @@ async def test_instances_that_are_killed_again_and_again_count_each_record_once(
             processes[kill % 2].send_signal(signal.SIGKILL)
             await processes[kill % 2].wait()
             await putting
-            processes[kill % 2] = await started(instances, kill % 2)
+            processes[kill % 2] = await started(instances.servers, directories[kill % 2])
         await instances.until_counted(words)
         for process in processes:
             process.send_signal(signal.SIGTERM)
         assert [await process.wait() for process in processes] == [0, 0]
+        return words
     finally:
         for process in processes:
             if process.returncode is None:

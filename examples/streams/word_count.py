@@ -1,0 +1,33 @@
+"""Counts words as an application: `python word_count.py SERVERS STATE_DIRECTORY`, on as many machines as there is work for.
+
+Reads the topic `words`, one word a record, and writes each new count to `counts`, exactly once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from millstream.streams import KafkaStreams, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams.serdes import long, string
+
+
+def topology() -> Topology:
+    builder = StreamsBuilder()
+    words = builder.stream("words", key=string(), value=string())
+    by_word = words.group_by(lambda _, word: word, key=string(), value=string(), name="by-word")
+    by_word.count(name="counts").to_stream().to("counts", value=long())
+    return builder.build()
+
+
+async def main(servers: str, state_directory: str) -> None:
+    config = StreamsConfig(
+        application_id="word-count",
+        processing_guarantee="exactly_once_v2",
+        state_dir=state_directory,
+    )
+    await KafkaStreams(topology(), config, {"bootstrap.servers": servers}).run()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
