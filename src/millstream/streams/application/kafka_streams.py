@@ -34,7 +34,7 @@ from millstream.streams.application.states import (
     ThreadState,
     state_of_threads,
 )
-from millstream.streams.application.stream_thread import Application, StreamThread
+from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.clients import TaskClients
@@ -52,7 +52,7 @@ StateListener = Callable[[ApplicationState, ApplicationState], object]
 
 
 class OnUncaughtError(StrEnum):
-    """What follows when a stream thread has failed for good (StreamsUncaughtExceptionHandler's answers)."""
+    """The answers to a failed stream thread (StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse)."""
 
     REPLACE_THREAD = "REPLACE_THREAD"
     SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"
@@ -121,6 +121,7 @@ class KafkaStreams:
 
     @property
     def state(self) -> ApplicationState:
+        """The state of the application."""
         return self._state
 
     @property
@@ -165,7 +166,7 @@ class KafkaStreams:
         self._closers.callback(self._directory.unlock)
         self._enter(ApplicationState.REBALANCING)
         client_id = self._config.client_id or f"{self._config.application_id}-{process_id}"
-        self._application = Application(
+        self._application = ApplicationEnvironment(
             topology=self._topology,
             config=self._config,
             supplier=self._supplier,
@@ -201,7 +202,7 @@ class KafkaStreams:
         self._require_running()
         if len(self._running) < 2:
             raise IllegalState("the last stream thread is not removed: close the application")
-        thread, running = self._running.popitem()
+        thread, running = list(self._running.items())[-1]
         thread.stop()
         await running
         self._threads.remove(thread)
@@ -212,10 +213,12 @@ class KafkaStreams:
         self._set_paused(is_paused=True)
 
     def resume(self) -> None:
+        """Goes on after `pause`."""
         self._set_paused(is_paused=False)
 
     @property
     def is_paused(self) -> bool:
+        """Whether `pause` was called, and `resume` not since."""
         return bool(self._threads) and all(thread.is_paused for thread in self._threads)
 
     async def run(self) -> None:
@@ -315,17 +318,19 @@ class KafkaStreams:
         self._closing = self._scope.start(self._end(end), "close", awaited=True)
 
     async def _end(self, end: ApplicationState) -> None:
-        own = asyncio.current_task()
         for thread in self._threads:
             thread.stop()
-        others = [running for running in self._running.values() if running is not own]
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
         if self._updating is not None:
             self._updating.cancel()
             await asyncio.gather(self._updating, return_exceptions=True)
-        await self._closers.aclose()
-        self._enter(end)
-        self._ended.set()
+        try:
+            await self._closers.aclose()
+        except Exception:  # whatever stores and clients raise
+            _LOGGER.exception("application %s was not closed in order", self._config.application_id)
+        finally:
+            self._enter(end)
+            self._ended.set()
 
     async def _open_global_stores(self) -> None:
         if not self._topology.global_stores:

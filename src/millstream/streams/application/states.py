@@ -20,10 +20,12 @@ class ApplicationState(StrEnum):
 
     @property
     def is_running_or_rebalancing(self) -> bool:
+        """Whether the application has been started and does not end."""
         return self in {ApplicationState.RUNNING, ApplicationState.REBALANCING}
 
     @property
     def has_completed_shutdown(self) -> bool:
+        """Whether this is a last state."""
         return self in {ApplicationState.NOT_RUNNING, ApplicationState.ERROR}
 
 

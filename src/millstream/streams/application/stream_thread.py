@@ -10,10 +10,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
 from millstream.clients import Admin, RangeReader
+from millstream.errors import UnknownTopicOrPartition
 from millstream.runtime import Clock
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.group.member import StreamsMember
@@ -27,6 +29,7 @@ from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
@@ -40,7 +43,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class ApplicationEnvironment:
     """The things that all threads of a process share."""
 
     topology: Topology
@@ -79,7 +82,7 @@ class StreamThread:
     def __init__(
         self,
         name: str,
-        application: Application,
+        application: ApplicationEnvironment,
         global_stores: GlobalStores | None,
         on_state: Callable[[StreamThread], None],
     ) -> None:
@@ -117,21 +120,35 @@ class StreamThread:
         application, supplier = self._application, self._application.supplier
         exact = application.is_exact
         self._enter(ThreadState.STARTING)
-        member = self._member = StreamsMember(application.policy, supplier.settings_of_member())
-        kernel = ThreadPoolExecutor(1, self.name)
-        admin = supplier.admin()
-        reader = supplier.reader(f"{self.name}-restore-consumer", read_committed=exact)
-        consumer = supplier.consumer(f"{self.name}-consumer", read_committed=exact)
-        environment = TaskEnvironment(
-            self._clients(admin, reader, member), application.clock, kernel, application.observe
-        )
-        tasks = ThreadTasks(
-            environment,
-            consumer,
-            self._global_stores,
-            application.config.buffered_records_per_partition,
-            self.reports.__setitem__,
-        )
+        async with AsyncExitStack() as last_first:
+            last_first.callback(self._enter, ThreadState.DEAD)
+            kernel = ThreadPoolExecutor(1, self.name)
+            last_first.callback(kernel.shutdown)
+            admin = supplier.admin()
+            last_first.push_async_callback(admin.close)
+            reader = supplier.reader(f"{self.name}-restore-consumer", read_committed=exact)
+            last_first.push_async_callback(reader.close)
+            consumer = supplier.consumer(f"{self.name}-consumer", read_committed=exact)
+            last_first.push_async_callback(consumer.close, commit=False)
+            member = StreamsMember(application.policy, supplier.settings_of_member())
+            self._member = member
+            last_first.push_async_callback(member.leave)
+            environment = TaskEnvironment(
+                self._clients(admin, reader, member),
+                application.clock,
+                kernel,
+                application.observe,
+            )
+            tasks = ThreadTasks(
+                environment,
+                consumer,
+                self._global_stores,
+                application.config.buffered_records_per_partition,
+                self.reports.__setitem__,
+            )
+            await self._loop(member, tasks, admin)
+
+    async def _loop(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
         failed = True
         try:
             member.start()
@@ -140,19 +157,8 @@ class StreamThread:
                 await self._turn(member, tasks, admin)
             failed = False
         finally:
-            await self._end(member, tasks, commit=not failed)
-            await consumer.close(commit=False)
-            await reader.close()
-            await admin.close()
-            kernel.shutdown()
-
-    async def _end(self, member: StreamsMember, tasks: ThreadTasks, *, commit: bool) -> None:
-        try:
-            await tasks.close(commit=commit)
-            await member.leave()
-        finally:
             self._taken = None
-            self._enter(ThreadState.DEAD)
+            await tasks.close(commit=not failed)
 
     async def _turn(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
         config = self._application.config
@@ -163,7 +169,7 @@ class StreamThread:
             self._taken = None
             member.rejoin()
         elif member.target is not None and member.target != self._taken:
-            await self._take_over(member, member.target, tasks, admin)
+            await self._try_to_take_over(member, member.target, tasks, admin)
         tasks.settle()
         if self._taken is not None and self._remarks.is_ready and not self._stopping:
             settled = ThreadState.RUNNING if tasks.is_settled else ThreadState.PARTITIONS_ASSIGNED
@@ -193,6 +199,17 @@ class StreamThread:
         due_in_ms = punctuation_ms - application.clock.now().wall_ms
         return min(application.config.poll_ms, max(0, due_in_ms))
 
+    async def _try_to_take_over(
+        self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
+    ) -> None:
+        """Takes over what the coordinator wants, or leaves it to the next turn where the cluster cannot say now what that is."""
+        try:
+            await self._take_over(member, target, tasks, admin)
+        except Exception as error:
+            if not is_retriable(error):
+                raise
+            _LOGGER.info("stream-thread [%s] takes over its tasks soon: %s", self.name, error)
+
     async def _take_over(
         self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
@@ -216,6 +233,9 @@ class StreamThread:
             application.topology, application.config.application_id, partitions, ()
         )
         topics_of = {each.id: each.topics_of_tasks for each in plan.sub_topologies}
+        unknown = [task for task in wanted if task.partition not in topics_of[task.sub_topology]]
+        if unknown:  # the coordinator knows of new partitions before other brokers do
+            raise UnknownTopicOrPartition(f"the inputs of task {unknown[0]} are not there yet")
         return {
             task: application.spec(task.sub_topology, topics_of[task.sub_topology][task.partition])
             for task in wanted

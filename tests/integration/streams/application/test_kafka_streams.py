@@ -8,6 +8,7 @@ import pytest
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.streams.application.states import ApplicationState
+from millstream.testing.broker import Broker
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import until
 
@@ -77,3 +78,30 @@ async def test_a_paused_application_keeps_its_tasks_and_processes_nothing(
         app.resume()
         await instances.until_counted(WORDS * 2)
         assert app.tasks == before
+
+
+async def test_threads_that_are_added_and_removed_share_the_tasks(instances: Instances) -> None:
+    async with instances.new() as app:
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+        added = app.add_stream_thread()
+        await until(lambda: {len(tasks) for tasks in app.tasks.values()} == {TASKS // 2})
+        assert await app.remove_stream_thread() == added
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS * 2)
+        assert [len(tasks) for tasks in app.tasks.values()] == [TASKS]
+        with pytest.raises(IllegalState, match="last stream thread"):
+            await app.remove_stream_thread()
+
+
+async def test_a_broker_may_restart_under_an_application(
+    instances: Instances, broker: Broker
+) -> None:
+    async with instances.new() as app:
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+        await asyncio.to_thread(broker.kill)
+        await asyncio.to_thread(broker.restart)
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS * 2)
+        assert app.state.is_running_or_rebalancing

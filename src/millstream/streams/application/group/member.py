@@ -46,8 +46,10 @@ class StreamsMember:
     """Start it once, in the event loop that uses it; `leave` ends it."""
 
     def __init__(
-        self, policy: StreamsMembershipPolicy, settings: dict[str, Any]
-    ) -> None:  # Any: settings of a client
+        self,
+        policy: StreamsMembershipPolicy,
+        settings: dict[str, Any],  # Any: settings of a client
+    ) -> None:
         self._policy = policy
         self._scope = TaskScope("streams group member")
         self._cluster = Cluster(
