@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from millstream.streams import KafkaStreams, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams import KafkaStreams, Materialized, StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.serdes import long, string
 
 
@@ -16,7 +16,8 @@ def topology() -> Topology:
     builder = StreamsBuilder()
     words = builder.stream("words", key=string(), value=string())
     by_word = words.group_by(lambda _, word: word, key=string(), value=string(), name="by-word")
-    by_word.count(name="counts").to_stream().to("counts", value=long())
+    counts = by_word.count(materialized=Materialized("counts"))
+    counts.to_stream().to("counts", value=long())
     return builder.build()
 
 

@@ -21,9 +21,9 @@ _OWN: Final = frozenset(
 class ClientSupplier(Protocol):
     """Makes the clients of an application; each call makes a new one."""
 
-    def settings_of_member(self) -> dict[str, Any]: ...  # Any: settings of a client
+    def settings_of_member(self, client_id: str) -> dict[str, Any]: ...  # Any: settings of a client
 
-    def admin(self) -> Admin: ...
+    def admin(self, client_id: str) -> Admin: ...
 
     def consumer(self, client_id: str, *, read_committed: bool) -> Consumer[bytes, bytes]: ...
 
@@ -56,11 +56,11 @@ class DefaultClientSupplier:
             name: value for name, value in self._reading.items() if name in self._writing
         }
 
-    def settings_of_member(self) -> dict[str, Any]:  # Any: settings of a client
-        return dict(self._shared)
+    def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
+        return self._shared | {"client_id": client_id}
 
-    def admin(self) -> Admin:
-        return Admin(**self._shared)
+    def admin(self, client_id: str) -> Admin:
+        return Admin(**self._shared, client_id=client_id)
 
     def consumer(self, client_id: str, *, read_committed: bool) -> Consumer[bytes, bytes]:
         return Consumer(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -35,8 +36,16 @@ from millstream.streams.application.states import (
     state_of_threads,
 )
 from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.errors import InvalidStoreError, StreamsNotStarted, TopologyError
 from millstream.streams.metrics import MetricName
+from millstream.streams.queries import (
+    FailureReason,
+    QueryResult,
+    StateQueryRequest,
+    StateQueryResult,
+)
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
@@ -86,6 +95,8 @@ class KafkaStreams:
             config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
         self._topology = topology
         self._config = config
+        if not topology.sub_topologies:
+            raise TopologyError("the topology reads nothing: give it a source or a global table")
         self._told = describe(topology, config.application_id)
         self._supplier = DefaultClientSupplier(clients) if isinstance(clients, Mapping) else clients
         self._clock = SystemClock() if clock is None else clock
@@ -98,6 +109,7 @@ class KafkaStreams:
         self._threads: list[StreamThread] = []
         self._running: dict[StreamThread, asyncio.Task[None]] = {}
         self._global_stores: GlobalStores | None = None
+        self._global_environment: TaskEnvironment | None = None
         self._updating: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
@@ -189,12 +201,17 @@ class KafkaStreams:
             self._enter(ApplicationState.NOT_RUNNING)
             self._ended.set()
             raise
+        if not self._told.subtopologies:  # global stores alone
+            self._enter(ApplicationState.RUNNING)
+            return
         for _ in range(self._config.num_stream_threads):
             self._add_thread()
 
     def add_stream_thread(self) -> str:
         """Starts one more thread, and returns its name. Raises IllegalState where the application does not run."""
         self._require_running()
+        if not self._told.subtopologies:
+            raise IllegalState("global stores need no stream threads")
         return self._add_thread()
 
     async def remove_stream_thread(self) -> str:
@@ -207,6 +224,39 @@ class KafkaStreams:
         await running
         self._threads.remove(thread)
         return thread.name
+
+    async def query(self, request: StateQueryRequest) -> StateQueryResult:
+        """Asks a store of this instance (KIP-796). Partitions that other instances have, or that are being restored, are NOT_PRESENT.
+
+        Raises StreamsNotStarted, and InvalidStoreError for a store that the topology does not have.
+        """
+        check_kind("query: request", request, StateQueryRequest)
+        if not self._state.is_running_or_rebalancing:
+            raise StreamsNotStarted(
+                f"application {self._config.application_id} is {self._state}: its stores can be asked while it runs"
+            )
+        if request.store in self._topology.global_stores:
+            return StateQueryResult(global_result=await self._query_global(request))
+        if request.store not in self._topology.stores:
+            raise InvalidStoreError(
+                f"there is no store {request.store}; there are {sorted(self._topology.stores)}"
+            )
+        found: dict[int, QueryResult] = {}
+        for thread in self._threads:
+            found |= await thread.query(request)
+        absent = QueryResult(
+            failure=FailureReason.NOT_PRESENT,
+            message="this instance does not have the partition now",
+        )
+        missing = set(request.partitions or ()) - found.keys()
+        return StateQueryResult(dict(sorted((found | dict.fromkeys(missing, absent)).items())))
+
+    async def _query_global(self, request: StateQueryRequest) -> QueryResult:
+        stores, environment = self._global_stores, self._global_environment
+        task = None if stores is None else stores.task_of(request.store)
+        assert environment is not None, "global stores are open while the application runs"
+        assert task is not None, "the topology has the store"
+        return await environment.in_kernel(partial(task.query, request))
 
     def pause(self) -> None:
         """Processes nothing until `resume`. The tasks stay, and are restored (KIP-834)."""
@@ -339,7 +389,7 @@ class KafkaStreams:
         name = f"{application.client_id}-GlobalStreamThread"
         kernel = ThreadPoolExecutor(1, name)
         self._closers.callback(kernel.shutdown)
-        admin = self._supplier.admin()
+        admin = self._supplier.admin(f"{name}-admin")
         self._closers.push_async_callback(admin.close)
         reader = self._supplier.reader(
             f"{name}-global-consumer", read_committed=application.is_exact
@@ -350,7 +400,7 @@ class KafkaStreams:
         stores = await GlobalStores.open(application.spec(0, None), environment)
         self._closers.push_async_callback(stores.close)
         await stores.catch_up()
-        self._global_stores = stores
+        self._global_stores, self._global_environment = stores, environment
         self._updating = self._scope.start(self._keep_up(stores), name, awaited=True)
 
     async def _keep_up(self, stores: GlobalStores) -> None:

@@ -28,6 +28,7 @@ from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
@@ -99,6 +100,7 @@ class StreamThread:
         self._remarks = GroupRemarks()
         self._committed_ms = 0
         self._member: StreamsMember | None = None
+        self._tasks: ThreadTasks | None = None
 
     @property
     def active_tasks(self) -> frozenset[StreamsTaskId]:
@@ -115,6 +117,10 @@ class StreamThread:
         if self._member is not None:
             self._member.shut_down_application()
 
+    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
+        """Returns, by partition, what the stores of its tasks answer."""
+        return {} if self._tasks is None else await self._tasks.query(request)
+
     async def run(self) -> None:
         """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""
         application, supplier = self._application, self._application.supplier
@@ -124,13 +130,15 @@ class StreamThread:
             last_first.callback(self._enter, ThreadState.DEAD)
             kernel = ThreadPoolExecutor(1, self.name)
             last_first.callback(kernel.shutdown)
-            admin = supplier.admin()
+            admin = supplier.admin(f"{self.name}-admin")
             last_first.push_async_callback(admin.close)
             reader = supplier.reader(f"{self.name}-restore-consumer", read_committed=exact)
             last_first.push_async_callback(reader.close)
             consumer = supplier.consumer(f"{self.name}-consumer", read_committed=exact)
             last_first.push_async_callback(consumer.close, commit=False)
-            member = StreamsMember(application.policy, supplier.settings_of_member())
+            member = StreamsMember(
+                application.policy, supplier.settings_of_member(f"{self.name}-member")
+            )
             self._member = member
             last_first.push_async_callback(member.leave)
             environment = TaskEnvironment(
@@ -139,7 +147,7 @@ class StreamThread:
                 kernel,
                 application.observe,
             )
-            tasks = ThreadTasks(
+            self._tasks = tasks = ThreadTasks(
                 environment,
                 consumer,
                 self._global_stores,
@@ -157,7 +165,7 @@ class StreamThread:
                 await self._turn(member, tasks, admin)
             failed = False
         finally:
-            self._taken = None
+            self._taken = self._tasks = None
             await tasks.close(commit=not failed)
 
     async def _turn(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:

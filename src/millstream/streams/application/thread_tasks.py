@@ -16,6 +16,7 @@ from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
@@ -150,6 +151,15 @@ class ThreadTasks:
         for error in ended:
             if error is not None:
                 raise error
+
+    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
+        """Returns, by partition, what the stores of this name answer. Tasks that are being started are left out."""
+        found: dict[int, QueryResult] = {}
+        for task, each in list(self._running.items()):
+            is_wanted = request.partitions is None or task.partition in request.partitions
+            if is_wanted and each.spec.has_store(request.store) and task in self._running:
+                found[task.partition] = await each.active.query(request)
+        return found
 
     async def close(self, *, commit: bool) -> None:
         await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)

@@ -75,6 +75,11 @@ class TaskSpec:
                 return node.reset
         return OffsetReset.EARLIEST
 
+    def has_store(self, name: str) -> bool:
+        """Whether the tasks of this sub-topology keep a store of this name."""
+        group = self.topology.sub_topologies[self.sub_topology]
+        return any(store.name == name for store in self.topology.stores_of(group))
+
     @property
     def name(self) -> str:
         """The name of the sub-topology that outlives an upgrade."""

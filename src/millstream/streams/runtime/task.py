@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
 from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
-from millstream.streams.queries.result import Position
+from millstream.streams.queries.result import Position, QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
@@ -229,14 +229,15 @@ class ActiveTask:
         """Whether a processor has asked for a commit since the last one."""
         return self._open_task.commit_requested
 
+    async def query(self, request: StateQueryRequest) -> QueryResult:
+        """Asks a store as it is now, between two calls of the kernel: what is not committed yet shows, as in Kafka Streams."""
+        return await self._environment.in_kernel(
+            partial(_queried, self._open_task, request, self._covered)
+        )
+
     async def ask(self, question: Callable[[StreamTask, Position], _Answer]) -> _Answer:
         """Asks the stores, which are as the last commit has left them, and says what that covers. Not for use while the task runs."""
-        covered = {
-            topic: {self._partition: offset - 1}
-            for topic, offset in self._position.offsets.items()
-            if offset > 0
-        }
-        return await self._environment.in_kernel(partial(question, self._open_task, covered))
+        return await self._environment.in_kernel(partial(question, self._open_task, self._covered))
 
     async def close(self) -> None:
         """Closes stores and producer; what is not committed is aborted. Idempotent."""
@@ -246,6 +247,15 @@ class ActiveTask:
                 await self._environment.in_kernel(task.close)
         finally:
             await self._producer.close(timeout_ms=0)
+
+    @property
+    def _covered(self) -> Position:
+        """By topic and partition, the last offset that the last commit covers."""
+        return {
+            topic: {self._partition: offset - 1}
+            for topic, offset in self._position.offsets.items()
+            if offset > 0
+        }
 
     @property
     def _open_task(self) -> StreamTask:
@@ -315,3 +325,8 @@ class ActiveTask:
 
 def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
     task.add(topic, raw_batch(rows))
+
+
+def _queried(task: StreamTask, request: StateQueryRequest, covered: Position) -> QueryResult:
+    """A task knows of the records that it has taken itself, not of those before its start."""
+    return task.query(request, {**covered, **task.position})

@@ -14,18 +14,20 @@ from tests.integration.streams.application.instances import Instances
 _NUMBERS = count()
 
 
+SOON = {
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.min.heartbeat.interval.ms": "500",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.min.session.timeout.ms": "3000",
+    "group.streams.session.timeout.ms": "3000",
+}
+"""Settings of a broker whose groups share their tasks at once, and soon miss a member that was killed."""
+
+
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
-    # A group shares its tasks at once, and soon misses a member that was killed.
-    settings = {
-        "group.streams.initial.rebalance.delay.ms": "0",
-        "group.streams.heartbeat.interval.ms": "500",
-        "group.streams.min.heartbeat.interval.ms": "500",
-        "group.streams.assignment.interval.ms": "0",
-        "group.streams.min.session.timeout.ms": "3000",
-        "group.streams.session.timeout.ms": "3000",
-    }
-    with Broker(in_process=False, settings=settings) as running:
+    with Broker(in_process=False, settings=SOON) as running:
         yield running
 
 

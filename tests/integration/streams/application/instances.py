@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
-from millstream.streams import StreamsBuilder, StreamsConfig, Topology
+from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.application.kafka_streams import (
     KafkaStreams,
     OnUncaughtError,
@@ -27,7 +27,7 @@ def counting(source: str, sink: str) -> Topology:
     (
         builder.stream(source, key=string(), value=string())
         .group_by(lambda _, value: value, key=string(), value=string(), name="by-value")
-        .count()
+        .count(materialized=Materialized("counts"))
         .to_stream()
         .to(sink, value=long())
     )

@@ -127,6 +127,8 @@ def test_settings_that_the_application_decides_are_refused() -> None:
         KafkaStreams(topology, config, {"bootstrap.servers": "x:1", "group.id": "mine"})
     with pytest.raises(ConfigError, match="bootstrap_server"):
         KafkaStreams(topology, config, {"bootstrap_server": "x:1"})
+    with pytest.raises(TopologyError, match="reads nothing"):
+        KafkaStreams(StreamsBuilder().build(), config, {"bootstrap.servers": "x:1"})
     with pytest.raises(ValueError, match="num_stream_threads must be at least 1"):
         replace(config, num_stream_threads=0)
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from millstream.clients.core.illegal_state import IllegalState
+from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.states import ApplicationState
+from millstream.streams.errors import InvalidStoreError, StreamsNotStarted
+from millstream.streams.queries import FailureReason, KeyQuery, StateQueryRequest
+from millstream.streams.serdes import string
 from millstream.testing.broker import Broker
 from tests.integration.streams.application.instances import PARTITIONS, Instances
-from tests.patience import until
+from tests.patience import eventually, until
 
 WORDS = [f"w{number % 7}" for number in range(300)]
 TASKS = 2 * PARTITIONS
@@ -105,3 +110,53 @@ async def test_a_broker_may_restart_under_an_application(
         await instances.put(WORDS)
         await instances.until_counted(WORDS * 2)
         assert app.state.is_running_or_rebalancing
+
+
+async def test_stores_are_asked_where_their_tasks_are(instances: Instances) -> None:
+    app = instances.new()
+    wanted = StateQueryRequest("counts", KeyQuery("w1"))
+    with pytest.raises(StreamsNotStarted):
+        await app.query(wanted)
+    async with app:
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+        result = await app.query(wanted)
+        assert sorted(result.partitions) == list(range(PARTITIONS))
+        only = result.only_partition_result()
+        assert only is not None
+        assert only.value == WORDS.count("w1")
+        later = await app.query(replace(wanted, partitions=[9], position_bound={}))
+        assert later.partitions[9].failure is FailureReason.NOT_PRESENT
+        bound = {topic: {p: n + 1 for p, n in of.items()} for topic, of in result.position.items()}
+        early = await app.query(replace(wanted, position_bound=bound))
+        assert {each.failure for each in early.partitions.values()} == {
+            FailureReason.NOT_UP_TO_BOUND
+        }
+        with pytest.raises(InvalidStoreError, match="there is no store other"):
+            await app.query(replace(wanted, store="other"))
+
+
+async def test_a_global_table_is_filled_before_the_start_returns_and_kept_up(
+    instances: Instances,
+) -> None:
+    builder = StreamsBuilder()
+    builder.global_table(
+        instances.source, key=string(), value=string(), materialized=Materialized("all")
+    )
+    await instances.put(["one"])
+    wanted = StateQueryRequest("all", KeyQuery("0"))
+
+    async def value() -> object:
+        result = (await app.query(wanted)).global_result
+        assert result is not None
+        return result.value
+
+    async with instances.new(builder.build()) as app:
+        assert (app.state, app.tasks) == (ApplicationState.RUNNING, {})
+        assert await value() == "one"
+        await instances.put(["two"])
+
+        async def is_newer() -> bool:
+            return await value() == "two"
+
+        await eventually(is_newer)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -22,7 +22,6 @@ from millstream.streams.queries import (
     StateQueryRequest,
     view_of,
 )
-from millstream.streams.queries.result import is_up_to
 from millstream.streams.state.read_only import Stored
 
 ROWS_MAX: Final = 100_000
@@ -130,16 +129,10 @@ def _found(question: Question, task: StreamTask, covered: Position) -> object:
 
 
 def _result(request: StateQueryRequest, task: StreamTask, covered: Position) -> QueryResult:
-    if not is_up_to(covered, request.position_bound):
-        return QueryResult(
-            failure=FailureReason.NOT_UP_TO_BOUND,
-            message=f"store {request.store} is at {covered}, not yet at {request.position_bound}",
-            position=covered,
-        )
-    result = task.query(replace(request, position_bound={}))
+    result = task.query(request, covered)
     if isinstance(result.answer, list):
         _bounded(iter(result.answer))
-    return replace(result, position=covered)
+    return result
 
 
 def _bounded(rows: Iterator[object]) -> list[object]:

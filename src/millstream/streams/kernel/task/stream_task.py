@@ -214,14 +214,18 @@ class StreamTask:
             if queue.next_offset is not None
         }
 
-    def query(self, request: StateQueryRequest) -> QueryResult:
-        """Ask one of the task's stores. Raises InvalidStoreError for a store that is not here."""
+    def query(self, request: StateQueryRequest, position: Position | None = None) -> QueryResult:
+        """Ask one of the task's stores. Raises InvalidStoreError for a store that is not here.
+
+        `position`: what the stores have seen, for a runner that knows of records before those of this task. None: `position` of the task.
+        """
         store = self._stores.get(request.store)
         if store is None:
             raise InvalidStoreError(
                 f"there is no store {request.store}; there are {sorted(self._stores)}"
             )
-        position = self.position
+        if position is None:
+            position = self.position
         if not is_up_to(position, request.position_bound):
             return QueryResult(
                 failure=FailureReason.NOT_UP_TO_BOUND,
