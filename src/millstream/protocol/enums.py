@@ -110,6 +110,17 @@ ACKNOWLEDGE_GAP: Final = 0
 """In the place of an AcknowledgeType: the offset was acquired and holds no record that can be read."""
 
 
+class StreamsGroupStatus(IntEnum):
+    """Codes of the `status` of a StreamsGroupHeartbeat response (KIP-1071)."""
+
+    STALE_TOPOLOGY = 0
+    MISSING_SOURCE_TOPICS = 1
+    INCORRECTLY_PARTITIONED_TOPICS = 2
+    MISSING_INTERNAL_TOPICS = 3
+    SHUTDOWN_APPLICATION = 4
+    ASSIGNMENT_DELAYED = 5
+
+
 class GroupState(StrEnum):
     """The state of a group of any kind, by the names that ListGroups and the APIs that describe groups give it."""
 

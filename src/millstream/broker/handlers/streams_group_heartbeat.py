@@ -22,9 +22,9 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.coordinator.group.streams.request_check import check_heartbeat
-from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
@@ -86,6 +86,6 @@ def _create_missing_topics(beat: StreamsHeartbeat, topics: StreamsInternalTopics
     told = ", ".join(f"{name} ({why})" for name, why in list(failures.items())[:_FAILURES_TOLD_MAX])
     more = len(failures) - _FAILURES_TOLD_MAX
     for status in response.status or ():
-        if status.status_code == StatusCode.MISSING_INTERNAL_TOPICS:
+        if status.status_code == StreamsGroupStatus.MISSING_INTERNAL_TOPICS:
             rest = f" and {more} more" if more > 0 else ""
             status.status_detail += f"; Creation failed: {told}{rest}."

@@ -14,9 +14,10 @@ from millstream.coordinator.group.streams.partition_counts import (
     number_of_tasks,
 )
 from millstream.coordinator.group.streams.topology import StreamsTopology
-from millstream.coordinator.group.streams.topology_problem import StatusCode, TopologyProblem
+from millstream.coordinator.group.streams.topology_problem import TopologyProblem
 from millstream.errors import InvalidRequest, StreamsInvalidTopology
 from millstream.metadata.image import TopicsImage
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.create_topics import CreatableTopic, CreatableTopicConfig
 from millstream.protocol.generated.group_records import (
     StreamsGroupTopologyValueTopicInfo,
@@ -119,7 +120,7 @@ def configure_topology(
     if missing:
         told = _summary(list(missing))
         problem = TopologyProblem(
-            StatusCode.MISSING_INTERNAL_TOPICS, f"Internal topics are missing: {told}"
+            StreamsGroupStatus.MISSING_INTERNAL_TOPICS, f"Internal topics are missing: {told}"
         )
     return ConfiguredTopology(
         topology.epoch, metadata_hash, topics, subtopologies, missing, problem
@@ -131,7 +132,8 @@ def _check_sources_exist(topology: StreamsTopology, topics: TopicsImage) -> None
     missing = sorted(topic for topic in wanted if topic not in topics)
     if missing:
         raise TopologyProblem(
-            StatusCode.MISSING_SOURCE_TOPICS, f"Source topics {_summary(missing)} are missing."
+            StreamsGroupStatus.MISSING_SOURCE_TOPICS,
+            f"Source topics {_summary(missing)} are missing.",
         )
 
 
@@ -172,7 +174,7 @@ def _missing_topics(
             missing[name] = topic
         elif len(existing.partitions) != topic.partitions:
             raise TopologyProblem(
-                StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+                StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
                 f"Existing topic {name} has different number of partitions: "
                 f"expected {topic.partitions}, found {len(existing.partitions)}",
             )

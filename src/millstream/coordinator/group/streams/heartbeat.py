@@ -41,10 +41,10 @@ from millstream.coordinator.group.streams.sessions import (
     stop_awaiting_revocation,
 )
 from millstream.coordinator.group.streams.topology import StreamsTopology, topology_value
-from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import FencedMemberEpoch, InvalidRequest
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
@@ -87,7 +87,7 @@ def _stay(heartbeat: Heartbeat) -> StreamsHeartbeat:
     _maybe_delay(context, group)
     if group.group_id in context.groups.awaiting_members:
         heartbeat.tell(
-            StatusCode.ASSIGNMENT_DELAYED,
+            StreamsGroupStatus.ASSIGNMENT_DELAYED,
             "Assignment delayed due to the configured initial rebalance delay.",
         )
         target = TargetTasks(group.assignment_epoch, Tasks())
@@ -129,7 +129,7 @@ def _maybe_tell_stale(
     epoch = member.metadata.topology_epoch
     if group.topology is not None and epoch < group.topology.epoch:
         heartbeat.tell(
-            StatusCode.STALE_TOPOLOGY,
+            StreamsGroupStatus.STALE_TOPOLOGY,
             f"The member's topology epoch {epoch} is behind the group's topology epoch "
             f"{group.topology.epoch}.",
         )
@@ -201,7 +201,7 @@ def _target(
         return last
     if not target_assignment.is_due(heartbeat.context, group):
         heartbeat.tell(
-            StatusCode.ASSIGNMENT_DELAYED,
+            StreamsGroupStatus.ASSIGNMENT_DELAYED,
             "Assignment delayed due to the configured assignment interval.",
         )
         return last
@@ -282,7 +282,7 @@ def _tell_troubles(
         group.request_shutdown(heartbeat.request.member_id)
     if group.shutdown_requested_by is not None:
         heartbeat.tell(
-            StatusCode.SHUTDOWN_APPLICATION,
+            StreamsGroupStatus.SHUTDOWN_APPLICATION,
             f"Streams group member {group.shutdown_requested_by} encountered a fatal error and "
             "requested a shutdown for the entire application.",
         )

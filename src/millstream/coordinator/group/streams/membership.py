@@ -15,8 +15,8 @@ from millstream.coordinator.group.streams.member import (
     StreamsGroupMember,
     UserEndpoint,
 )
-from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import FencedMemberEpoch, GroupIdNotFound, GroupMaxSizeReached
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import (
     Status,
     StreamsGroupHeartbeatRequest,
@@ -39,7 +39,7 @@ class Heartbeat:
     def is_join(self) -> bool:
         return self.request.member_epoch == JOIN_EPOCH
 
-    def tell(self, code: StatusCode, detail: str) -> None:
+    def tell(self, code: StreamsGroupStatus, detail: str) -> None:
         """Adds a status for the member. It is not an error: the member is served, and learns what is in its way."""
         self.statuses.append(Status(code, detail))
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from millstream.coordinator.group.streams.topology import StreamsTopology, source_topics
-from millstream.coordinator.group.streams.topology_problem import StatusCode, TopologyProblem
+from millstream.coordinator.group.streams.topology_problem import TopologyProblem
 from millstream.errors import StreamsInvalidTopology
 from millstream.metadata.image import TopicsImage
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.group_records import CopartitionGroup, Subtopology
 
 
@@ -150,7 +151,7 @@ def _copartitioned(
     for topic, size in repartitions.items():
         if topic in fixed and size != count:
             raise TopologyProblem(
-                StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+                StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
                 f"Number of partitions [{size}] of repartition topic [{topic}] doesn't match "
                 f"number of partitions [{count}] of the source topic.",
             )
@@ -162,7 +163,7 @@ def _one_count(counts: Mapping[str, int], told: Mapping[str, int]) -> int:
     if len(distinct) > 1:
         listed = ", ".join(f"{topic}={size}" for topic, size in sorted(told.items()))
         raise TopologyProblem(
-            StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+            StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
             f"Following topics do not have the same number of partitions: [{{{listed}}}]",
         )
     return distinct.pop()

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from enum import IntEnum
 
 from millstream.errors import MillstreamError
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.streams.errors import TopologyError
 
 _LOGGER = logging.getLogger(__name__)
 
 
-class Remark(IntEnum):
-    """The codes of KIP-1071."""
-
-    STALE_TOPOLOGY = 0
-    MISSING_SOURCE_TOPICS = 1
-    INCORRECTLY_PARTITIONED_TOPICS = 2
-    MISSING_INTERNAL_TOPICS = 3
-    SHUTDOWN_APPLICATION = 4
-    ASSIGNMENT_DELAYED = 5
-
-
 _NOT_READY = frozenset(
     {
-        Remark.MISSING_SOURCE_TOPICS,
-        Remark.MISSING_INTERNAL_TOPICS,
-        Remark.ASSIGNMENT_DELAYED,
+        StreamsGroupStatus.MISSING_SOURCE_TOPICS,
+        StreamsGroupStatus.MISSING_INTERNAL_TOPICS,
+        StreamsGroupStatus.ASSIGNMENT_DELAYED,
     }
 )
 
@@ -54,16 +43,16 @@ class GroupRemarks:
             _LOGGER.info("the coordinator of the group says: %s", detail or code)
         self._logged = news
         self.is_ready = _NOT_READY.isdisjoint(given)
-        if Remark.SHUTDOWN_APPLICATION in given:
+        if StreamsGroupStatus.SHUTDOWN_APPLICATION in given:
             raise ShutdownRequested("a member of the group has asked that the application ends")
-        if Remark.INCORRECTLY_PARTITIONED_TOPICS in given:
-            raise TopologyError(given[Remark.INCORRECTLY_PARTITIONED_TOPICS])
-        if Remark.MISSING_SOURCE_TOPICS not in given:
+        if StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS in given:
+            raise TopologyError(given[StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS])
+        if StreamsGroupStatus.MISSING_SOURCE_TOPICS not in given:
             self._missing_since_ms = None
             return
         if self._missing_since_ms is None:
             self._missing_since_ms = now_ms
         if now_ms - self._missing_since_ms >= 2 * heartbeat_interval_ms:
             raise TopologyError(
-                f"{given[Remark.MISSING_SOURCE_TOPICS]}: create the source topics before the application is started"
+                f"{given[StreamsGroupStatus.MISSING_SOURCE_TOPICS]}: create the source topics before the application is started"
             )

@@ -11,8 +11,8 @@ from millstream.coordinator.group.streams.configured_topology import (
     configure_topology,
 )
 from millstream.coordinator.group.streams.topology import StreamsTopology, topology_value
-from millstream.coordinator.group.streams.topology_problem import StatusCode
 from millstream.errors import StreamsInvalidTopology
+from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import Subtopology
 from tests.support.coordinators.streams_group import subtopology, topics_image, topology
 
@@ -22,7 +22,7 @@ def configure(sizes: Mapping[str, int], *subtopologies: Subtopology) -> Configur
     return configure_topology(StreamsTopology.from_value(value), topics_image(sizes), 7)
 
 
-def problem(configured: ConfiguredTopology) -> tuple[StatusCode, str]:
+def problem(configured: ConfiguredTopology) -> tuple[StreamsGroupStatus, str]:
     assert configured.problem is not None
     return configured.problem.code, configured.problem.detail
 
@@ -40,7 +40,7 @@ def test_a_subtopology_has_a_task_for_each_partition_of_its_largest_source() -> 
 def test_missing_source_topics_are_named_up_to_three() -> None:
     configured = configure({}, subtopology(sources=["d", "b", "a", "c"]))
     assert problem(configured) == (
-        StatusCode.MISSING_SOURCE_TOPICS,
+        StreamsGroupStatus.MISSING_SOURCE_TOPICS,
         "Source topics a, b, c and 1 additional topics are missing.",
     )
     assert missing(configured) == {}
@@ -49,7 +49,7 @@ def test_missing_source_topics_are_named_up_to_three() -> None:
 def test_a_changelog_gets_a_partition_for_each_task() -> None:
     configured = configure({"a": 4}, subtopology(sources=["a"], changelogs=["store-changelog"]))
     assert problem(configured) == (
-        StatusCode.MISSING_INTERNAL_TOPICS,
+        StreamsGroupStatus.MISSING_INTERNAL_TOPICS,
         "Internal topics are missing: store-changelog",
     )
     assert missing(configured) == {"store-changelog": 4}
@@ -107,7 +107,7 @@ def test_copartitioned_source_topics_must_have_one_size() -> None:
         {"a": 2, "b": 3}, subtopology(sources=["b", "a"], copartitioned=[["a", "b"]])
     )
     assert problem(configured) == (
-        StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+        StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
         "Following topics do not have the same number of partitions: [{a=2, b=3}]",
     )
 
@@ -148,7 +148,7 @@ def test_a_fixed_size_that_contradicts_a_joined_source_is_told() -> None:
         subtopology("1", sources=["b"], repartitions={"r": 3}, copartitioned=[["b", "r"]]),
     )
     assert problem(configured) == (
-        StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+        StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
         (
             "Number of partitions [3] of repartition topic [r] doesn't match "
             "number of partitions [5] of the source topic."
@@ -163,7 +163,7 @@ def test_fixed_sizes_that_contradict_each_other_are_told() -> None:
         subtopology("1", repartitions={"r": 3, "s": 4}, copartitioned=[["r", "s"]]),
     )
     assert problem(configured) == (
-        StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+        StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
         "Following topics do not have the same number of partitions: [{r=3, s=4}]",
     )
 
@@ -171,7 +171,7 @@ def test_fixed_sizes_that_contradict_each_other_are_told() -> None:
 def test_an_internal_topic_that_exists_with_another_size_is_told() -> None:
     configured = configure({"a": 4, "c": 2}, subtopology(sources=["a"], changelogs=["c"]))
     assert problem(configured) == (
-        StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
+        StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS,
         "Existing topic c has different number of partitions: expected 4, found 2",
     )
 
