@@ -62,14 +62,16 @@ from millstream.streams.windows import (
 )
 
 if TYPE_CHECKING:
-    from millstream.streams.application.kafka_streams import KafkaStreams, OnUncaughtError
+    from millstream.streams.application.kafka_streams import KafkaStreams
     from millstream.streams.application.states import ApplicationState
+    from millstream.streams.application.uncaught_errors import OnUncaughtError
 else:
     __getattr__ = names_of(
         __name__,
         {
-            "millstream.streams.application.kafka_streams": "KafkaStreams OnUncaughtError",
+            "millstream.streams.application.kafka_streams": "KafkaStreams",
             "millstream.streams.application.states": "ApplicationState",
+            "millstream.streams.application.uncaught_errors": "OnUncaughtError",
         },
     )
 

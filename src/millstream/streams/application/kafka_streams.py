@@ -12,12 +12,12 @@ import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from millstream.clients.core.illegal_state import IllegalState
+from millstream.errors import ConfigError
 from millstream.net.client.tasks import TaskScope
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
@@ -36,6 +36,11 @@ from millstream.streams.application.states import (
     state_of_threads,
 )
 from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.application.uncaught_errors import (
+    OnUncaughtError,
+    UncaughtErrorHandler,
+    shut_down_client,
+)
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import InvalidStoreError, StreamsNotStarted, TopologyError
@@ -47,6 +52,7 @@ from millstream.streams.queries import (
     StateQueryResult,
 )
 from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment
@@ -58,19 +64,6 @@ REBALANCE_TIMEOUT_MS: Final = 300_000
 _LOGGER = logging.getLogger(__name__)
 
 StateListener = Callable[[ApplicationState, ApplicationState], object]
-
-
-class OnUncaughtError(StrEnum):
-    """The answers to a failed stream thread (StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse)."""
-
-    REPLACE_THREAD = "REPLACE_THREAD"
-    SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"
-    SHUTDOWN_APPLICATION = "SHUTDOWN_APPLICATION"
-
-
-def shut_down_client(_error: BaseException) -> OnUncaughtError:
-    """The handler of an application that has none of its own: this instance ends, as ERROR."""
-    return OnUncaughtError.SHUTDOWN_CLIENT
 
 
 class KafkaStreams:
@@ -87,7 +80,7 @@ class KafkaStreams:
         clients: Mapping[str, object] | ClientSupplier,
         *,
         clock: Clock | None = None,
-        on_uncaught_error: Callable[[BaseException], OnUncaughtError] = shut_down_client,
+        on_uncaught_error: UncaughtErrorHandler = shut_down_client,
         observe: Observer = unobserved,
     ) -> None:
         """Connects to nothing yet. Raises ConfigError, and TopologyError for what a group of applications cannot run."""
@@ -95,6 +88,10 @@ class KafkaStreams:
             config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
         self._topology = topology
         self._config = config
+        if config.num_standby_replicas:
+            raise ConfigError(
+                "KafkaStreams keeps no standby copies yet: leave num_standby_replicas at 0, or run the topology on Spark"
+            )
         if not topology.sub_topologies:
             raise TopologyError("the topology reads nothing: give it a source or a global table")
         self._told = describe(topology, config.application_id)
@@ -331,7 +328,9 @@ class KafkaStreams:
             for number in range(1, len(taken) + 2)
         )
         name = next(name for name in names if name not in taken)
-        thread = StreamThread(name, self._application, self._global_stores, self._thread_changed)
+        thread = StreamThread(
+            name, self._application, self._global_stores, self._thread_changed, self._answer
+        )
         thread.is_paused = self.is_paused
         self._threads = [each for each in self._threads if each.name != name] + [thread]
         self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
@@ -340,9 +339,6 @@ class KafkaStreams:
     async def _run(self, thread: StreamThread) -> None:
         try:
             await thread.run()
-        except ShutdownRequested as error:
-            _LOGGER.warning("stream-client [%s] %s", self._application.client_id, error)
-            self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
         except Exception as error:
             _LOGGER.exception("stream-thread [%s] has failed", thread.name)
             self._failed(thread, error)
@@ -352,14 +348,17 @@ class KafkaStreams:
     def _failed(self, thread: StreamThread, error: Exception) -> None:
         if not self._state.is_running_or_rebalancing:
             return
-        answer = self._on_uncaught_error(error)
-        if answer is OnUncaughtError.REPLACE_THREAD:
+        if thread.answer is OnUncaughtError.REPLACE_THREAD:
             self._add_thread()
             return
         self._error = error
-        if answer is OnUncaughtError.SHUTDOWN_APPLICATION:
-            thread.shut_down_application()
         self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+
+    def _answer(self, error: Exception) -> OnUncaughtError:
+        """Asks the application's handler, but for the end of all instances that another one has asked for."""
+        if isinstance(error, ShutdownRequested):
+            return OnUncaughtError.SHUTDOWN_CLIENT
+        return self._on_uncaught_error(error)
 
     def _begin_to_end(self, pending: ApplicationState, end: ApplicationState) -> None:
         if self._closing is not None or self._state.has_completed_shutdown:
@@ -399,7 +398,6 @@ class KafkaStreams:
         environment = TaskEnvironment(clients, self._clock, kernel, self._observe)
         stores = await GlobalStores.open(application.spec(0, None), environment)
         self._closers.push_async_callback(stores.close)
-        await stores.catch_up()
         self._global_stores, self._global_environment = stores, environment
         self._updating = self._scope.start(self._keep_up(stores), name, awaited=True)
 
@@ -408,10 +406,18 @@ class KafkaStreams:
         try:
             while True:
                 await asyncio.sleep(self._config.poll_ms / 1000)
-                await stores.catch_up()
+                await self._caught_up(stores)
         except Exception as error:  # noqa: BLE001  # whoever waits for the end is told
             self._error = error
             self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+
+    async def _caught_up(self, stores: GlobalStores) -> None:
+        try:
+            await stores.catch_up()
+        except Exception as error:
+            if not is_retriable(error):
+                raise
+            _LOGGER.info("global stores are brought up to date soon: %s", error)
 
     def _thread_changed(self, _thread: StreamThread) -> None:
         if not self._state.is_running_or_rebalancing:

@@ -76,12 +76,8 @@ class StateDirectory:
         metadata = self.path / _METADATA
         try:
             return str(UUID(json.loads(metadata.read_text())["processId"]))
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-        ):  # none yet, or what a crash has left of it
+        except (OSError, ValueError, KeyError, TypeError):
+            # There is none yet, or a crash has left a part of it.
             process_id = str(UUID(bytes=self._random.randbytes(16), version=4))
             metadata.write_text(json.dumps({"version": 1, "processId": process_id}))
             return process_id

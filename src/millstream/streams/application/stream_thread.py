@@ -27,6 +27,10 @@ from millstream.streams.application.group.membership import (
 from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.application.uncaught_errors import (
+    OnUncaughtError,
+    UncaughtErrorHandler,
+)
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
@@ -35,7 +39,7 @@ from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
-from millstream.streams.topology.plan import plan_topology
+from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
 COMMIT_INTERVAL_MS: Final = 30_000
@@ -78,7 +82,10 @@ class ApplicationEnvironment:
 
 
 class StreamThread:
-    """`run` it once; it ends after `stop`, or raises what the tasks or the group raise. `on_state` hears of each new state."""
+    """`run` it once; it ends after `stop`, or raises what the tasks or the group raise.
+
+    `on_state` hears of each new state. `on_error` is asked about an error that ends the thread, while it is in the group still.
+    """
 
     def __init__(
         self,
@@ -86,20 +93,23 @@ class StreamThread:
         application: ApplicationEnvironment,
         global_stores: GlobalStores | None,
         on_state: Callable[[StreamThread], None],
+        on_error: UncaughtErrorHandler,
     ) -> None:
         self.name: Final = name
         self.state = ThreadState.CREATED
         self.is_paused = False
         self.reports: dict[StreamsTaskId, TaskReport] = {}
         """The last commit of each task."""
+        self.answer: OnUncaughtError | None = None
+        """What follows the error that has ended the thread; None where it has not come to ask."""
         self._application = application
         self._global_stores = global_stores
         self._on_state = on_state
+        self._on_error = on_error
         self._stopping = False
         self._taken: TaskAssignment | None = None
         self._remarks = GroupRemarks()
         self._committed_ms = 0
-        self._member: StreamsMember | None = None
         self._tasks: ThreadTasks | None = None
 
     @property
@@ -111,11 +121,6 @@ class StreamThread:
         self._stopping = True
         if self.state is not ThreadState.DEAD:
             self._enter(ThreadState.PENDING_SHUTDOWN)
-
-    def shut_down_application(self) -> None:
-        """Has all members of the group end."""
-        if self._member is not None:
-            self._member.shut_down_application()
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
@@ -139,7 +144,6 @@ class StreamThread:
             member = StreamsMember(
                 application.policy, supplier.settings_of_member(f"{self.name}-member")
             )
-            self._member = member
             last_first.push_async_callback(member.leave)
             environment = TaskEnvironment(
                 self._clients(admin, reader, member),
@@ -164,6 +168,11 @@ class StreamThread:
             while not self._stopping:
                 await self._turn(member, tasks, admin)
             failed = False
+        except Exception as error:
+            self.answer = self._on_error(error)
+            if self.answer is OnUncaughtError.SHUTDOWN_APPLICATION:
+                member.shut_down_application()
+            raise
         finally:
             self._taken = self._tasks = None
             await tasks.close(commit=not failed)
@@ -184,9 +193,9 @@ class StreamThread:
             self._enter(settled)
         if self.is_paused:
             await asyncio.sleep(config.poll_ms / 1000)
-            return
-        await tasks.read(self._patience_ms(tasks))
-        await tasks.process(self._application.clock.now().wall_ms)
+        else:
+            await tasks.read(self._patience_ms(tasks))
+            await tasks.process(self._application.clock.now().wall_ms)
         is_due = self._now_ms - self._committed_ms >= self._application.commit_interval_ms
         if is_due or tasks.commit_requested:
             await tasks.commit()
@@ -194,8 +203,6 @@ class StreamThread:
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""
-        if tasks.has_queued:
-            return 0
         application = self._application
         commit_in_ms = self._committed_ms + application.commit_interval_ms - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
@@ -234,13 +241,17 @@ class StreamThread:
         if not wanted:
             return {}
         application = self._application
-        names = await admin.list_topics(include_internal=True)
-        topics = (await admin.describe_topics(names)).raise_errors()
-        partitions = {name: len(topics.result(name).partitions) for name in topics}
-        plan = plan_topology(
-            application.topology, application.config.application_id, partitions, ()
-        )
-        topics_of = {each.id: each.topics_of_tasks for each in plan.sub_topologies}
+        sources = {
+            number: application.spec(number, None).sources
+            for number in {task.sub_topology for task in wanted}
+        }
+        names = {topic for topics in sources.values() for topic in topics}
+        described = (await admin.describe_topics(list(names))).raise_errors()
+        counts = {name: len(described.result(name).partitions) for name in names}
+        topics_of = {
+            number: SubTopologyPlan(number, {name: counts[name] for name in topics}).topics_of_tasks
+            for number, topics in sources.items()
+        }
         unknown = [task for task in wanted if task.partition not in topics_of[task.sub_topology]]
         if unknown:  # the coordinator knows of new partitions before other brokers do
             raise UnknownTopicOrPartition(f"the inputs of task {unknown[0]} are not there yet")

@@ -59,10 +59,6 @@ class ThreadTasks:
         self._starting: dict[StreamsTaskId, tuple[TaskSpec, asyncio.Task[ActiveTask]]] = {}
 
     @property
-    def running(self) -> frozenset[StreamsTaskId]:
-        return frozenset(self._running)
-
-    @property
     def is_settled(self) -> bool:
         """Whether all tasks are restored."""
         return not self._starting
@@ -77,10 +73,6 @@ class ThreadTasks:
     def has_news(self) -> bool:
         """Whether something is to be committed."""
         return any(each.has_news for each in self._running.values())
-
-    @property
-    def has_queued(self) -> bool:
-        return any(each.active.has_queued for each in self._running.values())
 
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
         """Commits and closes tasks, those that are being started, too."""

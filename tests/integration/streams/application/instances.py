@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
-from millstream.streams.application.kafka_streams import (
-    KafkaStreams,
-    OnUncaughtError,
-    shut_down_client,
-)
+from millstream.streams.application.kafka_streams import KafkaStreams
+from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
 from millstream.streams.serdes import long, string
 from tests.patience import eventually
 
@@ -72,7 +69,7 @@ class Instances:
         self,
         topology: Topology | None = None,
         *,
-        on_uncaught_error: Callable[[BaseException], OnUncaughtError] = shut_down_client,
+        on_uncaught_error: UncaughtErrorHandler = shut_down_client,
         **settings: Any,  # Any: settings of any type
     ) -> KafkaStreams:
         """Makes an instance with a disk of its own, exactly once unless told otherwise."""

@@ -13,8 +13,10 @@ import pytest
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import ConfigError
 from millstream.streams import StreamsBuilder, StreamsConfig, Topology
-from millstream.streams.application.kafka_streams import KafkaStreams, OnUncaughtError
+from millstream.streams.application.group.remarks import ShutdownRequested
+from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
+from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import StreamsError, TopologyError
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.serdes import string
@@ -67,9 +69,9 @@ async def test_a_function_that_fails_ends_the_application_and_nothing_is_committ
 async def test_a_thread_may_be_replaced_and_the_record_is_tried_again(
     instances: Instances,
 ) -> None:
-    asked: list[BaseException] = []
+    asked: list[Exception] = []
 
-    def replace_thread(error: BaseException) -> OnUncaughtError:
+    def replace_thread(error: Exception) -> OnUncaughtError:
         asked.append(error)
         return OnUncaughtError.REPLACE_THREAD
 
@@ -82,6 +84,19 @@ async def test_a_thread_may_be_replaced_and_the_record_is_tried_again(
         await instances.until_written(1)
         assert len(app.tasks) == 1
     assert app.state is ApplicationState.NOT_RUNNING
+
+
+async def test_one_instance_may_end_all_of_them(instances: Instances) -> None:
+    first = instances.new(
+        copying(instances, lambda: True),
+        on_uncaught_error=lambda _: OnUncaughtError.SHUTDOWN_APPLICATION,
+    )
+    second = instances.new(copying(instances, lambda: False))
+    async with first, second:
+        await until(lambda: all(any(app.tasks.values()) for app in (first, second)))
+        await instances.put([POISON] * 40)  # some in each partition
+        assert isinstance(await ended(first), StreamsError)
+        assert isinstance(await ended(second), ShutdownRequested)
 
 
 async def test_source_topics_that_do_not_exist_are_named(instances: Instances) -> None:
@@ -127,6 +142,10 @@ def test_settings_that_the_application_decides_are_refused() -> None:
         KafkaStreams(topology, config, {"bootstrap.servers": "x:1", "group.id": "mine"})
     with pytest.raises(ConfigError, match="bootstrap_server"):
         KafkaStreams(topology, config, {"bootstrap_server": "x:1"})
+    with pytest.raises(ConfigError, match="no standby copies"):
+        KafkaStreams(
+            topology, replace(config, num_standby_replicas=1), {"bootstrap.servers": "x:1"}
+        )
     with pytest.raises(TopologyError, match="reads nothing"):
         KafkaStreams(StreamsBuilder().build(), config, {"bootstrap.servers": "x:1"})
     with pytest.raises(ValueError, match="num_stream_threads must be at least 1"):

@@ -79,10 +79,6 @@ class StreamsMember:
         return self._membership.target
 
     @property
-    def is_in_group(self) -> bool:
-        return self._membership.is_in_group
-
-    @property
     def statuses(self) -> tuple[Status, ...]:
         """The coordinator's remarks about the group."""
         return self._membership.statuses
@@ -106,9 +102,8 @@ class StreamsMember:
         self._wanted.set()
 
     def shut_down_application(self) -> None:
-        """Has the coordinator tell all members of the group to end."""
+        """Has the coordinator tell all members of the group to end, with the next heartbeat or when this one leaves."""
         self._membership.wants_shutdown = True
-        self._wanted.set()
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commits offsets in the name of the member. Raises CommitFailed where the group went on without it."""

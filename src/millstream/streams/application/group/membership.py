@@ -85,6 +85,7 @@ class StreamsMembership:
     has_lost_tasks: bool = False
     """The coordinator has counted the member out, and its tasks may have other owners; `rejoin` follows."""
     wants_shutdown: bool = False
+    """All members of the group are to end."""
     _owned: TaskAssignment = NO_TASKS
     _told: TaskAssignment | None = None
     """None: everything has to be said again."""
@@ -118,7 +119,6 @@ class StreamsMembership:
             request.active_tasks = _by_sub_topology(self._owned.active)
             request.standby_tasks = _by_sub_topology(self._owned.standby)
             request.warmup_tasks = _by_sub_topology(self._owned.warm_up)
-        request.shutdown_application = self.wants_shutdown
         self._told = self._owned
         self._last_heartbeat_ms = now_ms
         return request
@@ -178,6 +178,7 @@ class StreamsMembership:
             member_id=self.member_id,
             member_epoch=epoch,
             endpoint_information_epoch=self._endpoint_epoch,
+            shutdown_application=self.wants_shutdown,
         )
 
     def _handle_error(self, error: KafkaError) -> KafkaError | None:

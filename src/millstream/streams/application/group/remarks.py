@@ -1,4 +1,4 @@
-"""The coordinator's remarks about a group: which of them a member outlives. Pure."""
+"""The coordinator's remarks about a group: which of them a member outlives."""
 
 from __future__ import annotations
 
