@@ -11,7 +11,12 @@ from millstream.clients.core.illegal_state import IllegalState
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.errors import InvalidStoreError, StreamsNotStarted
-from millstream.streams.queries import FailureReason, KeyQuery, StateQueryRequest
+from millstream.streams.queries import (
+    FailureReason,
+    KeyQuery,
+    StateQueryRequest,
+    StateQueryResult,
+)
 from millstream.streams.serdes import string
 from millstream.testing.broker import Broker
 from tests.integration.streams.application.instances import PARTITIONS, Instances
@@ -83,6 +88,32 @@ async def test_a_paused_application_takes_its_tasks_and_processes_nothing(
         assert await instances.updates() == []
         app.resume()
         await instances.until_counted(WORDS)
+
+
+async def test_a_paused_application_restores_its_stores_before_it_runs(
+    instances: Instances,
+) -> None:
+    """Another disk, so that they come from the changelog; nothing processed fills them."""
+    await instances.put(WORDS)
+    async with instances.new():
+        await instances.until_counted(WORDS)
+    app = instances.new(poll_ms=10)
+    answered: list[asyncio.Task[StateQueryResult]] = []
+
+    def when_running(new: ApplicationState, _old: ApplicationState) -> None:
+        if new is ApplicationState.RUNNING:
+            wanted = StateQueryRequest("counts", KeyQuery("w1"))
+            answered.append(asyncio.ensure_future(app.query(wanted)))
+
+    app.on_state_change(when_running)
+    async with app:
+        app.pause()
+        await until(lambda: bool(answered))
+        result = await answered[0]
+        assert sorted(result.partitions) == list(range(PARTITIONS))
+        only = result.only_partition_result()
+        assert only is not None
+        assert only.value == WORDS.count("w1")
 
 
 async def test_threads_that_are_added_and_removed_share_the_tasks(instances: Instances) -> None:
