@@ -40,7 +40,7 @@ MEMORY_BYTES_MAX = 50 * 1024 * 1024
 P99_MS_ALLOWED = 50.0
 P99_FACTOR_ALLOWED = 2.0
 _CALM_S = 0.5
-_COMPARES_LATENCY = os.environ.get("MILLSTREAM_ATTACKS_P99") == "1"
+COMPARES_LATENCY = os.environ.get("MILLSTREAM_ATTACKS_P99") == "1"
 
 
 class _Answering:
@@ -169,7 +169,7 @@ class AttackedNode:
             f"the loop was held for {self.held_ms:.0f} ms of CPU by {hold['callbacks']}"
         )
         assert "Traceback" not in self.log, self.log
-        if _COMPARES_LATENCY:
+        if COMPARES_LATENCY:
             allowed = max(before["p99_ms"] * P99_FACTOR_ALLOWED, P99_MS_ALLOWED)
             assert self.latencies["p99_ms"] <= allowed, (before, self.latencies)
         self._memory_comes_back(resident_before)
@@ -178,7 +178,7 @@ class AttackedNode:
     def _calm(self) -> dict[str, Any]:
         """The bystander's latencies while nothing else happens."""
         self._bystander.ask()
-        time.sleep(_CALM_S if _COMPARES_LATENCY else 0)
+        time.sleep(_CALM_S if COMPARES_LATENCY else 0)
         return self._bystander_answers()
 
     def _bystander_answers(self) -> dict[str, Any]:

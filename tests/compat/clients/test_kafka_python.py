@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     from kafka.admin import KafkaAdminClient, NewTopic
 
 from millstream.testing.broker import Broker
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, wait_until
 
 RECORDS = 10_000
 pytestmark = [
@@ -45,6 +45,14 @@ def consumer(broker: Broker, group: str | None = None) -> KafkaConsumer:
         bootstrap_servers=broker.bootstrap_servers, group_id=group, auto_offset_reset="earliest",
         enable_auto_commit=False, session_timeout_ms=30_000, heartbeat_interval_ms=200,
     )  # fmt: skip
+
+
+def subscribed(broker: Broker, topic: str) -> KafkaConsumer:
+    """A member of group "pair" that knows the topic: as leader it would share out nothing of one that it has not heard of yet."""
+    member = consumer(broker, "pair")
+    member.subscribe([topic])
+    wait_until(lambda: bool(member.partitions_for_topic(topic)))
+    return member
 
 
 def read(reader: KafkaConsumer, count: int) -> list[tuple[int, str]]:
@@ -91,13 +99,11 @@ def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
     admin.close()
     for partition in (0, 1):
         send(broker, topic, [f"{partition}-{n}" for n in range(500)], partition)
-    alone = consumer(broker, "pair")
-    alone.subscribe([topic])
+    alone = subscribed(broker, topic)
     assert {partition for partition, _ in read(alone, 1000)} == {0, 1}
     alone.commit()
 
-    joiner = consumer(broker, "pair")
-    joiner.subscribe([topic])
+    joiner = subscribed(broker, topic)
     assigned = wait_for_assignments([alone, joiner])
     assert sorted(p for each in assigned for p in each) == [0, 1]
     for partition in (0, 1):
@@ -112,8 +118,7 @@ def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
 
     broker.restart()
     send(broker, topic, ["after restart"], 1)
-    resumed = consumer(broker, "pair")
-    resumed.subscribe([topic])
+    resumed = subscribed(broker, topic)
     assert read(resumed, 1) == [(1, "after restart")]
     assert [resumed.committed(TopicPartition(topic, p)) for p in (0, 1)] == [501, 501]
     resumed.close()
