@@ -18,17 +18,15 @@ import pytest
 from millstream.spark.kafka_settings import for_both
 from millstream.spark.pipeline.hosted_application import HostedApplication, digest_of
 from millstream.spark.pipeline.messages import (
-    LENGTH,
     Application,
     ApplicationWanted,
     RunTask,
     RunTasks,
     Working,
-    decode,
-    encode,
 )
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.runtime.process.frames import LENGTH, decode, encode
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology

@@ -11,7 +11,8 @@ import contextlib
 from pathlib import Path
 from typing import Final
 
-from millstream.spark.pipeline.messages import LENGTH, CloseTask, encode
+from millstream.spark.pipeline.messages import CloseTask
+from millstream.streams.runtime.process.frames import LENGTH, encode
 
 CLAIM_TIMEOUT_S: Final = 10.0
 

@@ -19,7 +19,6 @@ from typing import Final
 from millstream.runtime.system import SystemClock
 from millstream.spark.pipeline.executor import executor_pid
 from millstream.spark.pipeline.messages import (
-    LENGTH,
     Application,
     ApplicationWanted,
     AskStore,
@@ -31,9 +30,8 @@ from millstream.spark.pipeline.messages import (
     StandbysKept,
     TaskFailed,
     Working,
-    decode,
-    encode,
 )
+from millstream.streams.runtime.process.frames import LENGTH, decode, encode
 
 HELLO_TIMEOUT_S: Final = 20.0
 WORKING_TIMEOUT_S: Final = 60.0

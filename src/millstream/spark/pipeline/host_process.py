@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import gc
 import logging
 import os
-import resource
 import select
 import shutil
 import signal
@@ -26,7 +24,6 @@ from millstream.spark.pipeline.claims import claim, may_stand_by
 from millstream.spark.pipeline.executor import executor_of
 from millstream.spark.pipeline.host import TaskHost
 from millstream.spark.pipeline.messages import (
-    LENGTH,
     Application,
     ApplicationWanted,
     AskStore,
@@ -36,16 +33,13 @@ from millstream.spark.pipeline.messages import (
     KeepStandbys,
     RunTasks,
     Working,
-    decode,
-    encode,
 )
+from millstream.streams.runtime.process.frames import LENGTH, decode, encode
+from millstream.streams.runtime.process.preparation import loop_factory, prepare
 from millstream.streams.runtime.steps import Observer, unobserved
 
 WORKING_EVERY_S: Final = 5.0
 CLOSE_TIMEOUT_S: Final = 10.0
-_COLLECTED_AFTER: Final = (50_000, 20, 100)
-"""The rows of a micro-batch are so many objects that Python's own threshold of 700 takes a quarter of the processor time: it looks at them again and
-again while they are in use. Hardly any of them is part of a cycle."""
 _CLOSE_IDLE_EVERY_S: Final = 60.0
 _CATCH_UP_STANDBYS_EVERY_S: Final = 1.0
 _LOOK_FOR_EXECUTOR_EVERY_S: Final = 1.0
@@ -187,12 +181,6 @@ def _remove_what_the_killed_left(directory: Path) -> None:
             shutil.rmtree(each, ignore_errors=True)
 
 
-def _allow_as_many_files_as_possible() -> None:
-    """Each open task takes up to HANDLES_MAX, and connections; the usual limit of 1024 is for programs that use select()."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 async def _ends_with(executor_pid: int, ending: asyncio.Event) -> None:
     """A process id may be given to another process, but not while this one has an open descriptor of it."""
     descriptor = None
@@ -253,11 +241,8 @@ def main(arguments: list[str], observe: Observer = unobserved) -> None:
         except BlockingIOError:
             return  # another one serves here
         _remove_what_the_killed_left(path.parent.parent)
-        _allow_as_many_files_as_possible()
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*_COLLECTED_AFTER)
-        runner = asyncio.Runner(loop_factory=_loop_factory())
+        prepare()
+        runner = asyncio.Runner(loop_factory=loop_factory())
         code = 1
         try:
             runner.run(serve(path, executor_pid, observe))
@@ -268,14 +253,6 @@ def main(arguments: list[str], observe: Observer = unobserved) -> None:
             _remove_files(path, executor_pid)
             logging.shutdown()
             os._exit(code)  # the thread of the kernel may be in a function that does not end
-
-
-def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.Loop
 
 
 if __name__ == "__main__":

@@ -1,20 +1,11 @@
-"""The messages between a Spark worker and the task host beside it. Pure: values to bytes and back.
-
-A message is a length in four bytes and a pickle. Both ends are of one release and one user, and meet in a directory that only this
-user may enter.
-"""
+"""The messages between a Spark worker and the task host beside it, which travel as frames. Pure data."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
-from struct import Struct
-from typing import Final
 
 from millstream.streams.runtime.report import TaskReport
-
-LENGTH: Final = Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +122,3 @@ class TaskFailed:
 
 
 Reply = TaskReport | TaskFailed
-
-
-def encode(message: object) -> bytes:
-    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    return LENGTH.pack(len(body)) + body
-
-
-def decode(body: bytes) -> object:
-    message: object = pickle.loads(body)  # noqa: S301  # the other end is our own process
-    return message

@@ -1,0 +1,1 @@
+"""Processes that run tasks: how they are prepared, and how messages travel between them."""
