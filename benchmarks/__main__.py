@@ -24,6 +24,7 @@ BENCHMARKS = {
     "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "restore": "stores restored from their changelogs",
+    "applications": "applications on one stream thread, on two and on two processes",
     "pipeline": "topic to topic on Apache Spark",
     "dataframes": "topics as DataFrames on Apache Spark, beside its own connector",
     "pipeline_latency": "one record through a topology on Apache Spark, and micro-batches of many tasks",

@@ -70,11 +70,11 @@ def counted_by_window(out: str) -> Topology:
     return builder.build()
 
 
-async def fill(bootstrap: str) -> None:
+async def fill(bootstrap: str, records: int = RECORDS) -> None:
     """Keys in turn, one millisecond apart."""
     async with Producer(bootstrap_servers=bootstrap, linger_ms=5) as producer:
-        for first in range(0, RECORDS, SLICE):
-            numbers = np.arange(first, min(first + SLICE, RECORDS))
+        for first in range(0, records, SLICE):
+            numbers = np.arange(first, min(first + SLICE, records))
             rows = pa.RecordBatch.from_pydict(
                 {
                     "key": pa.array([b"key-%04d" % (n % KEYS) for n in numbers], pa.binary()),

@@ -1,6 +1,7 @@
-"""Counts words as an application: `python word_count.py SERVERS STATE_DIRECTORY`, on as many machines as there is work for.
+"""Counts words as an application: `python word_count.py SERVERS STATE_DIRECTORY [PROCESSES]`, on as many machines as there is work for.
 
-Reads the topic `words`, one word a record, and writes each new count to `counts`, exactly once.
+Reads the topic `words`, one word a record, and writes each new count to `counts`, exactly once. With more than one process its stream
+threads compute side by side.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ def topology() -> Topology:
     return builder.build()
 
 
-async def main(servers: str, state_directory: str) -> None:
+async def main(servers: str, state_directory: str, processes: str = "1") -> None:
     config = StreamsConfig(
         application_id="word-count",
         processing_guarantee="exactly_once_v2",
         state_dir=state_directory,
+        num_stream_threads=int(processes),
+        use_processes=int(processes) > 1,
     )
     await KafkaStreams(topology(), config, {"bootstrap.servers": servers}).run()
 

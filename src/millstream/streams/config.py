@@ -72,7 +72,8 @@ class StreamsConfig:
     `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
     Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
     `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000): reading of a partition pauses above it.
-    `client_id` (client.id) begins the names of threads and clients.
+    `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
+    they compute side by side; the topology is pickled for them.
     """
 
     application_id: str
@@ -99,6 +100,7 @@ class StreamsConfig:
     poll_ms: int = 100
     buffered_records_per_partition: int = 10_000
     client_id: str = ""
+    use_processes: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,6 +122,7 @@ class StreamsConfig:
             poll_ms=int,
             buffered_records_per_partition=int,
             client_id=str,
+            use_processes=bool,
             settings=Mapping,
         )
         if self.processing_guarantee is not None:

@@ -10,9 +10,7 @@ import contextlib
 import logging
 import signal
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -22,12 +20,17 @@ from millstream.net.client.tasks import TaskScope
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
+from millstream.streams.application.global_stream_thread import GlobalStreamThread
 from millstream.streams.application.group.membership import (
     StreamsMembershipPolicy,
     StreamsTaskId,
 )
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.group.topology_description import describe
+from millstream.streams.application.processes.pickling import pickled_application
+from millstream.streams.application.processes.process_stream_thread import (
+    ProcessStreamThread,
+)
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.application.states import (
     APPLICATION_TRANSITIONS,
@@ -51,11 +54,7 @@ from millstream.streams.queries import (
     StateQueryRequest,
     StateQueryResult,
 )
-from millstream.streams.runtime.clients import TaskClients
-from millstream.streams.runtime.failures import is_retriable
-from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.topology.topology import Topology
 
@@ -103,11 +102,11 @@ class KafkaStreams:
         self._state = ApplicationState.CREATED
         self._listeners: list[StateListener] = []
         self._scope = TaskScope(f"application {config.application_id}")
-        self._threads: list[StreamThread] = []
-        self._running: dict[StreamThread, asyncio.Task[None]] = {}
-        self._global_stores: GlobalStores | None = None
-        self._global_environment: TaskEnvironment | None = None
-        self._updating: asyncio.Task[None] | None = None
+        self._threads: list[StreamThread | ProcessStreamThread] = []
+        self._running: dict[StreamThread | ProcessStreamThread, asyncio.Task[None]] = {}
+        self._pickled: bytes | None = None
+        """The application as processes of stream threads get it; None where its threads share this process."""
+        self._global_thread: GlobalStreamThread | None = None
         self._closing: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         self._error: BaseException | None = None
@@ -191,6 +190,8 @@ class KafkaStreams:
             observe=self._observe,
         )
         try:
+            if self._config.use_processes:
+                self._pickled = pickled_application(self._application)
             await self._open_global_stores()
         except BaseException:
             await self._closers.aclose()
@@ -233,7 +234,8 @@ class KafkaStreams:
                 f"application {self._config.application_id} is {self._state}: its stores can be asked while it runs"
             )
         if request.store in self._topology.global_stores:
-            return StateQueryResult(global_result=await self._query_global(request))
+            assert self._global_thread is not None, "it is there while the application runs"
+            return StateQueryResult(global_result=await self._global_thread.query(request))
         if request.store not in self._topology.stores:
             raise InvalidStoreError(
                 f"there is no store {request.store}; there are {sorted(self._topology.stores)}"
@@ -247,13 +249,6 @@ class KafkaStreams:
         )
         missing = set(request.partitions or ()) - found.keys()
         return StateQueryResult(dict(sorted((found | dict.fromkeys(missing, absent)).items())))
-
-    async def _query_global(self, request: StateQueryRequest) -> QueryResult:
-        stores, environment = self._global_stores, self._global_environment
-        task = None if stores is None else stores.task_of(request.store)
-        assert environment is not None, "global stores are open while the application runs"
-        assert task is not None, "the topology has the store"
-        return await environment.in_kernel(partial(task.query, request))
 
     def pause(self) -> None:
         """Processes nothing until `resume`. The tasks stay, and are restored (KIP-834)."""
@@ -328,15 +323,19 @@ class KafkaStreams:
             for number in range(1, len(taken) + 2)
         )
         name = next(name for name in names if name not in taken)
-        thread = StreamThread(
-            name, self._application, self._global_stores, self._thread_changed, self._answer
-        )
+        thread = self._new_thread(name)
         thread.is_paused = self.is_paused
         self._threads = [each for each in self._threads if each.name != name] + [thread]
         self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
         return name
 
-    async def _run(self, thread: StreamThread) -> None:
+    def _new_thread(self, name: str) -> StreamThread | ProcessStreamThread:
+        if self._pickled is not None:
+            return ProcessStreamThread(name, self._pickled, self._thread_changed, self._answer)
+        stores = None if self._global_thread is None else self._global_thread.stores
+        return StreamThread(name, self._application, stores, self._thread_changed, self._answer)
+
+    async def _run(self, thread: StreamThread | ProcessStreamThread) -> None:
         try:
             await thread.run()
         except Exception as error:
@@ -345,7 +344,7 @@ class KafkaStreams:
         finally:
             self._running.pop(thread, None)
 
-    def _failed(self, thread: StreamThread, error: Exception) -> None:
+    def _failed(self, thread: StreamThread | ProcessStreamThread, error: Exception) -> None:
         if not self._state.is_running_or_rebalancing:
             return
         if thread.answer is OnUncaughtError.REPLACE_THREAD:
@@ -354,7 +353,7 @@ class KafkaStreams:
         self._error = error
         self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
 
-    def _answer(self, error: Exception) -> OnUncaughtError:
+    async def _answer(self, error: Exception) -> OnUncaughtError:
         """Asks the application's handler, but for the end of all instances that another one has asked for."""
         if isinstance(error, ShutdownRequested):
             return OnUncaughtError.SHUTDOWN_CLIENT
@@ -370,9 +369,6 @@ class KafkaStreams:
         for thread in self._threads:
             thread.stop()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
-        if self._updating is not None:
-            self._updating.cancel()
-            await asyncio.gather(self._updating, return_exceptions=True)
         try:
             await self._closers.aclose()
         except Exception:  # whatever stores and clients raise
@@ -384,42 +380,18 @@ class KafkaStreams:
     async def _open_global_stores(self) -> None:
         if not self._topology.global_stores:
             return
-        application = self._application
-        name = f"{application.client_id}-GlobalStreamThread"
-        kernel = ThreadPoolExecutor(1, name)
-        self._closers.callback(kernel.shutdown)
-        admin = self._supplier.admin(f"{name}-admin")
-        self._closers.push_async_callback(admin.close)
-        reader = self._supplier.reader(
-            f"{name}-global-consumer", read_committed=application.is_exact
+        name = f"{self._application.client_id}-GlobalStreamThread"
+        self._global_thread = await GlobalStreamThread.start(
+            name, self._application, self._global_stores_failed
         )
-        self._closers.push_async_callback(reader.close)
-        clients = TaskClients(reader, admin, lambda own: self._supplier.producer(name, own))
-        environment = TaskEnvironment(clients, self._clock, kernel, self._observe)
-        stores = await GlobalStores.open(application.spec(0, None), environment)
-        self._closers.push_async_callback(stores.close)
-        self._global_stores, self._global_environment = stores, environment
-        self._updating = self._scope.start(self._keep_up(stores), name, awaited=True)
+        self._closers.push_async_callback(self._global_thread.close)
 
-    async def _keep_up(self, stores: GlobalStores) -> None:
-        """Brings the global stores up to date again and again. A failure ends the application."""
-        try:
-            while True:
-                await asyncio.sleep(self._config.poll_ms / 1000)
-                await self._caught_up(stores)
-        except Exception as error:  # noqa: BLE001  # whoever waits for the end is told
-            self._error = error
-            self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+    def _global_stores_failed(self, error: Exception) -> None:
+        """Ends the application: its tasks would go on with old rows."""
+        self._error = error
+        self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
 
-    async def _caught_up(self, stores: GlobalStores) -> None:
-        try:
-            await stores.catch_up()
-        except Exception as error:
-            if not is_retriable(error):
-                raise
-            _LOGGER.info("global stores are brought up to date soon: %s", error)
-
-    def _thread_changed(self, _thread: StreamThread) -> None:
+    def _thread_changed(self, _thread: object) -> None:
         if not self._state.is_running_or_rebalancing:
             return
         now = state_of_threads([each.state for each in self._threads])

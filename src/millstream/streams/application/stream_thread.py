@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -27,10 +27,7 @@ from millstream.streams.application.group.membership import (
 from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_tasks import ThreadTasks
-from millstream.streams.application.uncaught_errors import (
-    OnUncaughtError,
-    UncaughtErrorHandler,
-)
+from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
@@ -84,7 +81,8 @@ class ApplicationEnvironment:
 class StreamThread:
     """`run` it once; it ends after `stop`, or raises what the tasks or the group raise.
 
-    `on_state` hears of each new state. `on_error` is asked about an error that ends the thread, while it is in the group still.
+    `on_change` hears of each new state, of tasks that were taken over and of commits. `on_error` is asked about an error that ends
+    the thread, while it is in the group still.
     """
 
     def __init__(
@@ -92,19 +90,19 @@ class StreamThread:
         name: str,
         application: ApplicationEnvironment,
         global_stores: GlobalStores | None,
-        on_state: Callable[[StreamThread], None],
-        on_error: UncaughtErrorHandler,
+        on_change: Callable[[StreamThread], None],
+        on_error: Callable[[Exception], Awaitable[OnUncaughtError]],
     ) -> None:
         self.name: Final = name
         self.state = ThreadState.CREATED
         self.is_paused = False
         self.reports: dict[StreamsTaskId, TaskReport] = {}
-        """The last commit of each task."""
+        """The last commit of each task that the thread has."""
         self.answer: OnUncaughtError | None = None
         """What follows the error that has ended the thread; None where it has not come to ask."""
         self._application = application
         self._global_stores = global_stores
-        self._on_state = on_state
+        self._on_change = on_change
         self._on_error = on_error
         self._stopping = False
         self._taken: TaskAssignment | None = None
@@ -156,7 +154,7 @@ class StreamThread:
                 consumer,
                 self._global_stores,
                 application.config.buffered_records_per_partition,
-                self.reports.__setitem__,
+                self._committed,
             )
             await self._loop(member, tasks, admin)
 
@@ -169,7 +167,7 @@ class StreamThread:
                 await self._turn(member, tasks, admin)
             failed = False
         except Exception as error:
-            self.answer = self._on_error(error)
+            self.answer = await self._on_error(error)
             if self.answer is OnUncaughtError.SHUTDOWN_APPLICATION:
                 member.shut_down_application()
             raise
@@ -233,7 +231,9 @@ class StreamThread:
         await tasks.give_up(before - target.active, commit=True)
         tasks.take(await self._specs(admin, target.active - before))
         self._taken = target
+        self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
         member.acknowledge(target)
+        self._on_change(self)
 
     async def _specs(
         self, admin: Admin, wanted: frozenset[StreamsTaskId]
@@ -273,7 +273,11 @@ class StreamThread:
     def _now_ms(self) -> int:
         return self._application.clock.now().monotonic_ms
 
+    def _committed(self, task: StreamsTaskId, report: TaskReport) -> None:
+        self.reports[task] = report
+        self._on_change(self)
+
     def _enter(self, state: ThreadState) -> None:
         if state is not self.state:
             self.state = state
-            self._on_state(self)
+            self._on_change(self)

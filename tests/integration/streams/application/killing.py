@@ -6,6 +6,7 @@ import asyncio
 import random
 import signal
 import sys
+from itertools import cycle
 from pathlib import Path
 from typing import Final
 
@@ -23,13 +24,17 @@ BROKER_AMONG: Final = 6
 async def count_while_killing(
     broker: Broker, directory: Path, seed: int, kills: int, *, broker_too: bool
 ) -> None:
-    """Checks that each word has counted once. An instance that comes back finds the disk of the one that was killed."""
+    """Checks that each word has counted once. An instance that comes back finds the disk of the one that was killed.
+
+    Every other start is one with two processes, which end on their own when their application is killed.
+    """
     chance = random.Random(seed)
     words: list[str] = []
     servers = broker.bootstrap_servers
     directories = [directory / str(number) for number in range(INSTANCES)]
     async with Instances.open(servers, directory, "word-count", ("words", "counts")) as instances:
-        processes = [await _started(servers, each) for each in directories]
+        threads = cycle((1, 2))
+        processes = [await _started(servers, each, next(threads)) for each in directories]
         try:
             for _ in range(kills):
                 more = [f"w{chance.randrange(20)}" for _ in range(WORDS_A_KILL)]
@@ -43,7 +48,7 @@ async def count_while_killing(
                     number = chance.randrange(INSTANCES)
                     processes[number].send_signal(signal.SIGKILL)
                     await processes[number].wait()
-                    processes[number] = await _started(servers, directories[number])
+                    processes[number] = await _started(servers, directories[number], next(threads))
                 await putting
             await instances.until_counted(words)
             for process in processes:
@@ -56,7 +61,7 @@ async def count_while_killing(
                     await process.wait()
 
 
-async def _started(servers: str, directory: Path) -> asyncio.subprocess.Process:
+async def _started(servers: str, directory: Path, threads: int) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, str(SCRIPT), servers, str(directory)
+        sys.executable, str(SCRIPT), servers, str(directory), str(threads)
     )

@@ -1,0 +1,86 @@
+"""The messages between an application and the processes of its stream threads, which travel as frames. Pure data."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.states import ThreadState
+from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.runtime.report import TaskReport
+
+
+@dataclass(frozen=True, slots=True)
+class StartThread:
+    """The first message to a process. `application` is a pickled ApplicationEnvironment, `log_level` the least that is wanted."""
+
+    name: str
+    application: bytes
+    is_paused: bool
+    log_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class PauseThread:
+    """Pauses the thread, or has it go on."""
+
+    is_paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopThread:
+    """Has the thread end after its turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskThread:
+    """Asks the stores of the thread. `request` is a pickled StateQueryRequest, `number` comes back with the answer."""
+
+    number: int
+    request: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerError:
+    """The answer to an error of the thread."""
+
+    answer: OnUncaughtError
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadChanged:
+    """The state of the thread, its tasks, and those commits that were not told yet."""
+
+    state: ThreadState
+    active_tasks: frozenset[StreamsTaskId]
+    reports: Mapping[StreamsTaskId, TaskReport]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAnswered:
+    """The pickled answers of the stores by partition, or the error that asking them has raised."""
+
+    number: int
+    results: bytes | None
+    error: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFailed:
+    """The thread ends with this error, pickled; it waits for the application's answer."""
+
+    error: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLogged:
+    """A log record, for the application's own handlers."""
+
+    record: logging.LogRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEnded:
+    """The last message: the thread has ended, and the process does so now."""

@@ -1,0 +1,215 @@
+"""A stream thread in a process of its own, as its application sees it.
+
+The same thread runs there. This end starts the process, tells it what to do and hears of all that happens; a process that dies is an error
+of the thread like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Final
+
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.processes.link import Link
+from millstream.streams.application.processes.messages import (
+    AnswerError,
+    AskThread,
+    PauseThread,
+    StartThread,
+    StopThread,
+    ThreadAnswered,
+    ThreadChanged,
+    ThreadEnded,
+    ThreadFailed,
+    ThreadLogged,
+)
+from millstream.streams.application.processes.pickling import (
+    ThreadProcessFailed,
+    pickled,
+    unpickled,
+    unpickled_error,
+)
+from millstream.streams.application.states import ThreadState
+from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.queries import QueryResult, StateQueryRequest
+from millstream.streams.runtime.report import TaskReport
+
+MODULE: Final = "millstream.streams.application.processes.thread_process"
+"""The module that is run as a process of a stream thread."""
+END_TIMEOUT_S: Final = 10.0
+
+
+class ProcessStreamThread:
+    """Used as a StreamThread. `application` is pickled: see `pickled_application`."""
+
+    def __init__(
+        self,
+        name: str,
+        application: bytes,
+        on_change: Callable[[ProcessStreamThread], None],
+        on_error: Callable[[Exception], Awaitable[OnUncaughtError]],
+    ) -> None:
+        self.name: Final = name
+        self.state = ThreadState.CREATED
+        self.active_tasks: frozenset[StreamsTaskId] = frozenset()
+        self.reports: dict[StreamsTaskId, TaskReport] = {}
+        self.answer: OnUncaughtError | None = None
+        self.pid: int | None = None
+        """The process, once it was started."""
+        self._application = application
+        self._on_change = on_change
+        self._on_error = on_error
+        self._is_paused = False
+        self._stopping = False
+        self._link: Link | None = None
+        self._numbers = count()
+        self._asked: dict[int, asyncio.Future[dict[int, QueryResult]]] = {}
+
+    @property
+    def is_paused(self) -> bool:
+        return self._is_paused
+
+    @is_paused.setter
+    def is_paused(self, is_paused: bool) -> None:
+        self._is_paused = is_paused
+        self._send(PauseThread(is_paused))
+
+    def stop(self) -> None:
+        """Has `run` end after a turn of the thread."""
+        self._stopping = True
+        if self.state is not ThreadState.DEAD:
+            self._enter(ThreadState.PENDING_SHUTDOWN)
+        self._send(StopThread())
+
+    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
+        """Returns, by partition, what the stores of its tasks answer."""
+        if self._link is None:
+            return {}
+        number = next(self._numbers)
+        self._asked[number] = asyncio.get_running_loop().create_future()
+        self._send(AskThread(number, pickled(request)))
+        try:
+            return await self._asked[number]
+        finally:
+            del self._asked[number]
+
+    async def run(self) -> None:
+        """Runs the process until it ends. Raises what has ended the thread, and ThreadProcessFailed where the process has died."""
+        self._enter(ThreadState.STARTING)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = await asyncio.to_thread(_started, theirs)
+        self.pid = process.pid
+        self._link = link = await Link.open(ours)
+        try:
+            link.send(
+                StartThread(
+                    self.name, self._application, self._is_paused, logging.root.getEffectiveLevel()
+                )
+            )
+            if self._stopping:
+                link.send(StopThread())
+            error = await self._heard(link)
+            code = await asyncio.to_thread(_ended, process)
+            if error is None and code:
+                error = ThreadProcessFailed(
+                    f"the process of stream-thread [{self.name}] has ended with code {code}"
+                )
+                await self._ask_about(error)
+            if error is not None:
+                raise error
+        finally:
+            self._link = None
+            self.active_tasks = frozenset()
+            self._answer_nothing()
+            await link.close()
+            await asyncio.to_thread(_ended, process)
+            self._enter(ThreadState.DEAD)
+
+    async def _heard(self, link: Link) -> Exception | None:
+        """Heeds what the process says until its end. Returns the error that has ended the thread."""
+        error: Exception | None = None
+        while True:
+            message = await link.receive()
+            match message:
+                case ThreadChanged():
+                    self._changed(message)
+                case ThreadAnswered():
+                    self._answered(message)
+                case ThreadLogged():
+                    _log(message.record)
+                case ThreadFailed():
+                    error = unpickled_error(message.error)
+                    link.send(AnswerError(await self._ask_about(error)))
+                case ThreadEnded() | None:
+                    return error
+                case _:
+                    raise AssertionError(f"no thread says {type(message).__name__}")
+
+    async def _ask_about(self, error: Exception) -> OnUncaughtError:
+        self.answer = await self._on_error(error)
+        return self.answer
+
+    def _changed(self, message: ThreadChanged) -> None:
+        self.active_tasks = message.active_tasks
+        told = {**self.reports, **message.reports}
+        self.reports = {task: told[task] for task in told.keys() & message.active_tasks}
+        is_ending = self._stopping or message.state is ThreadState.DEAD
+        self._enter(self.state if is_ending else message.state)
+
+    def _answered(self, message: ThreadAnswered) -> None:
+        waiting = self._asked.get(message.number)
+        if waiting is None or waiting.done():
+            return  # whoever asked has gone
+        if message.error is not None:
+            waiting.set_exception(unpickled_error(message.error))
+        elif message.results is not None:
+            results = unpickled(message.results)
+            assert isinstance(results, dict), "results by partition"
+            waiting.set_result(results)
+
+    def _answer_nothing(self) -> None:
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_result({})
+
+    def _send(self, message: object) -> None:
+        if self._link is not None:
+            self._link.send(message)
+
+    def _enter(self, state: ThreadState) -> None:
+        self.state = state
+        self._on_change(self)
+
+
+def _started(end: socket.socket) -> subprocess.Popen[bytes]:
+    """Starts a process of this Python that can import what this one can."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen(  # noqa: S603  # our own module
+        [sys.executable, "-m", MODULE, str(end.fileno())],
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        pass_fds=[end.fileno()],
+    )
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Waits for the end of a process that has said its last word, and returns its code."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(END_TIMEOUT_S)
+    process.kill()
+    return process.wait()
+
+
+def _log(record: logging.LogRecord) -> None:
+    logger = logging.getLogger(record.name)
+    if logger.isEnabledFor(record.levelno):
+        logger.handle(record)

@@ -1,0 +1,203 @@
+"""The process of a stream thread: `python -m millstream.streams.application.processes.thread_process FD`.
+
+Runs one stream thread as its application says, over a socket whose descriptor it inherits, and ends with the thread. When the application
+is gone it commits and leaves the group, as after a stop, within a bound of time. It has global stores of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import logging.handlers
+import os
+import queue
+import signal
+import socket
+import sys
+from contextlib import AsyncExitStack
+from typing import Final
+
+from millstream.net.client.tasks import TaskScope
+from millstream.streams.application.global_stream_thread import GlobalStreamThread
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.processes.link import Link
+from millstream.streams.application.processes.messages import (
+    AnswerError,
+    AskThread,
+    PauseThread,
+    StartThread,
+    StopThread,
+    ThreadAnswered,
+    ThreadChanged,
+    ThreadEnded,
+    ThreadFailed,
+    ThreadLogged,
+)
+from millstream.streams.application.processes.pickling import (
+    pickled,
+    pickled_error,
+    unpickled,
+)
+from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.queries import StateQueryRequest
+from millstream.streams.runtime.process.preparation import loop_factory, prepare
+from millstream.streams.runtime.report import TaskReport
+
+ORPHANED_S: Final = 10.0
+"""So long a thread may take to end when its application is gone."""
+_LOGGER = logging.getLogger(__name__)
+
+
+class ThreadProcess:
+    """Runs the thread of one process; `serve` it once."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._scope = TaskScope("process of a stream thread")
+        self._answer: asyncio.Future[OnUncaughtError] = asyncio.get_running_loop().create_future()
+        self._told: dict[StreamsTaskId, TaskReport] = {}
+        self._thread: StreamThread | None = None
+
+    async def serve(self) -> None:
+        """Serves until the thread has ended, or the application is gone before there is one."""
+        start = await self._link.receive()
+        if start is None:
+            return
+        assert isinstance(start, StartThread), "the first message"
+        _forward_logs(self._link, start.log_level)
+        application = unpickled(start.application)
+        assert isinstance(application, ApplicationEnvironment), "it is pickled so"
+        async with AsyncExitStack() as last_first:
+            last_first.push_async_callback(self._scope.close)
+            thread = await self._made(start, application, last_first)
+            if thread is not None:
+                self._scope.start(self._heed(thread), "heed", awaited=True)
+                await self._run(thread)
+        self._link.send(ThreadEnded())
+        await self._link.close()
+
+    async def _made(
+        self, start: StartThread, application: ApplicationEnvironment, last_first: AsyncExitStack
+    ) -> StreamThread | None:
+        """Returns the thread, or None where its global stores could not be opened, which the application was told."""
+        global_stores = None
+        if application.topology.global_stores:
+            try:
+                filled = await GlobalStreamThread.start(
+                    f"{start.name}-global", application, self._global_stores_failed
+                )
+            except Exception as error:  # noqa: BLE001  # whatever it is, the application is told
+                self._fail(error)
+                return None
+            last_first.push_async_callback(filled.close)
+            global_stores = filled.stores
+        thread = StreamThread(start.name, application, global_stores, self._changed, self._ask)
+        thread.is_paused = start.is_paused
+        self._thread = thread
+        return thread
+
+    async def _run(self, thread: StreamThread) -> None:
+        try:
+            await thread.run()
+        except Exception:
+            _LOGGER.exception("stream-thread [%s] has failed", thread.name)
+            # The application was asked about the error, and knows it.
+
+    async def _heed(self, thread: StreamThread) -> None:
+        """Does what the application says. Once it is gone, the thread is ended."""
+        while (message := await self._link.receive()) is not None:
+            match message:
+                case PauseThread():
+                    thread.is_paused = message.is_paused
+                case StopThread():
+                    thread.stop()
+                case AskThread():
+                    self._scope.start(self._answer_to(message, thread), "query", awaited=True)
+                case AnswerError() if not self._answer.done():
+                    self._answer.set_result(message.answer)
+                case _:
+                    raise AssertionError(f"no application says {type(message).__name__}")
+        thread.stop()
+        if not self._answer.done():
+            self._answer.set_result(OnUncaughtError.SHUTDOWN_CLIENT)
+        await asyncio.sleep(ORPHANED_S)
+        os._exit(
+            1
+        )  # a function of the application may not end; the next owner of its tasks fences it
+
+    async def _answer_to(self, question: AskThread, thread: StreamThread) -> None:
+        request = unpickled(question.request)
+        assert isinstance(request, StateQueryRequest), "it is pickled so"
+        try:
+            results = pickled(await thread.query(request))
+        except Exception as error:  # noqa: BLE001  # whoever asked is told
+            self._link.send(ThreadAnswered(question.number, None, pickled_error(error)))
+        else:
+            self._link.send(ThreadAnswered(question.number, results))
+
+    def _changed(self, thread: StreamThread) -> None:
+        news = {
+            task: report
+            for task, report in thread.reports.items()
+            if self._told.get(task) is not report
+        }
+        self._told |= news
+        self._link.send(ThreadChanged(thread.state, thread.active_tasks, news))
+
+    async def _ask(self, error: Exception) -> OnUncaughtError:
+        self._fail(error)
+        return await self._answer
+
+    def _global_stores_failed(self, error: Exception) -> None:
+        self._fail(error)
+        if self._thread is not None:
+            self._thread.stop()
+
+    def _fail(self, error: Exception) -> None:
+        self._link.send(ThreadFailed(pickled_error(error)))
+
+
+class _ForwardedLogs(logging.handlers.QueueHandler):
+    """Sends log records to the application, made fit to travel as for a queue."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__(queue.SimpleQueue())
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._link.send, ThreadLogged(record))
+
+
+def _forward_logs(link: Link, level: int) -> None:
+    logging.root.handlers[:] = [_ForwardedLogs(link)]
+    logging.root.setLevel(level)
+
+
+async def _serve(descriptor: int) -> None:
+    link = await Link.open(socket.socket(fileno=descriptor))
+    await ThreadProcess(link).serve()
+
+
+def main(arguments: list[str]) -> None:
+    """Ends the process by force: the thread of the kernel may be in a function that does not end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # they go to the application, which ends us
+    prepare()
+    code = 1
+    try:
+        asyncio.Runner(loop_factory=loop_factory()).run(_serve(int(arguments[0])))
+        code = 0
+    except Exception:
+        logging.basicConfig()
+        _LOGGER.exception("the process of a stream thread has failed")
+    finally:
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
