@@ -183,7 +183,7 @@ class StreamThread:
             await tasks.close(commit=False)
             self._taken = None
             member.rejoin()
-        elif member.target is not None and member.target != self._taken:
+        elif member.target is not None and (self._taken is None or not member.is_reconciled):
             await self._try_to_take_over(member, member.target, tasks, admin)
         tasks.settle()
         if self._taken is not None and self._remarks.is_ready and not self._stopping:
@@ -226,10 +226,14 @@ class StreamThread:
     async def _take_over(
         self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
-        """Gives up what others are to have, says so, and begins to start what is new."""
+        """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator wants something else by then."""
         before = frozenset() if self._taken is None else self._taken.active
         await tasks.give_up(before - target.active, commit=True)
-        tasks.take(await self._specs(admin, target.active - before))
+        self._taken = TaskAssignment(before & target.active)
+        specs = await self._specs(admin, target.active - before)
+        if member.target != target:
+            return
+        tasks.take(specs)
         self._taken = target
         self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
         member.acknowledge(target)

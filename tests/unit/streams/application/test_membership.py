@@ -91,6 +91,34 @@ def test_what_was_not_answered_is_said_again() -> None:
     assert one.heartbeat_request(2).active_tasks == [TaskIds("0", [0])]
 
 
+def test_a_target_that_returns_to_what_the_member_has_is_acknowledged_all_the_same() -> None:
+    """The coordinator has seen the other target, and gives the task to nobody else until it hears that nobody has it."""
+    one = joined([TaskIds("0", [0])])
+    one.acknowledge(active((0, 0)))
+    one.handle_heartbeat(one.heartbeat_request(1), answer(1))
+    assert one.is_reconciled
+    one.handle_heartbeat(one.heartbeat_request(2), answer(2, [TaskIds("0", [0, 1])]))
+    assert not one.is_reconciled
+    one.handle_heartbeat(one.heartbeat_request(3), answer(2, [TaskIds("0", [0])]))
+    assert not one.is_reconciled
+    one.acknowledge(active((0, 0)))
+    assert one.heartbeat_due_ms(4) == 0
+    request = one.heartbeat_request(4)
+    assert request.active_tasks == [TaskIds("0", [0])]
+    one.handle_heartbeat(request, answer(3, [TaskIds("0", [0])]))
+    assert one.is_reconciled, "it has said so, and the answer to that asks for no more"
+
+
+def test_an_answer_that_crosses_an_acknowledgement_counts_against_what_the_member_has_now() -> None:
+    one = joined([TaskIds("0", [0])])
+    one.acknowledge(active((0, 0)))
+    said_before = one.heartbeat_request(1)
+    one.target = active((0, 0), (0, 1))
+    one.acknowledge(active((0, 0), (0, 1)))
+    one.handle_heartbeat(said_before, answer(1, [TaskIds("0", [0])]))
+    assert not one.is_reconciled
+
+
 def test_a_coordinator_that_has_moved_is_no_reason_to_give_up_tasks() -> None:
     one = joined([TaskIds("0", [0])])
     request = one.heartbeat_request(1)

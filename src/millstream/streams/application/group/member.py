@@ -79,6 +79,11 @@ class StreamsMember:
         return self._membership.target
 
     @property
+    def is_reconciled(self) -> bool:
+        """Whether `target` was acknowledged."""
+        return self._membership.is_reconciled
+
+    @property
     def statuses(self) -> tuple[Status, ...]:
         """The coordinator's remarks about the group."""
         return self._membership.statuses

@@ -80,6 +80,8 @@ class StreamsMembership:
     heartbeat_interval_ms: int = 0
     target: TaskAssignment | None = None
     """None: the coordinator has not said yet."""
+    is_reconciled: bool = False
+    """The coordinator was told, or soon is, that the member has what it is to have."""
     statuses: tuple[Status, ...] = ()
     """The coordinator's remarks about the group in its last answer."""
     has_lost_tasks: bool = False
@@ -89,6 +91,7 @@ class StreamsMembership:
     _owned: TaskAssignment = NO_TASKS
     _told: TaskAssignment | None = None
     """None: everything has to be said again."""
+    _has_news: bool = False
     _is_closed: bool = False
     _endpoint_epoch: int = -1
     _last_heartbeat_ms: int | None = None
@@ -115,11 +118,11 @@ class StreamsMembership:
             request.rebalance_timeout_ms = policy.rebalance_timeout_ms
             request.user_endpoint = policy.endpoint
             request.client_tags = [KeyValue(key, value) for key, value in policy.client_tags]
-        if self._told != self._owned:
+        if self._has_news or self._told != self._owned:
             request.active_tasks = _by_sub_topology(self._owned.active)
             request.standby_tasks = _by_sub_topology(self._owned.standby)
             request.warmup_tasks = _by_sub_topology(self._owned.warm_up)
-        self._told = self._owned
+        self._told, self._has_news = self._owned, False
         self._last_heartbeat_ms = now_ms
         return request
 
@@ -142,6 +145,9 @@ class StreamsMembership:
                 _task_ids(response.standby_tasks or ()),
                 _task_ids(response.warmup_tasks or ()),
             )
+            # The coordinator waits for an answer, even where the target is again what the member never ceased to have.
+            has_said_all = request.active_tasks is not None and self._told == self._owned
+            self.is_reconciled = has_said_all and self._owned == self.target
         return None
 
     def handle_failure(self) -> None:
@@ -153,24 +159,20 @@ class StreamsMembership:
         self._is_closed, self._last_heartbeat_ms = True, None
 
     def acknowledge(self, owned: TaskAssignment) -> None:
-        """Notes what the member has now; the next heartbeat says so. To be called once all else has been given up."""
+        """Notes what the member has now; a heartbeat says so at once. To be called once all else has been given up."""
         if not self.has_lost_tasks:
-            self._owned = owned
+            self._owned, self._has_news, self.is_reconciled = owned, True, True
 
     def rejoin(self) -> None:
         """Begins anew, with nothing, under the same member id. To be called once all tasks have been given up."""
         self.member_epoch = JOIN_EPOCH
-        self.target, self._owned = None, NO_TASKS
+        self.target, self._owned, self.is_reconciled, self._has_news = None, NO_TASKS, False, False
         self._told, self._last_heartbeat_ms, self.has_lost_tasks = None, None, False
 
     def leave_request(self) -> StreamsGroupHeartbeatRequest | None:
         """Returns the last request of a member, which is closed from now on; None for one that never asked to be a member."""
         has_asked, self._is_closed = self._last_heartbeat_ms is not None, True
         return self._request(LEAVE_EPOCH) if has_asked else None
-
-    @property
-    def _has_news(self) -> bool:
-        return self._told is not None and self._told != self._owned
 
     def _request(self, epoch: int) -> StreamsGroupHeartbeatRequest:
         return StreamsGroupHeartbeatRequest(
