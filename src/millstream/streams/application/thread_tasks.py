@@ -123,16 +123,19 @@ class ThreadTasks:
                 await self._guarded(task, each.active.add(batch.topic, batch.records))
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
-        self._pause()
 
     async def process(self, now_ms: int) -> None:
-        """Has each task process what it has queued, and its punctuations that are due."""
+        """Has each task process what it has queued, and its punctuations that are due.
+
+        More is fetched meanwhile. Only what waits for other topics fills a queue, so it is looked at afterwards.
+        """
         for task, each in list(self._running.items()):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or (due_ms is not None and due_ms <= now_ms):
                 lags = self._lags(task, each)
                 each.has_news = True
                 await self._guarded(task, each.active.process(lags=lags))
+        self._pause()
 
     async def commit(self) -> None:
         """Commits the tasks that have done something, side by side: each waits for brokers."""
