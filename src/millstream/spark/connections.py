@@ -236,7 +236,7 @@ class Connections:
                     return
                 yield item
         finally:
-            self.run(_closed(items))
+            self.run(closed(items))
 
 
 async def _topic_ids(admin: Admin, names: tuple[str, ...] | None) -> dict[str, Uuid]:
@@ -288,7 +288,7 @@ async def _batches_of(
     except OffsetOutOfRange:  # the reading task says what was lost
         return []
     finally:
-        await _closed(batches)
+        await closed(batches)
     return found
 
 
@@ -316,7 +316,7 @@ async def _time(reader: RangeReader, partition: TopicPartition, sample: Sample) 
     except OffsetOutOfRange:  # the reading task says what was lost
         return None
     finally:
-        await _closed(batches)
+        await closed(batches)
     return latest
 
 
@@ -341,7 +341,7 @@ async def _first_later(
     except OffsetOutOfRange:  # the reading task says what was lost
         return None
     finally:
-        await _closed(batches)
+        await closed(batches)
     return None
 
 
@@ -356,7 +356,7 @@ async def _next(items: AsyncIterator[_Result]) -> _Result:
     return await anext(items)
 
 
-async def _closed(items: AsyncIterator[object]) -> None:
+async def closed(items: AsyncIterator[object]) -> None:
     """An abandoned generator has a fetch under way; closing it ends that."""
     close = getattr(items, "aclose", None)
     if close is not None:

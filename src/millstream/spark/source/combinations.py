@@ -17,6 +17,8 @@ _STREAM_ONLY: Final = {
     "discoveryIntervalMs": "a batch looks for its topics once",
     "offsetCommitMode": "a batch commits no offsets",
     "offsetCommitIntervalMs": "a batch commits no offsets",
+    "endOfStream": "a batch ends where endingOffsets says",
+    "endOfStreamScope": "a batch ends where endingOffsets says",
 }
 _BATCH_ONLY: Final = dict.fromkeys(
     ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"),

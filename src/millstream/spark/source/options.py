@@ -16,6 +16,8 @@ from millstream.spark.kafka_settings import KafkaSettings, for_reading
 from millstream.spark.named_functions import function_named
 from millstream.spark.source.combinations import START_OPTIONS, refuse_without_effect
 from millstream.spark.source.data_loss import DataLossPolicy, parse_data_loss
+from millstream.spark.source.end_of_stream import OPTIONS as END_OF_STREAM
+from millstream.spark.source.end_of_stream import EndOfStreamOptions, parse_end_of_stream
 from millstream.spark.source.event_time.options import OPTIONS as EVENT_TIME
 from millstream.spark.source.event_time.options import EventTimeOptions, parse_event_time
 from millstream.spark.source.fetch_metrics import FetchMetricsOptions, parse_fetch_metrics
@@ -46,7 +48,7 @@ KNOWN: Final = (
     "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
     "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
     "metricstopic", "metricsintervalms", *OF_ROWS,
-    *EVENT_TIME,
+    *EVENT_TIME, *END_OF_STREAM,
 )  # fmt: skip
 
 
@@ -92,6 +94,7 @@ class SourceOptions:
     fetch_metrics: FetchMetricsOptions | None = None
     rows: RowOptions = field(default_factory=RowOptions)
     event_time: EventTimeOptions = field(default_factory=EventTimeOptions)
+    end_of_stream: EndOfStreamOptions | None = None
 
     @property
     def reads_commits(self) -> bool:
@@ -138,6 +141,7 @@ def parse_source_options(
         fetch_metrics=parse_fetch_metrics(given),
         rows=parse_row_options(given),
         event_time=parse_event_time(given, records_max, is_copartitioned=is_copartitioned),
+        end_of_stream=parse_end_of_stream(given, is_copartitioned=is_copartitioned),
     )
     refuse_without_effect(given)
     return parsed

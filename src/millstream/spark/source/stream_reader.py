@@ -7,7 +7,7 @@ batch is repeated. One long-lived process plans (`latestOffset`, `partitions`); 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,16 @@ from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.compaction import warn_of_compaction
 from millstream.spark.source.data_loss import DataLossPolicy, Loss, allowed
+from millstream.spark.source.end_of_stream import KEY as END_KEY
+from millstream.spark.source.end_of_stream import (
+    ends_in,
+    has_new_topic,
+    has_query_ended,
+    not_ended,
+    reached,
+    with_ends,
+)
+from millstream.spark.source.end_search import search_ends
 from millstream.spark.source.event_time import watermarks
 from millstream.spark.source.event_time.cutting import Batches
 from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner, PlannedBatch
@@ -99,24 +109,33 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin: Offsets = plan.from_json(start)
         self._tell_of_checkpoint(begin)
         self._commit(begin)
+        ends = self._ends_in(start)
+        if has_query_ended(self._options.end_of_stream, ends):
+            return self._after_the_end(start, begin, ends)
         asked_ms = _CLOCK.now().monotonic_ms
-        available = self._wait_for_records(begin) if self._last is None else self._last
+        available = self._wait_for_records(begin, ends) if self._last is None else self._last
         if self._last is None:
             self._reporting.ends_are(available)
-        begin, available = self._readable(begin, available, plan.topic_ids_in(start))
+        begin, available, ends = self._readable(begin, available, ends, plan.topic_ids_in(start))
+        ids = topic_ids(
+            self._options
+        )  # those that were compared; a topic may be created anew at any time
         self._reporting.started_at(begin, "earliest: found while the query ran")
-        if self._last is None and self._is_delayed(begin, available, asked_ms):
+        if self._last is None and self._is_delayed(begin, available, ends, asked_ms):
             return start
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         end, event_time = self._admitted(
-            watermarks.event_time_of(start), begin, available, records_max
+            watermarks.event_time_of(start), begin, available, ends, records_max
         )
+        begin, end, ends = self._cut(begin, end, ends, plan.topic_ids_in(start))
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
+            ends = reached(ends, end)
         self._planned, self._planned_from = end, begin
-        if end == plan.from_json(start) and not plan.topic_ids_in(start):
+        given = with_ends(start, self._options.end_of_stream, ends)
+        if end == plan.from_json(start) and given == start and not plan.topic_ids_in(start):
             return start  # another document would be a micro-batch of nothing
-        document = plan.with_topic_ids({**start, **plan.to_json(end)}, topic_ids(self._options))
+        document = plan.with_topic_ids({**given, **plan.to_json(end)}, ids)
         if self._options.event_time.has_watermark and end != begin:
             document[watermarks.KEY] = watermarks.to_document(event_time)
         return document
@@ -158,7 +177,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return split(self._planned_from, finish, self._options, ids)
         begin: Offsets = plan.from_json(start)
         if plan.topic_ids_in(start).items() - ids.items():
-            begin, _ = self._in_new_topics(begin, finish, plan.topic_ids_in(start))
+            begin, _, _ = self._in_new_topics(begin, finish, plan.topic_ids_in(start))
         begin = self._with_new_partitions(begin, finish)
         return split(readable_starts(self._options, begin, finish), finish, self._options, ids)
 
@@ -216,7 +235,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             _LOGGER.warning("the query goes on where its checkpoint says, %s has no effect", name)
 
     def _admitted(
-        self, before: EventTime, begin: Offsets, available: Offsets, records_max: int | None
+        self,
+        before: EventTime,
+        begin: Offsets,
+        available: Offsets,
+        ended: Collection[TopicPartition],
+        records_max: int | None,
     ) -> PlannedBatch:
         """The end of the next micro-batch, within all limits, and the event time after it."""
         options, link = self._options, link_of(self._options)
@@ -228,16 +252,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not options.event_time.needs_walk:
             return PlannedBatch(end, before)
         log_end = available if self._last is None else look_up(options, LATEST)
-        backlog = BatchBounds(begin, end, available, log_end)
+        backlog = BatchBounds(begin, end, available, log_end, frozenset(ended))
         return self._planner.planned(before, backlog, self._walked, _CLOCK.now())
 
-    def _is_delayed(self, begin: Offsets, available: Offsets, asked_ms: int) -> bool:
+    def _is_delayed(
+        self,
+        begin: Offsets,
+        available: Offsets,
+        ended: Collection[TopicPartition],
+        asked_ms: int,
+    ) -> bool:
         """Waits for more records where there are too few yet, up to pollTimeoutMs after `asked_ms`."""
         now_ms = _CLOCK.now().monotonic_ms
         delay_ms = self._planner.delay_ms(begin, available, now_ms)
         wait_ms = min(delay_ms, asked_ms + self._options.poll_timeout_ms - now_ms)
         if wait_ms > 0:
-            link_of(self._options).wait_for_records(available, wait_ms)
+            link_of(self._options).wait_for_records(not_ended(available, ended), wait_ms)
         return delay_ms > 0
 
     def _walked(self, ranges: Mapping[TopicPartition, tuple[Offset, Offset]]) -> Batches:
@@ -245,18 +275,56 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         bytes_max = options.event_time.bytes_max
         return link_of(options).batches_in(ranges, bytes_max, options.poll_timeout_ms)
 
+    # The end of the stream.
+
+    def _ends_in(self, start: Mapping[str, Any]) -> Offsets:  # JSON
+        ends = ends_in(start, self._options.end_of_stream)
+        if END_KEY in start and not ends:
+            _LOGGER.warning(
+                "the query has no endOfStream any more and reads on from where its stream had ended"
+            )
+        return ends
+
+    def _after_the_end(
+        self,
+        start: dict[str, Any],  # JSON
+        begin: Offsets,
+        ends: Offsets,
+    ) -> dict[str, Any]:  # JSON
+        """Nothing is read, and nothing is asked of a topic: what is there is of no interest, nor what is gone."""
+        self._planned = self._planned_from = begin
+        document = with_ends(start, self._options.end_of_stream, ends)
+        if document != start:  # another scope
+            return document
+        if self._last is None:
+            link_of(self._options).wait_for_records({}, self._options.poll_timeout_ms)
+        return start
+
+    def _cut(
+        self, begin: Offsets, end: Offsets, ended: Offsets, former: Mapping[str, str]
+    ) -> tuple[Offsets, Offsets, Offsets]:
+        """What a micro-batch reads of `begin` to `end`, and the partitions that have ended after it."""
+        wanted = self._options.end_of_stream
+        if wanted is None:
+            return begin, end, {}
+        begin, found = search_ends(self._options, wanted, begin, end, former)
+        for partition, offset in sorted(found.items()):
+            _LOGGER.info("%s ends at offset %d: endOfStream", partition, offset)
+        return begin, {**end, **found}, {**ended, **found}
+
     def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
         """A partition that was added since the query began is read from its start."""
         if end.keys() <= begin.keys():
             return begin
         return {**look_up(self._options, EARLIEST), **begin}
 
-    def _wait_for_records(self, begin: Offsets) -> Offsets:
+    def _wait_for_records(self, begin: Offsets, ended: Collection[TopicPartition]) -> Offsets:
         """Long poll: returns at once when there is something to read, after pollTimeoutMs when there is not."""
         available = look_up(self._options, LATEST)
         timeout_ms = self._options.poll_timeout_ms
-        if timeout_ms and all(end <= begin.get(tp, Offset(0)) for tp, end in available.items()):
-            there = {tp: offset for tp, offset in begin.items() if tp in available}
+        watched = not_ended(available, ended)
+        if timeout_ms and all(end <= begin.get(tp, Offset(0)) for tp, end in watched.items()):
+            there = {tp: offset for tp, offset in begin.items() if tp in watched}
             link_of(self._options).wait_for_records(there, timeout_ms)
             available = look_up(self._options, LATEST)
         return available
@@ -274,34 +342,38 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _in_new_topics(
         self, begin: Offsets, available: Offsets, former: Mapping[str, str]
-    ) -> tuple[Offsets, Offsets]:
-        """The same, but in topics that were deleted and created anew where the policy says, and where those end."""
+    ) -> tuple[Offsets, Offsets, Collection[TopicPartition]]:
+        """The same, but in topics that were deleted and created anew where the policy says, and where those end; and their partitions."""
         anew = positions_in_new_topics(self._options, former)
         if not anew:
-            return begin, available
+            return begin, available, ()
         topics = {partition.topic for partition in anew}
         kept = {tp: offset for tp, offset in begin.items() if tp.topic not in topics}
         ends = {tp: end for tp, end in look_up(self._options, LATEST).items() if tp in anew}
         others = {tp: end for tp, end in available.items() if tp.topic not in topics}
-        return {**kept, **anew}, {**others, **ends}
+        return {**kept, **anew}, {**others, **ends}, anew
 
     def _readable(
-        self, begin: Offsets, available: Offsets, former: Mapping[str, str]
-    ) -> tuple[Offsets, Offsets]:
-        """The next offsets to read, and the ends, of what is there: of `former` topics and of those that came.
+        self, begin: Offsets, available: Offsets, ended: Offsets, former: Mapping[str, str]
+    ) -> tuple[Offsets, Offsets, Offsets]:
+        """The next offsets to read, and the ends, of what is there: of `former` topics and of those that came; and what has ended.
 
+        Nothing is there beyond the end of a stream, whatever becomes of its log.
         Raises DataLoss where something is gone, if the policy is to fail.
         """
         self._require_same_topics(begin)
-        if any(available.get(tp) != offset for tp, offset in begin.items()):
-            begin, available = self._in_new_topics(begin, available, former)
+        available = {**available, **ended}
+        is_moved = any(available.get(tp) != offset for tp, offset in begin.items())
+        if is_moved or has_new_topic(ended, former, topic_ids(self._options)):
+            begin, available, anew = self._in_new_topics(begin, available, former)
+            ended = {tp: end for tp, end in ended.items() if tp not in anew}
         policy = self._options.data_loss
         for partition in sorted(begin.keys() - available.keys()):
             offset = begin[partition]
             what = f"{partition} was read up to offset {offset} and is no longer there"
             LOSSES.add(allowed(Loss(partition, what, None, offset), policy), policy)
-        at = readable_positions(self._options, begin, available)
-        return self._with_new_partitions({**begin, **at}, available), available
+        at = readable_positions(self._options, not_ended(begin, ended), available)
+        return self._with_new_partitions({**begin, **at}, available), available, ended
 
     # Reading, in a worker.
 

@@ -30,12 +30,16 @@ Walk = Callable[
 
 
 class BatchBounds(NamedTuple):
-    """The offsets within which a micro-batch ends. `wanted`: the ends that a limit of records leaves. `log_end`: beyond `available` in a query with an end."""
+    """The offsets within which a micro-batch ends. `wanted`: the ends that a limit of records leaves. `log_end`: beyond `available` in a query with an end.
+
+    `ended` partitions are read no further, and are idle at once.
+    """
 
     start: Offsets
     wanted: Offsets
     available: Offsets
     log_end: Offsets
+    ended: frozenset[TopicPartition] = frozenset()
 
 
 class PlannedBatch(NamedTuple):
@@ -70,8 +74,9 @@ class MicroBatchPlanner:
         self, before: EventTime, backlog: BatchBounds, walk: Walk, now: Instant
     ) -> PlannedBatch:
         """Ends lie behind whole batches, so that the watermark is that of what is read."""
-        options, (start, wanted, available, log_end) = self._options, backlog
-        idle = self._idle(start, log_end, now.monotonic_ms)
+        options, (start, wanted, available, log_end, ended) = self._options, backlog
+        open_ends = {tp: end for tp, end in log_end.items() if tp not in ended}
+        idle = self._idle(start, open_ends, now.monotonic_ms) | ended
         ranges = {tp: (start[tp], end) for tp, end in wanted.items() if end > start[tp]}
         walked = walk(ranges)
         batches = whole_batches(walked, wanted)
