@@ -100,6 +100,12 @@ def has_query_ended(options: EndOfStreamOptions | None, ends: Offsets) -> bool:
     return options is not None and options.scope is EndScope.QUERY and bool(ends)
 
 
+def has_query_end(document: Mapping[str, Any]) -> bool:  # JSON
+    """Whether nothing more is read after these offsets. They may be those of any source."""
+    found = document.get(KEY)
+    return isinstance(found, Mapping) and found.get("scope") == EndScope.QUERY.value
+
+
 def reached(ends: Offsets, positions: Offsets) -> dict[TopicPartition, Offset]:
     """The ends of those partitions that have been read up to there."""
     return {tp: end for tp, end in ends.items() if positions.get(tp) == end}

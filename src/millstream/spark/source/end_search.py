@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.clients import TopicDeleted
 from millstream.errors import OffsetOutOfRange
-from millstream.model import Offset, TopicPartition, uuid_from_text
+from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import closed
 from millstream.spark.named_functions import function_named
 from millstream.spark.offsets import Offsets
@@ -45,7 +45,7 @@ def search_ends(
     wanted: EndOfStreamOptions,
     starts: Offsets,
     ends: Offsets,
-    topic_ids: Mapping[str, str],
+    topic_ids: Mapping[str, Uuid],
 ) -> SearchedRanges:
     """Reads each range until the function of the options is true of a record.
 
@@ -73,13 +73,13 @@ class _Search:
         options: SourceOptions,
         starts: Offsets,
         ends: Offsets,
-        topic_ids: Mapping[str, str],
+        topic_ids: Mapping[str, Uuid],
     ) -> None:
         self.starts = dict(starts)
         self.found: dict[TopicPartition, Offset] = {}
         self._options = options
         self._ends = ends
-        self._ids = {name: uuid_from_text(text) for name, text in topic_ids.items()}
+        self._ids = topic_ids
         self._at = {tp: start for tp, start in starts.items() if ends.get(tp, start) > start}
         """The next offsets to look at."""
         self._reads: dict[TopicPartition, AsyncIterator[pa.RecordBatch]] = {}

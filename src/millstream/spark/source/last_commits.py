@@ -2,7 +2,8 @@
 
 A planner hears that a micro-batch is in the checkpoint when Spark plans the next one; of a query that is stopped Spark ends its planner
 without a word. So a listener in the driver's program commits what is left, once Spark says that the query has ended and the
-planner is gone: one of them commits at a time. It only moves offsets forward, and failing is only logged.
+planner is gone: one of them commits at a time. It only moves offsets forward, and failing is only logged. The same listener tells
+`EndedQueries` which queries are idle.
 
 The settings of the clients, secrets among them, come from the plan of the query, in memory: they are in no progress and no file.
 """
@@ -19,6 +20,7 @@ from weakref import WeakSet
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
 from pyspark.sql.streaming.listener import (
     JStreamingQueryListener,
+    QueryIdleEvent,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
@@ -31,6 +33,7 @@ from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.spark.offsets import Offsets
 from millstream.spark.query_metrics.progress import completed_offsets, source_report
+from millstream.spark.source.ended_queries import EndedQueries
 from millstream.spark.source.offset_commits import commit_metadata
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions, parse_source_options
 
@@ -70,6 +73,7 @@ class LastCommits(StreamingQueryListener):
         self._format_name = format_name
         self._queries: dict[str, _Query] = {}
         """By their runs."""
+        self.ended = EndedQueries()
 
     @property
     def _jlistener(self) -> Any:  # py4j objects have no types
@@ -83,19 +87,28 @@ class LastCommits(StreamingQueryListener):
         if query is None:
             return
         try:
-            sources = tuple(_committing(query._jsq, self._format_name))
-        except Py4JError as error:  # another version of Spark may keep its plans elsewhere
+            sources = tuple(_sources(query._jsq, self._format_name))
+        except (
+            Py4JError,
+            MillstreamError,
+        ) as error:  # plans of another version of Spark, functions that this program lacks
             _LOGGER.warning(
                 "the last micro-batch of a query will not be committed when it ends: %s", error
             )
             return
-        if sources:
-            self._queries[str(event.runId)] = _Query(query._jsq, sources)
+        self.ended.has_begun(str(event.runId), query._jsq, sources)
+        committing = tuple(each for each in sources if each.offset_commit_mode in _BY_CHECKPOINT)
+        if committing:
+            self._queries[str(event.runId)] = _Query(query._jsq, committing)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
         pass
 
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
+        self.ended.is_idle(str(event.runId))
+
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
+        self.ended.has_ended(str(event.runId))
         query = self._queries.pop(str(event.runId), None)
         progress = None if query is None else query.last_progress()
         if query is None or progress is None:
@@ -113,19 +126,14 @@ class _Ends(JStreamingQueryListener):
     def onQueryProgress(self, jevent: object) -> None:  # noqa: N802 - Spark's name
         pass
 
-    def onQueryIdle(self, jevent: object) -> None:  # noqa: N802 - Spark's name
-        pass
 
-
-def _committing(query: Any, format_name: str) -> Iterator[SourceOptions]:  # Any: of py4j
-    """The options of those sources of a query that commit by its checkpoint."""
+def _sources(query: Any, format_name: str) -> Iterator[SourceOptions]:  # Any: of py4j
+    """The options of the sources of a query that are ours."""
     leaves = query.streamingQuery().analyzedPlan().collectLeaves()
     for number in range(leaves.size()):
         leaf = leaves.apply(number)
         if "StreamingRelationV2" in leaf.getClass().getName() and leaf.sourceName() == format_name:
-            options = parse_source_options(dict(leaf.extraOptions().asCaseSensitiveMap()))
-            if options.offset_commit_mode in _BY_CHECKPOINT:
-                yield options
+            yield parse_source_options(dict(leaf.extraOptions().asCaseSensitiveMap()))
 
 
 def last_offsets(

@@ -17,7 +17,7 @@ from millstream.spark.named_functions import function_named
 from millstream.spark.source.combinations import START_OPTIONS, refuse_without_effect
 from millstream.spark.source.data_loss import DataLossPolicy, parse_data_loss
 from millstream.spark.source.end_of_stream import OPTIONS as END_OF_STREAM
-from millstream.spark.source.end_of_stream import EndOfStreamOptions, parse_end_of_stream
+from millstream.spark.source.end_of_stream import EndOfStreamOptions, EndScope, parse_end_of_stream
 from millstream.spark.source.event_time.options import OPTIONS as EVENT_TIME
 from millstream.spark.source.event_time.options import EventTimeOptions, parse_event_time
 from millstream.spark.source.fetch_metrics import FetchMetricsOptions, parse_fetch_metrics
@@ -95,6 +95,12 @@ class SourceOptions:
     rows: RowOptions = field(default_factory=RowOptions)
     event_time: EventTimeOptions = field(default_factory=EventTimeOptions)
     end_of_stream: EndOfStreamOptions | None = None
+
+    @property
+    def ends_queries(self) -> bool:
+        """Whether the end of this stream is that of its query."""
+        ends = self.end_of_stream
+        return ends is not None and ends.scope is EndScope.QUERY
 
     @property
     def reads_commits(self) -> bool:

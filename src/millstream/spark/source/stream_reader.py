@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from millstream.errors import ConfigError, MillstreamError
-from millstream.model import Offset, TopicPartition
+from millstream.model import Offset, TopicPartition, Uuid
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
 from millstream.spark import offsets as plan
@@ -127,7 +127,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end, event_time = self._admitted(
             watermarks.event_time_of(start), begin, available, ends, records_max
         )
-        begin, end, ends = self._cut(begin, end, ends, plan.topic_ids_in(start))
+        begin, end, ends = self._cut(begin, end, ends, ids)
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
             ends = reached(ends, end)
@@ -301,13 +301,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start
 
     def _cut(
-        self, begin: Offsets, end: Offsets, ended: Offsets, former: Mapping[str, str]
+        self, begin: Offsets, end: Offsets, ended: Offsets, ids: Mapping[str, Uuid]
     ) -> tuple[Offsets, Offsets, Offsets]:
         """What a micro-batch reads of `begin` to `end`, and the partitions that have ended after it."""
         wanted = self._options.end_of_stream
         if wanted is None:
             return begin, end, {}
-        begin, found = search_ends(self._options, wanted, begin, end, former)
+        begin, found = search_ends(self._options, wanted, begin, end, ids)
         for partition, offset in sorted(found.items()):
             _LOGGER.info("%s ends at offset %d: endOfStream", partition, offset)
         return begin, {**end, **found}, {**ended, **found}
