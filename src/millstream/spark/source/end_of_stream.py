@@ -132,17 +132,19 @@ def first_end(
             found = is_end(record)
         except Exception as error:
             why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise _failed(options, record, f"failed with {why}") from error
+            raise _failed(options.function, record, f"raised {why}") from error
         if not isinstance(found, bool):
-            raise _failed(options, record, f"must return True or False, not {found!r}")
+            raise _failed(options.function, record, f"returned {found!r}")
         if found:
             return Offset(record.offset)
     return None
 
 
-def _failed(options: EndOfStreamOptions, record: ConsumerRecord, what: str) -> EndOfStreamFailed:
+def _failed(function: str, record: ConsumerRecord, what: str) -> EndOfStreamFailed:
     place = f"{record.topic}-{record.partition} offset {record.offset}"
-    return EndOfStreamFailed(f"{OPTION} {options.function} {what} at {place}")
+    return EndOfStreamFailed(
+        f"{OPTION} {function} does not say whether {place} ends the stream: it {what}, and must return True or False for every record"
+    )
 
 
 COLUMNS: Final = ("headers", "timestampType", "leaderEpoch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from pyspark.sql.types import StructType
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
+from millstream.runtime.clock import Instant
 from millstream.spark.data_source import MillstreamSource
 from millstream.spark.source.event_time.cutting import aligned, whole_batches, within_bytes
 from millstream.spark.source.event_time.options import (
@@ -19,7 +21,7 @@ from millstream.spark.source.event_time.options import (
     parse_event_time,
     require_batch_options,
 )
-from millstream.spark.source.event_time.planner import MicroBatchPlanner
+from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner
 from millstream.spark.source.event_time.watermarks import (
     EventTime,
     Idleness,
@@ -53,6 +55,19 @@ def test_a_partition_without_a_record_keeps_the_query_without_a_watermark() -> N
     first = advanced_time(EventTime(), {A: 9_000}, {A, B}, NOBODY, 0)
     assert first == EventTime(None, {A: 9_000})
     assert advanced_time(first, {A: 9_500}, {A, B}, frozenset({B}), 0).watermark == 9_500
+
+
+def test_an_ended_partition_is_idle_at_once_and_never_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    planner = MicroBatchPlanner(EventTimeOptions(mode=WatermarkMode.PERIODIC, idle_timeout_ms=0))
+    start, end = {A: Offset(3), B: Offset(0)}, {A: Offset(3), B: Offset(1)}
+    bounds = BatchBounds(start, end, end, {A: Offset(9), B: Offset(1)}, frozenset({A}))
+    before = EventTime(5, {A: 5, B: 7})
+    planned = planner.planned(before, bounds, lambda _: {B: batches(9_000)}, Instant(0, 0))
+    assert planned == (end, EventTime(9_000, {A: 5, B: 9_000}))
+    assert "idleTimeout" not in caplog.text
 
 
 def test_a_partition_that_was_idle_takes_part_again_and_nothing_goes_back() -> None:

@@ -12,6 +12,7 @@ from millstream.spark.source.options import KNOWN
 
 GROUP = {"group.id": "g"}
 COMMITTED = GROUP | {"startingOffsets": "committed"}
+END = {"endOfStream": "os.path:isabs"}
 BOTH, STREAM, BATCH, NEITHER = (True, True), (True, False), (False, True), (False, False)
 ALIASES = {"kafka.group.id": "group.id", "maxOffsetsPerTrigger": "maxRecordsPerTrigger"}
 NO_SCHEMA = StructType([])
@@ -51,6 +52,10 @@ COMBINATIONS = [
     ({"includeHeaders": "true"}, BOTH),
     ({"failOnDataLoss": "skip"}, BOTH),
     ({"copartition": "true"}, BOTH),
+    (END, STREAM),
+    (END | {"endOfStreamScope": "query"}, STREAM),
+    ({"endOfStreamScope": "query"}, NEITHER),
+    (END | {"copartition": "true"}, NEITHER),
     ({"copartition": "true", "minPartitions": "9"}, NEITHER),
 ]
 
@@ -101,12 +106,15 @@ WRONG = {
     "includeheaders": "1",
     "failondataloss": "no",
     "copartition": "maybe",
+    "endofstream": "no_function",
+    "endofstreamscope": "topic",
 }
 BESIDE = {
     "startingoffsetsbytimestampstrategy": {"startingtimestamp": "5"},
     "offsetcommitmode": GROUP,
     "offsetcommitintervalms": GROUP | {"offsetcommitmode": "periodic"},
     "maxoffsetbehind": COMMITTED,
+    "endofstreamscope": END,
 }
 INSTEAD_OF_SUBSCRIBE = {"subscribe", "subscribepattern", "assign"}
 
