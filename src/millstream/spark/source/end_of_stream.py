@@ -38,7 +38,7 @@ Predicate = Callable[[ConsumerRecord], object]
 
 
 class EndScope(Enum):
-    """What the first record ends that the predicate is true of."""
+    """The extent of an end: all that is ended by the first record that the predicate is true of."""
 
     PARTITION = "partition"
     QUERY = "query"

@@ -57,7 +57,7 @@ def search_ends(
         while search.is_under_way():
             for partition, rows in link.run(search.next_rows()).items():
                 found = first_end(wanted, is_end, records_of(partition, rows))
-                search.has_looked_at(partition, rows, found)
+                search.take(partition, rows, found)
             search.go_on_behind_losses()
             link.run(search.close_those_done())
     finally:
@@ -105,10 +105,8 @@ class _Search:
                 rows[tp] = answer
         return rows
 
-    def has_looked_at(
-        self, partition: TopicPartition, rows: pa.RecordBatch, end: Offset | None
-    ) -> None:
-        """Takes what was found in rows: the end of a partition is the last that is asked of it."""
+    def take(self, partition: TopicPartition, rows: pa.RecordBatch, end: Offset | None) -> None:
+        """Takes what was found in rows: behind its end a partition is not read."""
         if end is None:
             self._at[partition] = Offset(rows.column("offset")[-1].as_py() + 1)
         else:

@@ -26,16 +26,20 @@ class EndedQueries:
         self._running: dict[str, Any] = {}  # py4j objects have no types
         """By their runs, as the driver's JVM has them."""
 
-    def has_begun(
-        self, run_id: str, query: Any, sources: Sequence[SourceOptions]
-    ) -> None:  # Any: of py4j
+    def add(
+        self,
+        run_id: str,
+        query: Any,  # py4j objects have no types
+        sources: Sequence[SourceOptions],
+    ) -> None:
+        """Takes a query that has begun, if it may end by itself."""
         if any(each.ends_queries for each in sources):
             self._running[run_id] = query
 
-    def has_ended(self, run_id: str) -> None:
+    def forget(self, run_id: str) -> None:
         self._running.pop(run_id, None)
 
-    def is_idle(self, run_id: str) -> None:
+    def stop_if_ended(self, run_id: str) -> None:
         """Stops the query if all its sources have ended."""
         query = self._running.get(run_id)
         if query is None:
@@ -45,7 +49,7 @@ class EndedQueries:
                 _LOGGER.info("query %s is stopped: its stream has ended", query.id())
                 query.stop()
         except Py4JError as error:  # another version of Spark may keep offsets elsewhere
-            self.has_ended(run_id)
+            self.forget(run_id)
             _LOGGER.warning(
                 "query %s is not stopped at the end of its stream, stop it yourself: %s",
                 run_id,

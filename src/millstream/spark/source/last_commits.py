@@ -96,7 +96,7 @@ class LastCommits(StreamingQueryListener):
                 "the last micro-batch of a query will not be committed when it ends: %s", error
             )
             return
-        self.ended.has_begun(str(event.runId), query._jsq, sources)
+        self.ended.add(str(event.runId), query._jsq, sources)
         committing = tuple(each for each in sources if each.offset_commit_mode in _BY_CHECKPOINT)
         if committing:
             self._queries[str(event.runId)] = _Query(query._jsq, committing)
@@ -105,10 +105,10 @@ class LastCommits(StreamingQueryListener):
         pass
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
-        self.ended.is_idle(str(event.runId))
+        self.ended.stop_if_ended(str(event.runId))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
-        self.ended.has_ended(str(event.runId))
+        self.ended.forget(str(event.runId))
         query = self._queries.pop(str(event.runId), None)
         progress = None if query is None else query.last_progress()
         if query is None or progress is None:

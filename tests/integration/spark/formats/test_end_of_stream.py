@@ -241,6 +241,7 @@ def told_soon_when_idle(spark: Any) -> Iterator[None]:
         spark.conf.unset(name)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_query_is_stopped_at_the_end_and_again_when_it_is_restarted(
     spark: Any, topics: Any, tmp_path: Path

@@ -84,7 +84,7 @@ ENDING = {"endOfStream": "os.path:isabs", "endOfStreamScope": "query"}
 
 def told_of(query: Any, *sources: SourceOptions) -> EndedQueries:
     queries = EndedQueries()
-    queries.has_begun("run", query, sources)
+    queries.add("run", query, sources)
     return queries
 
 
@@ -93,27 +93,27 @@ def test_an_idle_query_is_stopped_once_its_stream_has_ended() -> None:
     queries = told_of(query, source(**ENDING))
     for document in (None, RUNNING):
         query.documents = [document]
-        queries.is_idle("run")
+        queries.stop_if_ended("run")
     assert query.calls == []
     query.documents = [ENDED]
-    queries.is_idle("another run")
+    queries.stop_if_ended("another run")
     assert query.calls == []
-    queries.is_idle("run")
+    queries.stop_if_ended("run")
     assert query.calls == ["stop"]
 
 
 def test_only_a_query_with_the_scope_query_is_asked() -> None:
     query = JavaQuery([ENDED])
     by_partition = ENDING | {"endOfStreamScope": "partition"}
-    told_of(query, source(), source(**by_partition)).is_idle("run")
+    told_of(query, source(), source(**by_partition)).stop_if_ended("run")
     assert query.calls == []
 
 
 def test_a_query_that_has_ended_is_forgotten() -> None:
     query = JavaQuery([ENDED])
     queries = told_of(query, source(**ENDING))
-    queries.has_ended("run")
-    queries.is_idle("run")
+    queries.forget("run")
+    queries.stop_if_ended("run")
     assert query.calls == []
 
 
@@ -123,6 +123,6 @@ def test_a_spark_that_keeps_offsets_elsewhere_is_told_of_once(
     query = JavaQuery([ENDED], error=Py4JError("no such method"))
     queries = told_of(query, source(**ENDING))
     with caplog.at_level(logging.WARNING):
-        queries.is_idle("run")
-        queries.is_idle("run")
+        queries.stop_if_ended("run")
+        queries.stop_if_ended("run")
     assert caplog.text.count("is not stopped at the end of its stream") == 1
