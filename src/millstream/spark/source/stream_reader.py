@@ -117,9 +117,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._last is None:
             self._reporting.ends_are(available)
         begin, available, ends = self._readable(begin, available, ends, plan.topic_ids_in(start))
-        ids = topic_ids(
-            self._options
-        )  # those that were compared; a topic may be created anew at any time
+        # Those that were compared: a topic may be created anew at any time.
+        ids = topic_ids(self._options)
         self._reporting.started_at(begin, "earliest: found while the query ran")
         if self._last is None and self._is_delayed(begin, available, ends, asked_ms):
             return start
