@@ -1,4 +1,4 @@
-"""Groups of consumers and share groups behind one interface: the questions that verbs ask of either kind."""
+"""Groups of consumers, of stream threads and share groups behind one interface: the questions that verbs ask of each kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millstream.errors import GroupIdNotFound
+from millstream.cli.groups.streams_groups import as_group, source_topics
+from millstream.errors import GroupIdNotFound, UnsupportedVersion
 
 if TYPE_CHECKING:
     from millstream.clients.admin import GroupDescription, Results
@@ -19,11 +20,33 @@ if TYPE_CHECKING:
 def described_groups(admin: Admin, names: Iterable[str]) -> Results[str, GroupDescription]:
     """Returns the groups by name; GroupIdNotFound where no kind of group has that name."""
     found = admin.describe_groups(names)
-    others = [name for name, error in found.errors().items() if isinstance(error, GroupIdNotFound)]
-    if others:
-        shared = admin.describe_share_groups(others)
-        found.update({name: shared[name] for name in others if name not in shared.errors()})
+    for describe in (_share_groups, _streams_groups):
+        errors = found.errors().items()
+        others = [name for name, error in errors if isinstance(error, GroupIdNotFound)]
+        if others:
+            found.update(describe(admin, others))
     return found
+
+
+def _share_groups(admin: Admin, names: Iterable[str]) -> dict[str, GroupDescription]:
+    shared = admin.describe_share_groups(names)
+    return {name: shared.result(name) for name in shared if name not in shared.errors()}
+
+
+def _streams_groups(admin: Admin, names: Iterable[str]) -> dict[str, GroupDescription]:
+    """Returns those that are groups of stream threads; none where the broker knows no such groups."""
+    try:
+        described = admin.describe_streams_groups(names)
+    except UnsupportedVersion:
+        return {}
+    groups = [described.result(name) for name in described if name not in described.errors()]
+    read = {
+        topic for group in groups for topics in source_topics(group).values() for topic in topics
+    }
+    topics = admin.describe_topics(sorted(read))
+    there = read - topics.errors().keys()
+    counts = {topic: len(topics.result(topic).partitions) for topic in there}
+    return {group.group_id: as_group(group, counts) for group in groups}
 
 
 def is_share_group(group: GroupDescription | None) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -114,6 +116,36 @@ async def test_a_paused_application_restores_its_stores_before_it_runs(
         only = result.only_partition_result()
         assert only is not None
         assert only.value == WORDS.count("w1")
+
+
+async def test_the_command_line_shows_lag_and_members_of_an_application(
+    instances: Instances,
+) -> None:
+    async def described(*flags: str) -> list[dict[str, object]]:
+        command = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "millstream.cli.main", "groups", "describe"),
+            *(instances.application, "-b", instances.servers, "--output", "jsonl", *flags),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await command.communicate()
+        assert command.returncode == 0
+        return [json.loads(line) for line in out.splitlines()]
+
+    async with instances.new():
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+        rows = await described()
+        assert len(rows) == TASKS, "each task reads one topic"
+        assert {row["topic"] for row in rows} == {
+            instances.source,
+            f"{instances.application}-by-value-repartition",
+        }
+        # Behind the last record between the sub-topologies are markers of transactions.
+        assert {row["lag"] for row in rows if row["topic"] == instances.source} == {0}
+        (member,) = await described("--members")
+        assert member["partitions"] == TASKS
+    (state,) = await described("--state")
+    assert (state["type"], state["state"], state["members"]) == ("streams", "Empty", 0)
 
 
 async def test_threads_that_are_added_and_removed_share_the_tasks(instances: Instances) -> None:
