@@ -39,6 +39,7 @@ from millstream.streams.application.states import (
     state_of_threads,
 )
 from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.application.thread_metadata import ThreadMetadata, thread_metadata
 from millstream.streams.application.uncaught_errors import (
     OnUncaughtError,
     UncaughtErrorHandler,
@@ -111,6 +112,7 @@ class KafkaStreams:
         self._ended = asyncio.Event()
         self._error: BaseException | None = None
         self._closers = contextlib.AsyncExitStack()
+        self._log_prefix = f"stream-client [{config.client_id or config.application_id}]"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._config.application_id}, {self._state}>"
@@ -147,6 +149,13 @@ class KafkaStreams:
         """The last commit of each task."""
         return {task: report for thread in self._threads for task, report in thread.reports.items()}
 
+    def metadata_for_local_threads(self) -> tuple[ThreadMetadata, ...]:
+        """Returns the stream threads of this instance, with their states, tasks and client ids."""
+        return tuple(
+            thread_metadata(each.name, each.state, each.active_tasks, each.reports)
+            for each in self._threads
+        )
+
     def metrics(self) -> dict[MetricName, float]:
         """Returns the metrics of all tasks by Kafka Streams' names, as of their last commits."""
         return {
@@ -172,8 +181,9 @@ class KafkaStreams:
             )
         process_id = await asyncio.to_thread(self._directory.lock)
         self._closers.callback(self._directory.unlock)
-        self._enter(ApplicationState.REBALANCING)
         client_id = self._config.client_id or f"{self._config.application_id}-{process_id}"
+        self._log_prefix = f"stream-client [{client_id}]"
+        self._enter(ApplicationState.REBALANCING)
         self._application = ApplicationEnvironment(
             topology=self._topology,
             config=self._config,
@@ -372,7 +382,7 @@ class KafkaStreams:
         try:
             await self._closers.aclose()
         except Exception:  # whatever stores and clients raise
-            _LOGGER.exception("application %s was not closed in order", self._config.application_id)
+            _LOGGER.exception("%s was not closed in order", self._log_prefix)
         finally:
             self._enter(end)
             self._ended.set()
@@ -414,5 +424,6 @@ class KafkaStreams:
                 f"application {self._config.application_id} is {before} and cannot become {state}"
             )
         self._state = state
+        _LOGGER.info("%s state transition from %s to %s", self._log_prefix, before, state)
         for listener in self._listeners:
             listener(state, before)

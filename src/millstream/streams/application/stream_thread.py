@@ -26,6 +26,7 @@ from millstream.streams.application.group.membership import (
 )
 from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.states import ThreadState
+from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
@@ -127,21 +128,19 @@ class StreamThread:
     async def run(self) -> None:
         """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""
         application, supplier = self._application, self._application.supplier
-        exact = application.is_exact
+        exact, ids = application.is_exact, ThreadClientIds(self.name)
         self._enter(ThreadState.STARTING)
         async with AsyncExitStack() as last_first:
             last_first.callback(self._enter, ThreadState.DEAD)
             kernel = ThreadPoolExecutor(1, self.name)
             last_first.callback(kernel.shutdown)
-            admin = supplier.admin(f"{self.name}-admin")
+            admin = supplier.admin(ids.admin)
             last_first.push_async_callback(admin.close)
-            reader = supplier.reader(f"{self.name}-restore-consumer", read_committed=exact)
+            reader = supplier.reader(ids.restore_consumer, read_committed=exact)
             last_first.push_async_callback(reader.close)
-            consumer = supplier.consumer(f"{self.name}-consumer", read_committed=exact)
+            consumer = supplier.consumer(ids.consumer, read_committed=exact)
             last_first.push_async_callback(consumer.close, commit=False)
-            member = StreamsMember(
-                application.policy, supplier.settings_of_member(f"{self.name}-member")
-            )
+            member = StreamsMember(application.policy, supplier.settings_of_member(ids.member))
             last_first.push_async_callback(member.leave)
             environment = TaskEnvironment(
                 self._clients(admin, reader, member),
@@ -155,6 +154,7 @@ class StreamThread:
                 self._global_stores,
                 application.config.buffered_records_per_partition,
                 self._committed,
+                log_prefix=f"stream-thread [{self.name}]",
             )
             await self._loop(member, tasks, admin)
 
@@ -265,11 +265,11 @@ class StreamThread:
         }
 
     def _clients(self, admin: Admin, reader: RangeReader, member: StreamsMember) -> TaskClients:
-        supplier, name = self._application.supplier, self.name
+        supplier, client_id = self._application.supplier, ThreadClientIds(self.name).producer
         return TaskClients(
             reader,
             admin,
-            lambda transactional_id: supplier.producer(f"{name}-producer", transactional_id),
+            lambda transactional_id: supplier.producer(client_id, transactional_id),
             member.commit,
         )
 

@@ -48,12 +48,15 @@ class ThreadTasks:
         global_stores: GlobalStores | None,
         buffered_max: int,
         report: Callable[[StreamsTaskId, TaskReport], None],
+        *,
+        log_prefix: str,
     ) -> None:
         self._environment = environment
         self._consumer = consumer
         self._global_stores = global_stores
         self._buffered_max = buffered_max
         self._report = report
+        self._log_prefix = log_prefix
         self._scope = TaskScope("stream thread")
         self._running: dict[StreamsTaskId, _Running] = {}
         self._starting: dict[StreamsTaskId, tuple[TaskSpec, asyncio.Task[ActiveTask]]] = {}
@@ -86,7 +89,12 @@ class ThreadTasks:
                 if commit and each.has_news:
                     await each.active.commit()
             except MillstreamError as error:
-                _LOGGER.warning("task %s was given up uncommitted: %s", each.active.id, error)
+                _LOGGER.warning(
+                    "%s task [%s] was given up uncommitted: %s",
+                    self._log_prefix,
+                    each.active.id,
+                    error,
+                )
             finally:
                 await _closed(each.active)
 
@@ -207,7 +215,7 @@ class ThreadTasks:
         except Exception as error:
             if not is_retriable(error):
                 raise
-            _LOGGER.info("task %s is started anew: %s", task, error)
+            _LOGGER.info("%s task [%s] is started anew: %s", self._log_prefix, task, error)
             failed = self._running.pop(task)
             self._assign()
             await _closed(failed.active)
@@ -230,7 +238,9 @@ class ThreadTasks:
                 if not is_retriable(error):
                     raise
                 delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
-                _LOGGER.info("task %s is started in %.1f s: %s", task, delay_s, error)
+                _LOGGER.info(
+                    "%s task [%s] is started in %.1f s: %s", self._log_prefix, task, delay_s, error
+                )
 
 
 async def _closed(active: ActiveTask) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.streams import Materialized, StreamsBuilder
-from millstream.streams.application.states import ApplicationState
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.states import ApplicationState, ThreadState
 from millstream.streams.errors import InvalidStoreError, StreamsNotStarted
 from millstream.streams.queries import (
     FailureReason,
@@ -26,6 +30,42 @@ from tests.patience import eventually, until
 
 WORDS = [f"w{number % 7}" for number in range(300)]
 TASKS = 2 * PARTITIONS
+
+
+async def test_names_begin_with_application_and_process_and_are_those_of_a_restart(
+    instances: Instances, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "millstream.streams.application")
+    names = []
+    for _ in range(2):
+        app = instances.new(state_dir=str(tmp_path / "same"))
+        assert app.metadata_for_local_threads() == ()
+        async with app:
+            await until(lambda app=app: app.state is ApplicationState.RUNNING)
+            (thread,) = app.metadata_for_local_threads()
+            names.append(thread.thread_name)
+            assert thread.thread_state is ThreadState.RUNNING
+            assert [each.task_id for each in thread.active_tasks] == sorted(
+                StreamsTaskId(sub_topology, partition)
+                for sub_topology in range(2)
+                for partition in range(PARTITIONS)
+            )
+            assert thread.consumer_client_id == f"{thread.thread_name}-consumer"
+    first, second = names
+    assert first == second
+    process_id = first.removeprefix(f"{instances.application}-").removesuffix("-StreamThread-1")
+    assert str(UUID(process_id)) == process_id
+    prefix = f"stream-client [{instances.application}-{process_id}] state transition from"
+    assert f"{prefix} CREATED to REBALANCING" in caplog.messages
+    assert f"{prefix} PENDING_SHUTDOWN to NOT_RUNNING" in caplog.messages
+
+
+async def test_a_client_id_that_is_given_begins_the_names(instances: Instances) -> None:
+    async with instances.new(client_id="mine", num_stream_threads=2) as app:
+        names = [each.thread_name for each in app.metadata_for_local_threads()]
+        assert names == ["mine-StreamThread-1", "mine-StreamThread-2"]
+        with pytest.raises(IllegalState, match="before the application is started"):
+            app.on_state_change(lambda _new, _old: None)
 
 
 async def test_an_application_counts_from_start_to_close(instances: Instances) -> None:
