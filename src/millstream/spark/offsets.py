@@ -18,6 +18,8 @@ from millstream.errors import ConfigError
 from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid
 
 VERSION: Final = 1
+OPAQUE_VERSION: Final = 2
+"""Of queries with replay=opaque, whose ends are only a part of the truth: see `millstream.spark.source.opaque.documents`."""
 
 Offsets = Mapping[TopicPartition, Offset]
 
@@ -37,9 +39,9 @@ def topics_json(offsets: Offsets) -> dict[str, dict[str, int]]:
 def from_json(document: Mapping[str, Any]) -> dict[TopicPartition, Offset]:  # JSON, nested as above
     """Raises ConfigError on a version this release does not know, and on anything that is not such a document."""
     version = document.get("v")
-    if version != VERSION:
+    if version not in (VERSION, OPAQUE_VERSION):
         raise ConfigError(
-            f"the checkpoint holds offsets of version {version!r}, this release reads version {VERSION}: "
+            f"the checkpoint holds offsets of version {version!r}, this release reads versions {VERSION} and {OPAQUE_VERSION}: "
             "use the release that wrote it, or start with a new checkpoint"
         )
     return partition_offsets(document.get("offsets"))
