@@ -78,18 +78,26 @@ class Drivers(RuleBasedStateMachine):
     def commit(self) -> None:
         self.world.commit()
 
+    @precondition(lambda self: self.world.read is not None)
+    @rule(partition=partitions)
+    def fail_and_try_again(self, partition: TopicPartition) -> None:
+        self.start()
+        self.come_or_go(partition)
+        self.run()
+
     @rule()
     def start(self) -> None:
         """Of what the driver before has begun only the logs and the store are left."""
         self.outlived.append(self.world.start())
 
     @precondition(lambda self: self.outlived and self.world.is_batch_open)
-    @rule(data=st.data())
-    def outlive(self, data: st.DataObject) -> None:
-        """A process of before comes to look for partitions only now. Its answer reaches nobody."""
-        process = data.draw(st.sampled_from(self.outlived))
+    @rule(partition=partitions)
+    def outlive(self, partition: TopicPartition) -> None:
+        """A process of before comes to look for partitions only now, and misses one. Its answer reaches nobody."""
+        self.world.available ^= {partition}
         with contextlib.suppress(MillstreamError, DriverGone):
-            self.world.ranges_by(process)
+            self.world.ranges_by(self.outlived[-1])
+        self.world.available ^= {partition}
 
     @invariant()
     def records_come_in_order_and_once(self) -> None:
@@ -109,4 +117,4 @@ class Drivers(RuleBasedStateMachine):
 
 
 TestDrivers = Drivers.TestCase
-TestDrivers.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestDrivers.settings = settings(max_examples=300, stateful_step_count=30, deadline=None)
