@@ -145,7 +145,7 @@ class World:
     def ranges_by(self, driver: Driver) -> Ranges:
         batch = opaque_batch_in(self.offset_log[-1])
         assert batch is not None, "every micro-batch here is opaque"
-        begin = driver.replay.begin_to_read(batch, self.available)
+        begin = driver.replay.begin_to_read(batch, lambda: self.available)
         return {tp: (at, batch.end[tp]) for tp, at in begin.items() if batch.end[tp] > at}
 
     def commit(self) -> None:

@@ -16,6 +16,7 @@ from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
 from millstream.spark.source.combinations import refuse_in_batch, refuse_in_stream
 from millstream.spark.source.event_time.options import require_batch_options
+from millstream.spark.source.opaque.opaque_reader import OpaqueStreamReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of, schema_text
 from millstream.spark.source.rows.row_options import REGISTRY_LOGIN
@@ -45,7 +46,8 @@ class MillstreamSource(DataSource):
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         options = parse_source_options(self.options)
         refuse_in_stream(self.options.keys())
-        return StreamReader(options, decoding_of(options, schema))
+        kind = OpaqueStreamReader if options.is_opaque else StreamReader
+        return kind(options, decoding_of(options, schema))
 
     def reader(self, schema: StructType) -> BatchReader:
         options = parse_source_options(self.options, starting_offsets="earliest")

@@ -197,6 +197,7 @@ class RangeReader(BlockingClient[range_reader.RangeReader]):
             self._loop.run(_close(batches))
 
     offsets = waits(range_reader.RangeReader.offsets)
+    offset_results = waits(range_reader.RangeReader.offset_results)
 
 
 async def _next(batches: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:

@@ -24,7 +24,7 @@ from millstream.clients.consumer.core.fetched import (
     next_offset_of,
     partition_error,
 )
-from millstream.clients.consumer.offset_lookup import lookup_offsets
+from millstream.clients.consumer.offset_lookup import list_offsets, lookup_offsets
 from millstream.clients.core.client_names import described
 from millstream.errors import (
     ConfigError,
@@ -229,6 +229,24 @@ class RangeReader:
             deadline_ms=deadline_ms,
         )
         return {tp.partition: ends.get(tp, result).offset for tp, result in found.items()}
+
+    async def offset_results(
+        self, topic: str, timestamp: int, timeout_ms: int | None = None
+    ) -> dict[int, int | KafkaError]:
+        """Returns the same for -1 and -2, with an error in the place of each partition whose leader does not answer in time."""
+        limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        deadline_ms = self._cluster.now_ms() + limit
+        metadata = await self._cluster.topic(topic, deadline_ms)
+        found = await list_offsets(
+            self._cluster,
+            {TopicPartition(topic, partition): timestamp for partition in metadata.partitions},
+            read_committed=self._read_committed,
+            deadline_ms=deadline_ms,
+        )
+        return {
+            tp.partition: result if isinstance(result, KafkaError) else result.offset
+            for tp, result in found.items()
+        }
 
     def _start(self, source: _Source, offset: int, patience_ms: int) -> asyncio.Task[FetchedChunk]:
         self._scope.check()

@@ -19,6 +19,8 @@ _STREAM_ONLY: Final = {
     "offsetCommitIntervalMs": "a batch commits no offsets",
     "endOfStream": "a batch ends where endingOffsets says",
     "endOfStreamScope": "a batch ends where endingOffsets says",
+    "replay": "a batch has no micro-batches that are tried again",
+    "replayTopic": "a batch has no micro-batches that are tried again",
 }
 _BATCH_ONLY: Final = dict.fromkeys(
     ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"),

@@ -21,6 +21,8 @@ from millstream.spark.source.end_of_stream import EndOfStreamOptions, EndScope, 
 from millstream.spark.source.event_time.options import OPTIONS as EVENT_TIME
 from millstream.spark.source.event_time.options import EventTimeOptions, parse_event_time
 from millstream.spark.source.fetch_metrics import FetchMetricsOptions, parse_fetch_metrics
+from millstream.spark.source.opaque.options import OPTIONS as REPLAY
+from millstream.spark.source.opaque.options import parse_replay_topic
 from millstream.spark.source.positions import (
     Committed,
     Earliest,
@@ -48,7 +50,7 @@ KNOWN: Final = (
     "maxrecordspertrigger", "maxrecordsperpartition", "minpartitions",
     "polltimeoutms", "discoveryintervalms", "includeheaders", "failondataloss", "copartition",
     "metricstopic", "metricsintervalms", *OF_ROWS,
-    *EVENT_TIME, *END_OF_STREAM,
+    *EVENT_TIME, *END_OF_STREAM, *REPLAY,
 )  # fmt: skip
 
 
@@ -71,6 +73,7 @@ class SourceOptions:
     `poll_timeout_ms`: how long planning waits for a first new record before it reports that there is none.
     `discovery_interval_ms`: how long a list of partitions is good for. `ending_offsets` are for batch reads only.
     `starting_function` goes before `starting_offsets`; `given_start` is the option that says where to begin, None where it is the default.
+    `replay_topic` is for opaque replay, None where replay is transactional.
     `partitions_min` and `records_per_partition_max` cut ranges of offsets into several Spark partitions.
     """
 
@@ -95,12 +98,18 @@ class SourceOptions:
     rows: RowOptions = field(default_factory=RowOptions)
     event_time: EventTimeOptions = field(default_factory=EventTimeOptions)
     end_of_stream: EndOfStreamOptions | None = None
+    replay_topic: str | None = None
 
     @property
     def ends_queries(self) -> bool:
         """Whether the end of this stream is that of its query."""
         ends = self.end_of_stream
         return ends is not None and ends.scope is EndScope.QUERY
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether a micro-batch leaves partitions out that are not available."""
+        return self.replay_topic is not None
 
     @property
     def reads_commits(self) -> bool:
@@ -126,6 +135,8 @@ def parse_source_options(
             "copartition reads a partition in one piece: leave out minPartitions and maxRecordsPerPartition"
         )
     records_max = optional_number(given, "maxRecordsPerTrigger")
+    commit_mode = _commit_mode(given, group_id)
+    is_at_most_once = commit_mode is OffsetCommitMode.AT_MOST_ONCE
     parsed = SourceOptions(
         kafka=for_reading(kafka),
         subscription=subscription,
@@ -134,7 +145,7 @@ def parse_source_options(
         given_start=next((name for name in START_OPTIONS if name.lower() in given), None),
         ending_offsets=_ending(given, group_id),
         group_id=group_id,
-        offset_commit_mode=_commit_mode(given, group_id),
+        offset_commit_mode=commit_mode,
         offset_commit_interval_ms=number(given, "offsetCommitIntervalMs", 5_000, 1),
         records_per_trigger_max=records_max,
         records_per_partition_max=optional_number(given, "maxRecordsPerPartition"),
@@ -148,6 +159,7 @@ def parse_source_options(
         rows=parse_row_options(given),
         event_time=parse_event_time(given, records_max, is_copartitioned=is_copartitioned),
         end_of_stream=parse_end_of_stream(given, is_copartitioned=is_copartitioned),
+        replay_topic=parse_replay_topic(given, is_at_most_once=is_at_most_once),
     )
     refuse_without_effect(given)
     return parsed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from millstream.clients import Admin
-from millstream.errors import ConfigError, RetriableError
+from millstream.errors import ConfigError, KafkaError, RetriableError
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import Connections, connections
 from millstream.spark.offsets import Offsets
@@ -39,11 +39,14 @@ from millstream.streams.runtime.errors import DataLoss
 
 _DOUBTFUL_AFTER_MS: Final = 2_000
 """A topic whose offsets take longer may have been deleted."""
+_ANSWERS_WITHIN_MS: Final = 1_000
+"""With opaque replay a partition whose leader takes longer is not available. Each look-up waits so long for it."""
 _APPEARS_WITHIN_S: Final = 3.0
 """A topic that was just created is not known to all brokers yet."""
 _ASKS_AGAIN_AFTER_S: Final = 0.2
 
 _LOGGER = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
 
 
 def link_of(options: SourceOptions) -> Connections:
@@ -59,29 +62,78 @@ def topic_ids(options: SourceOptions, *, anew: bool = False) -> dict[str, Uuid]:
 
 
 def look_up(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, Offset]:
-    """The offset of EARLIEST or LATEST for every partition that the query reads, and that is there."""
-    wanted = options.subscription
+    """The offset of EARLIEST or LATEST for every partition that the query reads, and that is there.
+
+    With opaque replay: and that answers.
+    """
+    found = answers(options, timestamp)
+    return {partition: offset for partition, offset in found.items() if offset is not None}
+
+
+def answers(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, Offset | None]:
+    """The same for every partition that is there: None, with opaque replay alone, for one that does not answer."""
+    wanted, ask = options.subscription, _answers_in_time if options.is_opaque else _answers
     found = {
-        TopicPartition(topic, partition): offset
-        for topic in topic_ids(options)
-        for partition, offset in _offsets(options, topic, timestamp).items()
+        TopicPartition(topic, partition): None if offset is None else Offset(offset)
+        for topic, offsets in ask(options, list(topic_ids(options)), timestamp).items()
+        for partition, offset in offsets.items()
     }
     if not isinstance(wanted, AssignedPartitions):
         return found
     return {partition: found[partition] for partition in wanted.partitions if partition in found}
 
 
-def _offsets(options: SourceOptions, topic: str, timestamp: Offset) -> dict[int, Offset]:
-    """Empty where the topic was deleted since topics were listed."""
-    link = link_of(options)
+def _answers(
+    options: SourceOptions, topics: Iterable[str], timestamp: Offset
+) -> dict[str, Mapping[int, int]]:
+    """By topic. One is empty where it was deleted since topics were listed."""
+    link, found = link_of(options), dict[str, Mapping[int, int]]()
     reader = link.reader()
-    try:
-        found = link.run(reader.offsets(topic, timestamp, timeout_ms=_DOUBTFUL_AFTER_MS))
-    except RetriableError:
-        if topic not in topic_ids(options, anew=True):
-            return {}
-        found = link.run(reader.offsets(topic, timestamp))
-    return {partition: Offset(offset) for partition, offset in found.items()}
+    for topic in topics:
+        try:
+            found[topic] = link.run(reader.offsets(topic, timestamp, timeout_ms=_DOUBTFUL_AFTER_MS))
+        except RetriableError:
+            if topic in topic_ids(options, anew=True):
+                found[topic] = link.run(reader.offsets(topic, timestamp))
+    return found
+
+
+def _answers_in_time(
+    options: SourceOptions, topics: Sequence[str], timestamp: Offset
+) -> dict[str, Mapping[int, int | None]]:
+    """The same, all topics at once, with None for a partition whose leader does not answer in time."""
+    link, reader, found = (
+        link_of(options),
+        link_of(options).reader(),
+        dict[str, Mapping[int, int | None]](),
+    )
+    asked = [reader.offset_results(topic, timestamp, _ANSWERS_WITHIN_MS) for topic in topics]
+    for topic, outcome in zip(topics, link.run(_all(asked)), strict=True):
+        if isinstance(outcome, RetriableError):  # nothing is known of the topic
+            if topic not in topic_ids(options, anew=True):
+                continue
+            results = link.run(reader.offset_results(topic, timestamp))
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            results = outcome
+        found[topic] = {partition: _offset_or_none(each) for partition, each in results.items()}
+    return found
+
+
+def _offset_or_none(result: int | KafkaError) -> int | None:
+    """None where the leader did not answer. Raises the error of a partition that no leader would give."""
+    if not isinstance(result, KafkaError):
+        return result
+    if not result.retriable:
+        raise result
+    return None
+
+
+async def _all(
+    asked: Iterable[Awaitable[_Result]],
+) -> list[_Result | BaseException]:
+    return await asyncio.gather(*asked, return_exceptions=True)
 
 
 def require_topics(options: SourceOptions) -> None:
@@ -97,7 +149,7 @@ def require_topics(options: SourceOptions) -> None:
         link.run(asyncio.sleep(_ASKS_AGAIN_AFTER_S))
         topic_ids(options, anew=True)
     if isinstance(wanted, AssignedPartitions):
-        gone = sorted(wanted.partitions - look_up(options, EARLIEST).keys())
+        gone = sorted(wanted.partitions - answers(options, EARLIEST).keys())
         if gone:
             topic, number = gone[0]
             raise ConfigError(f"assign names partition {number} of {topic}, which is not there")
@@ -111,12 +163,8 @@ def starting_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition
 def starting_choices(options: SourceOptions, now_ms: int) -> dict[TopicPartition, ChosenOffset]:
     """The same, each with its reason, which is logged."""
     require_topics(options)
-    rules = options.starting_offsets
-    if options.starting_function is not None:
-        rules = positions_by_function(options.starting_function, look_up(options, EARLIEST))
-    choices = _resolved(options, rules, now_ms)
-    for partition, choice in sorted(choices.items()):
-        _LOGGER.info("%s begins at offset %d: %s", partition, choice.offset, choice.reason)
+    rules = _starting_rules(options)
+    choices = _chosen_among(options, rules, None, now_ms)
     named = rules.partitions.keys() | rules.topics.keys()
     topics = {partition.topic for partition in choices}
     ignored = sorted(str(each) for each in named if each not in choices and each not in topics)
@@ -133,6 +181,31 @@ def starting_choices(options: SourceOptions, now_ms: int) -> dict[TopicPartition
     return choices
 
 
+def late_choices(
+    options: SourceOptions, partitions: Collection[TopicPartition], now_ms: int
+) -> dict[TopicPartition, ChosenOffset]:
+    """The same, of partitions that were not available when the query began: of those that are now."""
+    return _chosen_among(options, _starting_rules(options), partitions, now_ms)
+
+
+def _starting_rules(options: SourceOptions) -> PositionRules:
+    if options.starting_function is None:
+        return options.starting_offsets
+    return positions_by_function(options.starting_function, look_up(options, EARLIEST))
+
+
+def _chosen_among(
+    options: SourceOptions,
+    rules: PositionRules,
+    partitions: Collection[TopicPartition] | None,
+    now_ms: int,
+) -> dict[TopicPartition, ChosenOffset]:
+    choices = _resolved(options, rules, now_ms, partitions)
+    for partition, choice in sorted(choices.items()):
+        _LOGGER.info("%s begins at offset %d: %s", partition, choice.offset, choice.reason)
+    return choices
+
+
 def ending_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition, Offset]:
     """The offsets at which a batch ends, none of them behind the end of its log."""
     ends = look_up(options, LATEST)
@@ -146,10 +219,18 @@ def ending_offsets(options: SourceOptions, now_ms: int) -> dict[TopicPartition, 
 
 
 def _resolved(
-    options: SourceOptions, positions: PositionRules, now_ms: int
+    options: SourceOptions,
+    positions: PositionRules,
+    now_ms: int,
+    among: Collection[TopicPartition] | None = None,
 ) -> dict[TopicPartition, ChosenOffset]:
+    """`among` None: of all partitions."""
     starts, ends = look_up(options, EARLIEST), look_up(options, LATEST)
-    wanted = {partition: positions.of(partition) for partition in starts if partition in ends}
+    wanted = {
+        partition: positions.of(partition)
+        for partition in starts
+        if partition in ends and (among is None or partition in among)
+    }
     committed = _committed(options, wanted)
     at_times = _at_times(options, wanted, now_ms)
     choices: dict[TopicPartition, ChosenOffset] = {}

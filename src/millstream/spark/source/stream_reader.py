@@ -43,6 +43,7 @@ from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPl
 from millstream.spark.source.event_time.watermarks import EventTime
 from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.offset_commits import OffsetCommits
+from millstream.spark.source.opaque.documents import is_opaque
 from millstream.spark.source.options import OffsetCommitMode, SourceOptions
 from millstream.spark.source.planning import (
     link_of,
@@ -69,6 +70,14 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 _CLOCK: Final = SystemClock()
 _COMMIT_WAIT_S: Final = 5.0
+
+
+def _require_transactional(document: Mapping[str, Any]) -> None:  # JSON of the checkpoint
+    if is_opaque(document):
+        raise ConfigError(
+            "the checkpoint was made with replay=opaque, and what was left out stands in its replayTopic: read with both options as "
+            "before, or start with a new checkpoint"
+        )
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -106,16 +115,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = look_up(self._options, LATEST)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
-        begin: Offsets = plan.from_json(start)
+        begin = self._positions(start)
         self._tell_of_checkpoint(begin)
         self._commit(begin)
         ends = self._ends_in(start)
         if has_query_ended(self._options.end_of_stream, ends):
             return self._after_the_end(start, begin, ends)
         asked_ms = _CLOCK.now().monotonic_ms
-        available = self._wait_for_records(begin, ends) if self._last is None else self._last
-        if self._last is None:
-            self._reporting.ends_are(available)
+        available = self._available(begin, ends)
         begin, available, ends = self._readable(begin, available, ends, plan.topic_ids_in(start))
         # Those that were compared: a topic may be created anew at any time.
         ids = topic_ids(self._options)
@@ -132,12 +139,35 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ends = reached(ends, end)
         self._planned, self._planned_from = end, begin
         given = with_ends(start, self._options.end_of_stream, ends)
-        if end == plan.from_json(start) and given == start and not plan.topic_ids_in(start):
-            return start  # another document would be a micro-batch of nothing
-        document = plan.with_topic_ids({**given, **plan.to_json(end)}, ids)
+        document = self._document(given, begin, end, ids)
         if self._options.event_time.has_watermark and end != begin:
             document[watermarks.KEY] = watermarks.to_document(event_time)
         return document
+
+    def _positions(self, start: Mapping[str, Any]) -> Offsets:  # JSON
+        """Where partitions are behind the last micro-batch, whose end is `start`."""
+        _require_transactional(start)
+        return plan.from_json(start)
+
+    def _available(self, begin: Offsets, ended: Collection[TopicPartition]) -> Offsets:
+        """The offsets up to which there is something to read, when there is something or it has been waited for."""
+        if self._last is not None:
+            return self._last
+        available = self._wait_for_records(begin, ended)
+        self._reporting.ends_are(available)
+        return available
+
+    def _document(
+        self,
+        start: Mapping[str, Any],  # JSON
+        begin: Offsets,  # noqa: ARG002 - for other kinds of replay
+        end: Offsets,
+        ids: Mapping[str, Uuid],
+    ) -> dict[str, Any]:  # JSON
+        """What Spark writes down for the micro-batch; the same where there is none."""
+        if end == plan.from_json(start) and not plan.topic_ids_in(start):
+            return dict(start)  # another document would be a micro-batch of nothing
+        return plan.with_topic_ids({**start, **plan.to_json(end)}, ids)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name; JSON
         options, commits = self._options, self._commits
@@ -152,6 +182,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],  # JSON
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
+        _require_transactional(end)
         finish: Offsets = plan.from_json(end)
         is_repeated = self._planned != finish
         if is_repeated and self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:

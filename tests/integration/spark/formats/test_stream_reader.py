@@ -202,8 +202,8 @@ def test_retention_is_met_when_planning_and_when_reading(
 
 def test_a_checkpoint_of_another_version_is_refused(topics) -> None:
     topic = topics.new()
-    with pytest.raises(ConfigError, match="version 2"):
-        reader(topics, topic).latestOffset({"v": 2, "offsets": {}}, ReadAllAvailable())
+    with pytest.raises(ConfigError, match="version 3"):
+        reader(topics, topic).latestOffset({"v": 3, "offsets": {}}, ReadAllAvailable())
 
 
 def test_copartition_reads_equal_numbers_together(topics) -> None:

@@ -38,8 +38,8 @@ def test_json_round_trips(given_offsets: dict[TopicPartition, Offset]) -> None:
 
 
 def test_a_checkpoint_of_another_version_says_what_to_do() -> None:
-    with pytest.raises(ConfigError, match=r"version 2.*new checkpoint"):
-        from_json({"v": 2, "offsets": {}})
+    with pytest.raises(ConfigError, match=r"version 3.*new checkpoint"):
+        from_json({"v": 3, "offsets": {}})
 
 
 @pytest.mark.parametrize("document", [None, 5, {"a": 1}, {"a": {"x": 1}}, {"a": {"0": "y"}}])

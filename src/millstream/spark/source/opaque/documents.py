@@ -20,6 +20,7 @@ from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
 from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.data_loss import LogBounds
 
 _KEY: Final = "opaque"
 _VERSION: Final = 1
@@ -60,15 +61,19 @@ class HeldBack:
         """Raises ConfigError for anything but what `to_bytes` makes."""
         try:
             document = json.loads(data)
-            if document["v"] != _VERSION:
-                raise ValueError(f"version {document['v']}")
-            positions = plan.partition_offsets(document["positions"])
-            return cls(str(document["store"]), str(document["batch"]), positions)
+            version, positions = document["v"], plan.partition_offsets(document["positions"])
+            found = cls(str(document["store"]), str(document["batch"]), positions)
         except (ConfigError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(
-                f"replayTopic holds what this release cannot read ({error}): give a topic that nothing else writes, or use the release "
-                "that wrote it"
-            ) from error
+            raise _unreadable(str(error)) from error
+        if version != _VERSION:
+            raise _unreadable(f"version {version!r}")
+        return found
+
+
+def _unreadable(why: str) -> ConfigError:
+    return ConfigError(
+        f"replayTopic holds what this release cannot read ({why}): give a topic that nothing else writes, or use the release that wrote it"
+    )
 
 
 def opaque_batch_in(document: Mapping[str, Any]) -> OpaqueBatch | None:  # JSON, as above
@@ -109,7 +114,20 @@ def _unseen_json(unseen: Iterable[TopicPartition]) -> dict[str, dict[str, list[i
     return {"unseen": topics} if topics else {}
 
 
-def left_out(batch: OpaqueBatch, available: Iterable[TopicPartition]) -> dict[TopicPartition, Offset]:
+def readable(batch: OpaqueBatch, logs: Mapping[TopicPartition, LogBounds]) -> set[TopicPartition]:
+    """The partitions whose logs have all that the micro-batch reads of them."""
+    return {
+        tp
+        for tp, begin in batch.begin.items()
+        if (log := logs.get(tp)) is not None
+        and log.first <= begin
+        and batch.end.get(tp, begin) <= log.end
+    }
+
+
+def left_out(
+    batch: OpaqueBatch, available: Iterable[TopicPartition]
+) -> dict[TopicPartition, Offset]:
     """The positions of partitions that have something in the micro-batch, and are not available: they stay where it begins."""
     there = frozenset(available)
     return {

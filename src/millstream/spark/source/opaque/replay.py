@@ -61,12 +61,14 @@ class OpaqueReplay:
         batch = OpaqueBatch(self._new_id(), store, begin, end)
         return batch_document(batch, unseen_in(start) - begin.keys())
 
-    def begin_to_read(self, batch: OpaqueBatch, available: Iterable[TopicPartition]) -> Offsets:
+    def begin_to_read(
+        self, batch: OpaqueBatch, available: Callable[[], Iterable[TopicPartition]]
+    ) -> Offsets:
         """Where the ranges of a micro-batch begin, of the partitions that it reads now. The others are in the store when this returns."""
         held = self._tried.get(batch.id)
         if held is None:
-            held = left_out(batch, available)
             before = self._kept_for(batch)
+            held = left_out(batch, available())
             if held or before.batch == batch.id:
                 self._keep(HeldBack(batch.store, batch.id, held))
             self._tried = {batch.id: held}
