@@ -30,6 +30,7 @@ from millstream.net.client.tasks import ClientClosed, TaskScope, WrongEventLoop
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from tests.integration.clients.ports import closed_port, deaf_port
 from tests.integration.clients.refusals import refusal
 from tests.integration.clients.scripted_broker import Script, scripted_broker
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
@@ -46,21 +47,6 @@ async def cluster_of(bootstrap: str, **settings: Any) -> AsyncIterator[Cluster]:
         await scope.close()
         await cluster.close()
         assert scope.task_count == 0
-
-
-def closed_port() -> str:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{sock.getsockname()[1]}"
-
-
-@contextlib.contextmanager
-def deaf_port() -> Any:
-    """Accepts in the kernel, and nobody ever reads."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        sock.listen(1)
-        yield f"127.0.0.1:{sock.getsockname()[1]}"
 
 
 async def test_many_who_wait_for_a_topic_cost_one_request() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.core.values import OffsetAndTimestamp
-from millstream.errors import KafkaError, LeaderNotAvailable, error_for
+from millstream.errors import KafkaError, LeaderNotAvailable, RequestTimedOut, error_for
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_offsets import (
@@ -109,9 +109,13 @@ async def _ask_leaders(
 
     async def ask(node_id: int, wanted: dict[TopicPartition, int]) -> None:
         try:
-            results.update(
-                await ask_leader(cluster, node_id, wanted, read_committed=read_committed)
-            )
+            async with asyncio.timeout(max(0, deadline_ms - cluster.now_ms()) / 1000):
+                results.update(
+                    await ask_leader(cluster, node_id, wanted, read_committed=read_committed)
+                )
+        except TimeoutError:
+            late = RequestTimedOut(f"broker {node_id} did not say its offsets in time")
+            results.update(dict.fromkeys(wanted, late))
         except KafkaError as error:
             results.update(dict.fromkeys(wanted, error))
 
