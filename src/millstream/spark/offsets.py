@@ -5,6 +5,9 @@ topics say whether offsets are of the topic that is there now, and other keys ar
 
     {"v": 1, "offsets": {"flights": {"0": 1200, "1": 1187}}, "topicIds": {"flights": "jxL4mxgKQ9mLRlBPhSTmWw"}}
 
+Spark writes down the end of each micro-batch alone, and asks anew where a query begins when its first micro-batch is run again: by then
+`latest` is elsewhere. So a document up to the first micro-batch says under `begin` where the query has begun.
+
 An offset is the next one to read, as everywhere in Kafka. The engine stores what it is given and checks nothing, so
 `advanced` never lets an end fall behind its start.
 """
@@ -22,6 +25,7 @@ OPAQUE_VERSION: Final = 2
 """Of queries with replay=opaque, whose ends are only a part of the truth: see `millstream.spark.source.opaque.documents`."""
 
 Offsets = Mapping[TopicPartition, Offset]
+_BEGIN: Final = "begin"
 
 
 def to_json(offsets: Offsets) -> dict[str, Any]:  # JSON, nested as above
@@ -73,6 +77,28 @@ def advanced(start: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
         partition: Offset(max(start.get(partition, Offset(0)), end.get(partition, Offset(-1))))
         for partition in {*start, *end}
     }
+
+
+def as_beginning(document: Mapping[str, Any]) -> dict[str, Any]:  # JSON, nested as above
+    """The document of a query that begins at its offsets."""
+    return {**document, _BEGIN: document["offsets"]}
+
+
+def followed_by(
+    start: Mapping[str, Any],  # JSON, nested as above
+    end: Mapping[str, Any],  # JSON
+) -> dict[str, Any]:  # JSON
+    """`end` as the document of the micro-batch behind `start`, from which it may have what only the first one has."""
+    is_behind_the_first = end != start and start.get(_BEGIN) != start["offsets"]
+    return {name: each for name, each in end.items() if name != _BEGIN or not is_behind_the_first}
+
+
+def begin_of(
+    start: Mapping[str, Any],  # JSON, nested as above
+    end: Mapping[str, Any],  # JSON
+) -> dict[TopicPartition, Offset]:
+    """The offsets at which the micro-batch of two documents begins."""
+    return partition_offsets(end[_BEGIN]) if _BEGIN in end else from_json(start)
 
 
 def with_topic_ids(

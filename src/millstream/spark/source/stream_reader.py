@@ -105,7 +105,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reporting.started(choices)
         warn_of_compaction(link_of(self._options), {partition.topic for partition in choices})
         begin = plan.to_json({tp: choice.offset for tp, choice in choices.items()})
-        return plan.with_topic_ids(begin, topic_ids(self._options))
+        return plan.with_topic_ids(plan.as_beginning(begin), topic_ids(self._options))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         limit = self._options.records_per_trigger_max
@@ -142,7 +142,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         document = self._document(given, begin, end, ids)
         if self._options.event_time.has_watermark and end != begin:
             document[watermarks.KEY] = watermarks.to_document(event_time)
-        return document
+        return plan.followed_by(start, document)
 
     def _positions(self, start: Mapping[str, Any]) -> Offsets:  # JSON
         """Where partitions are behind the last micro-batch, whose end is `start`."""
@@ -205,7 +205,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         finish, ids = plan.from_json(end), plan.topic_ids_in(end)
         if not is_repeated:
             return split(self._planned_from, finish, self._options, ids)
-        begin: Offsets = plan.from_json(start)
+        begin: Offsets = plan.begin_of(start, end)
         if plan.topic_ids_in(start).items() - ids.items():
             begin, _, _ = self._in_new_topics(begin, finish, plan.topic_ids_in(start))
         begin = self._with_new_partitions(begin, finish)
@@ -325,7 +325,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planned = self._planned_from = begin
         document = with_ends(start, self._options.end_of_stream, ends)
         if document != start:  # another scope
-            return document
+            return plan.followed_by(start, document)
         if self._last is None:
             link_of(self._options).wait_for_records({}, self._options.poll_timeout_ms)
         return start

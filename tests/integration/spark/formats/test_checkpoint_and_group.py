@@ -122,7 +122,8 @@ def test_a_checkpoint_decides_whatever_became_of_the_group(
     logged = sorted((tmp_path / "offsets").glob("[0-9]*"))
     documents = [json.loads(each.read_text().splitlines()[-1]) for each in logged]
     assert [without_topic_ids(each) for each in documents] == [
-        {"v": 1, "offsets": {topic: {"0": end, "1": end}}} for end in (10, 20)
+        {"v": 1, "offsets": {topic: {"0": 10, "1": 10}}, "begin": {topic: {"0": 0, "1": 0}}},
+        {"v": 1, "offsets": {topic: {"0": 20, "1": 20}}},
     ]
 
     put(topics, topic, partitions=2)

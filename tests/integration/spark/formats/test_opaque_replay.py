@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ def plan(source: OpaqueStreamReader, start: Document) -> Document:
     return source.latestOffset(start, ReadAllAvailable())
 
 
+def begun(query: Query, **options: str) -> tuple[OpaqueStreamReader, Document, Document]:
+    """A start of the query, and the begin and end of its first micro-batch, which is not read yet."""
+    source = query.start(**options)
+    start = source.initialOffset()
+    return source, start, plan(source, start)
+
+
 def rows(source: OpaqueStreamReader, start: Document, end: Document) -> Rows:
     return [
         (row["partition"], row["offset"])
@@ -91,9 +99,7 @@ def rows(source: OpaqueStreamReader, start: Document, end: Document) -> Rows:
 def test_a_partition_without_a_leader_is_left_out_of_a_repeat_and_read_later(query: Query) -> None:
     query.put(0, 2)
     query.put(1, 2)
-    first = query.start()
-    start = first.initialOffset()
-    end = plan(first, start)
+    _, start, end = begun(query)
     query.leaderless = {1}
     again = query.start()
     assert rows(again, start, end) == [(0, 0), (0, 1)]
@@ -112,9 +118,7 @@ def test_a_partition_without_a_leader_is_left_out_of_a_repeat_and_read_later(que
 def test_what_is_owed_is_found_by_the_next_start(query: Query) -> None:
     query.put(0, 1)
     query.put(1, 1)
-    first = query.start()
-    start = first.initialOffset()
-    end = plan(first, start)
+    first, start, end = begun(query)
     query.leaderless = {1}
     assert rows(first, start, end) == [(0, 0)]
     query.leaderless = set()
@@ -128,7 +132,8 @@ def test_a_partition_that_nobody_could_ask_at_first_begins_where_the_option_says
     query.put(0, 3)
     query.put(1, 3)
     query.leaderless = {1}
-    source = query.start(startingOffsets='{"%s": {"0": 1, "1": 2}}' % query.topic)
+    begin = {query.topic: {"0": 1, "1": 2}}
+    source = query.start(startingOffsets=json.dumps(begin))
     start = source.initialOffset()
     assert start["offsets"] == {query.topic: {"0": 1}}
     end = plan(source, start)
@@ -143,9 +148,7 @@ def test_records_that_are_gone_are_a_loss_when_they_are_planned_again(
 ) -> None:
     query.put(0, 1)
     query.put(1, 3)
-    first = query.start(failOnDataLoss=policy)
-    start = first.initialOffset()
-    end = plan(first, start)
+    _, start, end = begun(query, failOnDataLoss=policy)
     query.delete(1, before=2)
     again = query.start(failOnDataLoss=policy)
     assert rows(again, start, end) == [(0, 0)]
@@ -154,9 +157,7 @@ def test_records_that_are_gone_are_a_loss_when_they_are_planned_again(
 
 def test_a_topic_that_was_made_anew_is_left_out_and_then_a_loss(query: Query) -> None:
     query.put(0, 1)
-    first = query.start(failOnDataLoss="skip")
-    start = first.initialOffset()
-    end = plan(first, start)
+    _, start, end = begun(query, failOnDataLoss="skip")
     query.topics.admin(lambda admin: admin.delete_topics([query.topic]))
     query.topics.create(query.topic, 2)
     query.put(0, 2)
@@ -167,9 +168,7 @@ def test_a_topic_that_was_made_anew_is_left_out_and_then_a_loss(query: Query) ->
 
 def test_a_checkpoint_is_read_with_the_replay_that_made_it(query: Query) -> None:
     query.put(0, 1)
-    first = query.start()
-    start = first.initialOffset()
-    end = plan(first, start)
+    _, start, end = begun(query)
     options = query.options()
     del options["replay"], options["replayTopic"]
     transactional = StreamReader(parse_source_options(options))
@@ -182,9 +181,7 @@ def test_a_query_without_its_driver_writes_nothing(
     query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query.put(0, 1)
-    source = query.start()
-    start = source.initialOffset()
-    end = plan(source, start)
+    source, start, end = begun(query)
     query.leaderless = {0}
     monkeypatch.setattr(opaque_reader.os, "getppid", lambda: 1)
     with pytest.raises(DriverGone):

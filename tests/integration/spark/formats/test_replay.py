@@ -48,6 +48,26 @@ def test_a_micro_batch_that_is_run_again_has_the_same_rows_in_the_same_order(top
     assert rows(reader(topics, topic), start, end) == given
 
 
+def test_the_first_one_begins_where_it_has_begun_though_latest_is_elsewhere_by_now(
+    topics: Any,
+) -> None:
+    """Spark asks the new reader where a query begins: its log has the ends of micro-batches alone."""
+    topic = topics.new()
+    topics.put(topic, [{"value": b"before"}])
+    first = reader(topics, topic, startingOffsets="latest")
+    start = first.initialOffset()
+    assert first.latestOffset(start, ReadAllAvailable()) == start
+    topics.put(topic, [{"value": b"a"}, {"value": b"b"}])
+    end = first.latestOffset(start, ReadAllAvailable())
+    topics.put(topic, [{"value": b"later"}] * 5)
+    again = reader(topics, topic, startingOffsets="latest")
+    anew = again.initialOffset()
+    assert rows(again, anew, start) == []
+    assert rows(again, anew, end) == [(0, 1, b"a"), (0, 2, b"b")]
+    second_end = again.latestOffset(end, ReadAllAvailable())
+    assert rows(reader(topics, topic), end, second_end) == [(0, n, b"later") for n in range(3, 8)]
+
+
 def test_micro_batches_abut(topics: Any) -> None:
     topic = topics.new(partitions=2)
     put(topics, topic, 0, 30)

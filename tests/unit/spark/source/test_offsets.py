@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,9 @@ from millstream.errors import ConfigError
 from millstream.model import ZERO_UUID, Offset, TopicPartition, Uuid
 from millstream.spark.offsets import (
     advanced,
+    as_beginning,
+    begin_of,
+    followed_by,
     from_json,
     partition_offsets,
     to_json,
@@ -17,6 +22,7 @@ from millstream.spark.offsets import (
     with_topic_ids,
 )
 
+Document = dict[str, Any]  # the checkpoint's JSON
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 
 offsets = st.dictionaries(
@@ -30,6 +36,30 @@ def test_the_json_form_is_the_one_in_the_checkpoint() -> None:
         "v": 1,
         "offsets": {"a": {"0": 1, "1": 2}, "b": {"0": 7}},
     }
+
+
+def planned(start: Document, end: int, topic_id: int = 1) -> Document:
+    end_document = {**start, **to_json({A0: Offset(end)})}
+    return followed_by(start, with_topic_ids(end_document, {"a": Uuid(topic_id)}))
+
+
+FIRST = as_beginning(with_topic_ids(to_json({A0: Offset(2)}), {"a": Uuid(1)}))
+
+
+def test_a_document_says_where_a_query_has_begun_up_to_its_first_micro_batch() -> None:
+    assert planned(FIRST, 2) == FIRST
+    later = planned(FIRST, 5)
+    assert planned(later, 5) == later
+    elsewhere = to_json({A0: Offset(7)})
+    assert [begin_of(elsewhere, each) for each in (FIRST, later)] == [{A0: Offset(2)}] * 2
+
+
+@pytest.mark.parametrize(("end", "topic_id"), [(9, 1), (5, 2)])
+def test_a_document_behind_the_first_micro_batch_begins_where_that_ends(
+    end: int, topic_id: int
+) -> None:
+    later = planned(FIRST, 5)
+    assert begin_of(later, planned(later, end, topic_id)) == {A0: Offset(5)}
 
 
 @given(offsets)

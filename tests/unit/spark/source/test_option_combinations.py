@@ -11,6 +11,7 @@ from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.source.options import KNOWN
 
 GROUP = {"group.id": "g"}
+OPAQUE = {"replay": "opaque", "replayTopic": "r"}
 COMMITTED = GROUP | {"startingOffsets": "committed"}
 END = {"endOfStream": "os.path:isabs"}
 BOTH, STREAM, BATCH, NEITHER = (True, True), (True, False), (False, True), (False, False)
@@ -57,6 +58,18 @@ COMBINATIONS = [
     ({"endOfStreamScope": "query"}, NEITHER),
     (END | {"copartition": "true"}, NEITHER),
     ({"copartition": "true", "minPartitions": "9"}, NEITHER),
+    ({"replay": "transactional"}, STREAM),
+    (OPAQUE, STREAM),
+    (OPAQUE | {"watermark": "none", "copartition": "false"}, STREAM),
+    (OPAQUE | {"minPartitions": "9", "minOffsetsPerTrigger": "9"} | GROUP, STREAM),
+    ({"replay": "opaque"}, NEITHER),
+    ({"replayTopic": "r"}, NEITHER),
+    ({"replay": "transactional", "replayTopic": "r"}, NEITHER),
+    (OPAQUE | {"watermark": "periodic"}, NEITHER),
+    (OPAQUE | {"maxBytesPerTrigger": "9"}, NEITHER),
+    (OPAQUE | {"copartition": "true"}, NEITHER),
+    (OPAQUE | END, NEITHER),
+    (OPAQUE | GROUP | {"offsetCommitMode": "AT_MOST_ONCE"}, NEITHER),
 ]
 
 
@@ -108,6 +121,8 @@ WRONG = {
     "copartition": "maybe",
     "endofstream": "no_function",
     "endofstreamscope": "topic",
+    "replay": "often",
+    "replaytopic": " ",
 }
 BESIDE = {
     "startingoffsetsbytimestampstrategy": {"startingtimestamp": "5"},
@@ -115,6 +130,7 @@ BESIDE = {
     "offsetcommitintervalms": GROUP | {"offsetcommitmode": "periodic"},
     "maxoffsetbehind": COMMITTED,
     "endofstreamscope": END,
+    "replaytopic": {"replay": "opaque"},
 }
 INSTEAD_OF_SUBSCRIBE = {"subscribe", "subscribepattern", "assign"}
 

@@ -1,4 +1,4 @@
-"""What opaque replay writes down: beside the offsets in Spark's log, and in a store of its own. Pure.
+"""The documents of opaque replay: beside the offsets in Spark's log, and in a store of its own. Pure.
 
 Spark writes down the end of a micro-batch before it is read, and begins the next one there. A micro-batch that is tried again while a
 partition is not available leaves that partition out: the end in the log is then not where the partition is. Where it is, its position, is

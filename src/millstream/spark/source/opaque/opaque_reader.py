@@ -14,6 +14,7 @@ from millstream.spark import offsets as plan
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.opaque.documents import (
     OpaqueBatch,
+    is_opaque,
     opaque_batch_in,
     readable,
     start_document,
@@ -51,7 +52,7 @@ class OpaqueStreamReader(StreamReader):
         begin = plan.from_json(document)
         unseen = answers(self._options, EARLIEST).keys() - begin.keys()
         self._tell_of_missing(unseen)
-        return {**document, **start_document(begin, unseen)}
+        return plan.with_topic_ids(start_document(begin, unseen), topic_ids(self._options))
 
     def _positions(self, start: Mapping[str, Any]) -> Offsets:  # JSON
         positions = self._opened().positions_after(start)
@@ -104,8 +105,10 @@ class OpaqueStreamReader(StreamReader):
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
         batch = opaque_batch_in(end)
-        if batch is None:  # it was begun with another replay
-            return super().partitions(start, end)
+        if (
+            batch is None
+        ):  # a micro-batch of nothing, where the query begins, or one that was begun with another replay
+            return [] if is_opaque(end) else super().partitions(start, end)
         ids = plan.topic_ids_in(end)
         begin = self._opened().begin_to_read(batch, lambda: self._still_there(batch, ids))
         _tell_of_left_out(batch, begin)

@@ -2,7 +2,7 @@
 
 What a try leaves out is in the store before anything is read. The last try of a micro-batch is the one that Spark commits, and nothing of
 an earlier one gets into the store after it: so where the next micro-batch begins follows from Spark's log and the store.
-The crash cases stand in docs/adr/0016-opaque-replay.md.
+The crash cases stand in docs/adr/0017-opaque-replay.md.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OpaqueReplay:
         """What this start has left out, by micro-batch: Spark may ask for the ranges of one several times."""
 
     def positions_after(self, document: Document) -> Offsets:
-        """Where partitions are behind a micro-batch that is in Spark's commit log."""
+        """The positions of partitions behind a micro-batch that is in Spark's commit log."""
         ends, batch = plan.from_json(document), opaque_batch_in(document)
         if batch is None:
             return ends
@@ -64,7 +64,7 @@ class OpaqueReplay:
     def begin_to_read(
         self, batch: OpaqueBatch, available: Callable[[], Iterable[TopicPartition]]
     ) -> Offsets:
-        """Where the ranges of a micro-batch begin, of the partitions that it reads now. The others are in the store when this returns."""
+        """The begin of the ranges that a micro-batch reads now. The other partitions are in the store when this returns."""
         held = self._tried.get(batch.id)
         if held is None:
             before = self._kept_for(batch)
