@@ -102,11 +102,8 @@ def _answers_in_time(
     options: SourceOptions, topics: Sequence[str], timestamp: Offset
 ) -> dict[str, Mapping[int, int | None]]:
     """The same, all topics at once, with None for a partition whose leader does not answer in time."""
-    link, reader, found = (
-        link_of(options),
-        link_of(options).reader(),
-        dict[str, Mapping[int, int | None]](),
-    )
+    link, found = link_of(options), dict[str, Mapping[int, int | None]]()
+    reader = link.reader()
     asked = [reader.offset_results(topic, timestamp, _ANSWERS_WITHIN_MS) for topic in topics]
     for topic, outcome in zip(topics, link.run(_all(asked)), strict=True):
         if isinstance(outcome, RetriableError):  # nothing is known of the topic

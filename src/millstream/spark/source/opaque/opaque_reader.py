@@ -105,9 +105,8 @@ class OpaqueStreamReader(StreamReader):
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
         batch = opaque_batch_in(end)
-        if (
-            batch is None
-        ):  # a micro-batch of nothing, where the query begins, or one that was begun with another replay
+        if batch is None:
+            # A micro-batch of nothing, where the query begins, or one that was begun with another replay.
             return [] if is_opaque(end) else super().partitions(start, end)
         ids = plan.topic_ids_in(end)
         begin = self._opened().begin_to_read(batch, lambda: self._still_there(batch, ids))
