@@ -477,7 +477,7 @@ async def test_a_share_consumer_can_be_closed_after_a_cancelled_call(
 
 
 @MOMENTS
-@pytest.mark.parametrize("name", ["offsets", "read", "batches", "close"])
+@pytest.mark.parametrize("name", ["offsets", "offset_results", "read", "batches", "close"])
 async def test_a_range_reader_reads_on_after_a_cancelled_call(
     bootstrap: str, new_topic: NewName, moment: Moment, name: str
 ) -> None:
@@ -495,6 +495,7 @@ async def test_a_range_reader_reads_on_after_a_cancelled_call(
 
             calls = {
                 "offsets": lambda: reader.offsets(partition.topic, -1),
+                "offset_results": lambda: reader.offset_results(partition.topic, -1),
                 "read": count,
                 "batches": summed,
                 "close": reader.close,
@@ -530,7 +531,7 @@ NOT_CANCELLED_HERE = {
         ),
         (Consumer, {"poll", "poll_arrow", *CONSUMER_CALLS}),
         (ShareConsumer, {"poll", *SHARE_CALLS}),
-        (RangeReader, {"offsets", "read", "batches", "close"}),
+        (RangeReader, {"offsets", "offset_results", "read", "batches", "close"}),
     ],
 )
 def test_every_public_coroutine_is_cancelled_by_a_test(client: type, covered: set[str]) -> None:
