@@ -12,7 +12,12 @@ from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment
 from millstream.streams.state.store import StateStore
 
-_Task = TypeVar("_Task")
+
+class OpenedStores(Protocol):
+    def close(self) -> None: ...
+
+
+_Task = TypeVar("_Task", bound=OpenedStores)
 OPEN_TIMEOUT_MS: Final = 30_000
 OPEN_RETRY_S: Final = 0.05
 _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
@@ -42,7 +47,7 @@ async def open_task(make: Callable[[], _Task], environment: TaskEnvironment, pla
     deadline_ms = clock.now().monotonic_ms + OPEN_TIMEOUT_MS
     while True:
         try:
-            return await environment.in_kernel(make)
+            return await _made(make, environment)
         except Exception as error:
             if not _is_lock_error(error):
                 raise
@@ -52,6 +57,18 @@ async def open_task(make: Callable[[], _Task], environment: TaskEnvironment, pla
                     "each its own state directory"
                 ) from error
         await asyncio.sleep(OPEN_RETRY_S)
+
+
+async def _made(make: Callable[[], _Task], environment: TaskEnvironment) -> _Task:
+    """The kernel cannot be interrupted. What it makes for a caller that was cancelled is closed: nobody else would, and its lock would stay."""
+    making = environment.kernel_call(make)
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        await asyncio.wait({making})
+        if making.exception() is None:
+            await environment.in_kernel(making.result().close)
+        raise
 
 
 async def mark(
