@@ -33,6 +33,7 @@ _AT_LEAST = {
     "num_stream_threads": 1,
     "commit_interval_ms": 0,
     "poll_ms": 0,
+    "task_timeout_ms": 0,
     "buffered_records_per_partition": 1,
 }
 _HANDLERS = {
@@ -71,6 +72,7 @@ class StreamsConfig:
     The rest is for `KafkaStreams` alone. `state_dir` (state.dir) holds the stores; None: a directory for temporary files.
     `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
     Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
+    `task_timeout_ms` (task.timeout.ms): so long a task may fail where the next attempt may succeed, until that ends its thread.
     `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000): reading of a partition pauses above it.
     `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
     they compute side by side; the topology is pickled for them.
@@ -98,6 +100,7 @@ class StreamsConfig:
     num_stream_threads: int = 1
     commit_interval_ms: int | None = None
     poll_ms: int = 100
+    task_timeout_ms: int = 300_000
     buffered_records_per_partition: int = 10_000
     client_id: str = ""
     use_processes: bool = False
@@ -120,6 +123,7 @@ class StreamsConfig:
             num_stream_threads=int,
             commit_interval_ms=int | None,
             poll_ms=int,
+            task_timeout_ms=int,
             buffered_records_per_partition=int,
             client_id=str,
             use_processes=bool,
@@ -165,6 +169,7 @@ class StreamsConfig:
             "num.standby.replicas": self.num_standby_replicas,
             "num.stream.threads": self.num_stream_threads,
             "poll.ms": self.poll_ms,
+            "task.timeout.ms": self.task_timeout_ms,
             "buffered.records.per.partition": self.buffered_records_per_partition,
             "client.id": self.client_id,
             "commit.interval.ms": self.commit_interval_ms,

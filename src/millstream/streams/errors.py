@@ -5,6 +5,7 @@
         ├── TopologyError          a topology that cannot be built; names the node and the cure
         ├── SerializationError     a value that its serde cannot write, or bytes that it cannot read
         ├── ProcessingError        a user function raised; names node, topic, partition and offset
+        ├── TaskTimedOut           a task was tried again for task.timeout.ms, and made no progress
         ├── ProcessorStateError    what a record cache held back could not go on when it was flushed
         └── InvalidStoreError      a store used while it is closed, or not connected to the node, or not there to be asked
             ├── InvalidStorePartition   the store has no such partition
@@ -36,6 +37,10 @@ class SerializationError(StreamsError):
 
 class ProcessingError(StreamsError):
     """A user function raised; the cause carries the user's own traceback."""
+
+
+class TaskTimedOut(StreamsError):
+    """A task was tried again and again and made no progress; the cause is that of its last failure."""
 
 
 class ProcessorStateError(StreamsError):

@@ -152,7 +152,7 @@ class StreamThread:
                 environment,
                 consumer,
                 self._global_stores,
-                application.config.buffered_records_per_partition,
+                application.config,
                 self._committed,
                 log_prefix=f"stream-thread [{self.name}]",
             )

@@ -1,6 +1,6 @@
 """The active tasks of one stream thread: started beside the others, fed, processed, committed and closed.
 
-A task that fails where the next attempt may succeed is started anew. What fails for good is raised.
+A task that fails where the next attempt may succeed is started anew, for as long as task.timeout.ms. What fails for good is raised.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.task_timeouts import TaskTimeouts
+from millstream.streams.config import StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
@@ -46,7 +48,7 @@ class ThreadTasks:
         environment: TaskEnvironment,
         consumer: Consumer[bytes, bytes],
         global_stores: GlobalStores | None,
-        buffered_max: int,
+        config: StreamsConfig,
         report: Callable[[StreamsTaskId, TaskReport], None],
         *,
         log_prefix: str,
@@ -54,7 +56,8 @@ class ThreadTasks:
         self._environment = environment
         self._consumer = consumer
         self._global_stores = global_stores
-        self._buffered_max = buffered_max
+        self._buffered_max = config.buffered_records_per_partition
+        self._timeouts = TaskTimeouts(config.task_timeout_ms)
         self._report = report
         self._log_prefix = log_prefix
         self._scope = TaskScope("stream thread")
@@ -79,6 +82,8 @@ class ThreadTasks:
 
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
         """Commits and closes tasks, those that are being started, too."""
+        for task in tasks:
+            self._timeouts.progressed(task)
         given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
         cancelled = [self._starting.pop(task)[1] for task in tasks.intersection(self._starting)]
         self._assign()
@@ -148,6 +153,9 @@ class ThreadTasks:
     async def commit(self) -> None:
         """Commits the tasks that have done something, side by side: each waits for brokers."""
         due = [(task, each) for task, each in self._running.items() if each.has_news]
+        for task, each in self._running.items():
+            if not each.has_news:
+                self._timeouts.progressed(task)
         ended = await asyncio.gather(
             *(self._commit(task, each) for task, each in due), return_exceptions=True
         )
@@ -204,6 +212,7 @@ class ThreadTasks:
         each.has_news = False
         report = await self._guarded(task, each.active.commit())
         if report is not None:
+            self._timeouts.progressed(task)
             self._report(task, report)
 
     async def _guarded(
@@ -215,12 +224,17 @@ class ThreadTasks:
         except Exception as error:
             if not is_retriable(error):
                 raise
-            _LOGGER.info("%s task [%s] is started anew: %s", self._log_prefix, task, error)
             failed = self._running.pop(task)
             self._assign()
             await _closed(failed.active)
+            self._timeouts.failed(task, error, self._now_ms)
+            _LOGGER.info("%s task [%s] is started anew: %s", self._log_prefix, task, error)
             self._begin(task, failed.spec, RETRY_FIRST_S)
             return None
+
+    @property
+    def _now_ms(self) -> int:
+        return self._environment.clock.now().monotonic_ms
 
     def _begin(self, task: StreamsTaskId, spec: TaskSpec, delay_s: float) -> None:
         starting = self._scope.start(self._start(task, spec, delay_s), f"task {task}", awaited=True)
@@ -237,6 +251,7 @@ class ThreadTasks:
             except Exception as error:
                 if not is_retriable(error):
                     raise
+                self._timeouts.failed(task, error, self._now_ms)
                 delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
                 _LOGGER.info(
                     "%s task [%s] is started in %.1f s: %s", self._log_prefix, task, delay_s, error

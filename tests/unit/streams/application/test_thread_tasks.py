@@ -1,0 +1,86 @@
+"""The tasks of a stream thread: what is tried again when one cannot be started."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+
+from millstream.clients import Consumer
+from millstream.model import TopicPartition
+from millstream.runtime.system import SystemClock
+from millstream.streams import StreamsConfig
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.errors import TaskTimedOut
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.task import ActiveTask
+from millstream.streams.topology import Topology
+
+TASK = StreamsTaskId(0, 0)
+
+
+class AssignedOnly:
+    """Stands for a consumer, of which these tasks use nothing else."""
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        assert list(partitions) == []
+
+
+def thread_tasks(task_timeout_ms: int) -> ThreadTasks:
+    config = StreamsConfig(application_id="app", task_timeout_ms=task_timeout_ms)
+    environment = TaskEnvironment(
+        cast("TaskClients", None), SystemClock(), ThreadPoolExecutor(1)
+    )  # no client is asked
+    consumer = cast("Consumer[bytes, bytes]", AssignedOnly())
+    return ThreadTasks(environment, consumer, None, config, lambda *_: None, log_prefix="thread")
+
+
+async def settle(tasks: ThreadTasks) -> None:
+    while not tasks.is_settled:
+        await asyncio.sleep(0)
+        tasks.settle()
+
+
+@pytest.fixture
+def was_tried(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """No task can be started; this says when one was tried."""
+    tried = asyncio.Event()
+
+    async def start(*_: Any) -> ActiveTask:  # Any: what a task is started with
+        tried.set()
+        raise StoreLocked("another process has the stores")
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    return tried
+
+
+SPEC = TaskSpec(
+    topology=Topology({}, {}, ()),
+    sub_topology=0,
+    config=StreamsConfig(application_id="app"),
+    state_directory="",
+)
+
+
+@pytest.mark.usefixtures("was_tried")
+async def test_a_task_that_cannot_be_started_in_its_time_is_raised() -> None:
+    tasks = thread_tasks(task_timeout_ms=0)
+    tasks.take({TASK: SPEC})
+    with pytest.raises(TaskTimedOut, match="StoreLocked: another process has the stores"):
+        await settle(tasks)
+
+
+async def test_until_then_it_is_tried_again_and_can_be_given_up(was_tried: asyncio.Event) -> None:
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({TASK: SPEC})
+    await was_tried.wait()
+    tasks.settle()
+    assert not tasks.is_settled
+    await tasks.close(commit=True)
+    assert tasks.is_settled
