@@ -1,0 +1,103 @@
+"""`KafkaStreams` for programs without an event loop: the same application, run by the loop thread of the blocking clients."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Mapping
+from types import FrameType
+from typing import NoReturn, Self
+
+from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
+from millstream.runtime import Clock
+from millstream.streams.application import kafka_streams as application
+from millstream.streams.application.clients import ClientSupplier
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.states import ApplicationState
+from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
+from millstream.streams.config import StreamsConfig
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.topology.topology import Topology
+
+
+class KafkaStreams(BlockingClient[application.KafkaStreams]):
+    """See `millstream.streams.KafkaStreams`: same arguments, same methods. Safe to share between threads.
+
+    `with` starts it, and closes it in the end. Listeners and `on_uncaught_error` run in the loop thread, where no method of this class may be called.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        clients: Mapping[str, object] | ClientSupplier,
+        *,
+        clock: Clock | None = None,
+        on_uncaught_error: UncaughtErrorHandler = shut_down_client,
+    ) -> None:
+        super().__init__(
+            lambda: application.KafkaStreams(
+                topology, config, clients, clock=clock, on_uncaught_error=on_uncaught_error
+            )
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    @property
+    def state(self) -> ApplicationState:
+        """The state of the application."""
+        return self._loop.call(lambda: self._client.state)
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that has ended the application."""
+        return self._loop.call(lambda: self._client.error)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether `pause` was called, and `resume` not since."""
+        return self._loop.call(lambda: self._client.is_paused)
+
+    @property
+    def tasks(self) -> Mapping[str, frozenset[StreamsTaskId]]:
+        """By thread, the active tasks that it has."""
+        return self._loop.call(lambda: self._client.tasks)
+
+    @property
+    def reports(self) -> Mapping[StreamsTaskId, TaskReport]:
+        """The last commit of each task."""
+        return self._loop.call(lambda: self._client.reports)
+
+    start = waits(application.KafkaStreams.start)
+    wait_ended = waits(application.KafkaStreams.wait_ended)
+    clean_up = waits(application.KafkaStreams.clean_up)
+    query = waits(application.KafkaStreams.query)
+    remove_stream_thread = waits(application.KafkaStreams.remove_stream_thread)
+    add_stream_thread = calls(application.KafkaStreams.add_stream_thread)
+    metadata_for_local_threads = calls(application.KafkaStreams.metadata_for_local_threads)
+    metrics = calls(application.KafkaStreams.metrics)
+    on_state_change = calls(application.KafkaStreams.on_state_change)
+    pause = calls(application.KafkaStreams.pause)
+    resume = calls(application.KafkaStreams.resume)
+
+    def close(self, timeout_s: float | None = None) -> bool:  # type: ignore[override]  # other clients say nothing
+        """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time."""
+        return self._loop.run(self._client.close(timeout_s))
+
+    def run(self) -> None:
+        """Starts, and closes on Ctrl-C or SIGTERM. For the main thread.
+
+        Raises what `start` raises, and the error that ends the application.
+        """
+        before = signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            with contextlib.suppress(KeyboardInterrupt), self:
+                self.wait_ended()
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
