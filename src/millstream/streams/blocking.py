@@ -16,6 +16,7 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
 from millstream.streams.config import StreamsConfig
+from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.topology.topology import Topology
 
@@ -34,10 +35,16 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         *,
         clock: Clock | None = None,
         on_uncaught_error: UncaughtErrorHandler = shut_down_client,
+        restore_listener: StateRestoreListener | None = None,
     ) -> None:
         super().__init__(
             lambda: application.KafkaStreams(
-                topology, config, clients, clock=clock, on_uncaught_error=on_uncaught_error
+                topology,
+                config,
+                clients,
+                clock=clock,
+                on_uncaught_error=on_uncaught_error,
+                restore_listener=restore_listener,
             )
         )
 

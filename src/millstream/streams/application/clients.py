@@ -36,12 +36,15 @@ class DefaultClientSupplier:
     """Makes the clients from settings by Kafka's names, dotted or in snake case: those that all have, of consumers and of producers."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
-        """Raises ConfigError for a setting that no client has, or that the application decides itself."""
+        """Raises ConfigError for a setting that no client has, that is given twice, or that the application decides itself."""
         reading, writing = setting_names(ConsumerConfig), setting_names(ProducerConfig)
         self._reading: dict[str, Any] = {}  # Any: settings of any type
         self._writing: dict[str, Any] = {}  # Any: settings of any type
+        spelled: dict[str, str] = {}
         for key, value in given.items():
             name = key.replace(".", "_")
+            if spelled.setdefault(name, key) != key:
+                raise ConfigError(f"{spelled[name]} and {key} are the same setting: give it once")
             if name in _OWN:
                 raise ConfigError(f"{key} is decided by the application: leave it out")
             if name not in reading and name not in writing:

@@ -55,6 +55,7 @@ from millstream.streams.queries import (
     StateQueryRequest,
     StateQueryResult,
 )
+from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.topology.topology import Topology
@@ -81,9 +82,13 @@ class KafkaStreams:
         *,
         clock: Clock | None = None,
         on_uncaught_error: UncaughtErrorHandler = shut_down_client,
+        restore_listener: StateRestoreListener | None = None,
         observe: Observer = unobserved,
     ) -> None:
-        """Connects to nothing yet. Raises ConfigError, and TopologyError for what a group of applications cannot run."""
+        """Connects to nothing yet. `restore_listener` is called in the thread that restores, or in its process.
+
+        Raises ConfigError, and TopologyError for what a group of applications cannot run.
+        """
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
         self._topology = topology
@@ -98,6 +103,7 @@ class KafkaStreams:
         self._supplier = DefaultClientSupplier(clients) if isinstance(clients, Mapping) else clients
         self._clock = SystemClock() if clock is None else clock
         self._on_uncaught_error = on_uncaught_error
+        self._restore_listener = restore_listener
         self._observe = observe
         self._directory = StateDirectory(config.state_dir, config.application_id, SystemRandom())
         self._state = ApplicationState.CREATED
@@ -198,6 +204,7 @@ class KafkaStreams:
             state_directory=str(self._directory.path),
             client_id=client_id,
             observe=self._observe,
+            restore_listener=self._restore_listener,
         )
         try:
             if self._config.use_processes:

@@ -31,6 +31,7 @@ from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
+from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
@@ -57,6 +58,7 @@ class ApplicationEnvironment:
     state_directory: str
     client_id: str
     observe: Observer = unobserved
+    restore_listener: StateRestoreListener | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -147,6 +149,7 @@ class StreamThread:
                 application.clock,
                 kernel,
                 application.observe,
+                restore_listener=application.restore_listener,
             )
             self._tasks = tasks = ThreadTasks(
                 environment,

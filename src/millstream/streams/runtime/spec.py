@@ -14,6 +14,7 @@ from typing import TypeVar
 from millstream.runtime import Clock
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.options import OffsetReset
+from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.steps import Observer, unobserved
@@ -117,7 +118,7 @@ class TaskEnvironment:
     """Clients, clock and threads that the tasks of one process use.
 
     `kernel` runs the kernel and the stores beside the event loop, for each task one call at a time. `copier` copies snapshots, one
-    after another, which holds up no task.
+    after another, which holds up no task. `restore_listener` is called where the kernel runs.
     """
 
     clients: TaskClients
@@ -125,6 +126,7 @@ class TaskEnvironment:
     kernel: Executor
     observe: Observer = unobserved
     copier: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "snapshots"))
+    restore_listener: StateRestoreListener | None = None
 
     async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
         return await self.kernel_call(work)

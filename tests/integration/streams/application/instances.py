@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
-from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams import (
+    Materialized,
+    StateRestoreListener,
+    StreamsBuilder,
+    StreamsConfig,
+    Topology,
+)
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
 from millstream.streams.serdes import long, string
@@ -70,6 +76,7 @@ class Instances:
         topology: Topology | None = None,
         *,
         on_uncaught_error: UncaughtErrorHandler = shut_down_client,
+        restore_listener: StateRestoreListener | None = None,
         **settings: Any,  # Any: settings of any type
     ) -> KafkaStreams:
         """Makes an instance with a disk of its own, exactly once unless told otherwise."""
@@ -87,6 +94,7 @@ class Instances:
             config,
             {"bootstrap_servers": self.servers},
             on_uncaught_error=on_uncaught_error,
+            restore_listener=restore_listener,
         )
         self._stack.push_async_callback(instance.close)
         return instance

@@ -142,6 +142,9 @@ def test_settings_that_the_application_decides_are_refused() -> None:
         KafkaStreams(topology, config, {"bootstrap.servers": "x:1", "group.id": "mine"})
     with pytest.raises(ConfigError, match="bootstrap_server"):
         KafkaStreams(topology, config, {"bootstrap_server": "x:1"})
+    twice = {"bootstrap.servers": "x:1", "bootstrap_servers": "y:1"}
+    with pytest.raises(ConfigError, match=r"bootstrap\.servers and bootstrap_servers are the same"):
+        KafkaStreams(topology, config, twice)
     with pytest.raises(ConfigError, match="no standby copies"):
         KafkaStreams(
             topology, replace(config, num_standby_replicas=1), {"bootstrap.servers": "x:1"}

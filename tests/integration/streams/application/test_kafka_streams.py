@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 import pytest
 
 from millstream.clients.core.illegal_state import IllegalState
+from millstream.model import TopicPartition
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.states import ApplicationState, ThreadState
@@ -130,6 +132,48 @@ async def test_a_paused_application_takes_its_tasks_and_processes_nothing(
         assert await instances.updates() == []
         app.resume()
         await instances.until_counted(WORDS)
+
+
+class Restored:
+    """Remembers, by partition, the offsets from which and to which, and how many records a listener was told of."""
+
+    def __init__(self) -> None:
+        self.ranges: dict[int, tuple[int, int]] = {}
+        self.told: Counter[int] = Counter()
+        self.totals: dict[int, int] = {}
+
+    def on_restore_start(
+        self, changelog: TopicPartition, store: str, starting_offset: int, ending_offset: int
+    ) -> None:
+        assert store == "counts"
+        self.ranges[changelog.partition] = starting_offset, ending_offset
+
+    def on_batch_restored(
+        self, changelog: TopicPartition, _store: str, _batch_end_offset: int, restored: int
+    ) -> None:
+        self.told[changelog.partition] += restored
+
+    def on_restore_end(self, changelog: TopicPartition, _store: str, total_restored: int) -> None:
+        self.totals[changelog.partition] = total_restored
+
+    def on_restore_suspended(
+        self, changelog: TopicPartition, store: str, total_restored: int
+    ) -> None:
+        raise AssertionError(f"nothing closes the task: {changelog} {store} {total_restored}")
+
+
+async def test_a_listener_is_told_of_each_restoration(instances: Instances) -> None:
+    await instances.put(WORDS)
+    async with instances.new():
+        await instances.until_counted(WORDS)
+    listener = Restored()
+    async with instances.new(restore_listener=listener) as app:
+        await until(lambda: app.state is ApplicationState.RUNNING)
+    assert sum(listener.totals.values()) == len(WORDS), "each count is an update of the changelog"
+    assert {n: total for n, total in listener.totals.items() if total} == dict(listener.told)
+    assert {start for start, _ in listener.ranges.values()} == {0}
+    for partition, total in listener.totals.items():
+        assert listener.ranges[partition][1] >= total, "markers of transactions have offsets, too"
 
 
 async def test_a_paused_application_restores_its_stores_before_it_runs(
