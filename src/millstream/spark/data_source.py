@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource
 
+from millstream.spark.formats.column_formats import REGISTRY_LOGIN
 from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
@@ -19,7 +20,6 @@ from millstream.spark.source.event_time.options import require_batch_options
 from millstream.spark.source.opaque.opaque_reader import OpaqueStreamReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of, schema_text
-from millstream.spark.source.rows.row_options import REGISTRY_LOGIN
 from millstream.spark.source.stream_reader import StreamReader
 
 if TYPE_CHECKING:

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _PREFIX: Final = "__streams.errors."
 
 
+def error_of(error: Exception) -> str:
+    """One line that says why."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def header_columns(rows: pa.RecordBatch, told: Sequence[Mapping[str, str]]) -> pa.RecordBatch:
     """Returns key, value, timestamp and headers of the rows, as a producer takes them; `told` has what goes behind the headers of each row."""
     import pyarrow as pa

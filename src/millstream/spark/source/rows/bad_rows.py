@@ -35,11 +35,6 @@ def _again(text: str) -> MillstreamError:
     return error
 
 
-def error_of(error: Exception) -> str:
-    """One line that says why."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 @dataclass(frozen=True)
 class UndecodedRecords:
     """Records as they were read, with their headers, and for each the reason."""

@@ -13,9 +13,10 @@ from pyspark.sql.types import DataType
 
 from millstream.clients.serdes.extras import MissingExtra
 from millstream.clients.serdes.registry import SchemaNotFound, SchemaRegistryError
-from millstream.spark.source.rows.bad_rows import error_of
-from millstream.spark.source.rows.formats import Read, function_of, reader_of
-from millstream.spark.source.rows.row_options import ColumnFormat, Registry, RowFormat
+from millstream.spark.dead_letters import error_of
+from millstream.spark.formats.column_formats import ColumnFormat, Registry, RowFormat
+from millstream.spark.formats.schemas import function_of
+from millstream.spark.source.rows.formats import Read, reader_of
 from millstream.spark.source.rows.row_values import Converter, converter_of
 
 if TYPE_CHECKING:

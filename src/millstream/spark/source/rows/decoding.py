@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql.types import StructType
 
+from millstream.spark.formats.column_formats import RowFormat
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.rows.bad_rows import BadRow, UndecodedRecords
 from millstream.spark.source.rows.decoded_columns import DecodedColumn, decoded_column
 from millstream.spark.source.rows.formats import spark_type
-from millstream.spark.source.rows.row_options import BadRows, RowFormat, RowOptions
+from millstream.spark.source.rows.row_options import BadRows, RowOptions
 from millstream.spark.source.rows.row_values import converter_of
 from millstream.spark.source.subscription import AssignedPartitions, Topics
 

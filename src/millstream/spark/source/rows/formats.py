@@ -5,30 +5,20 @@ A registry is asked for schemas: once when the type is decided, and in workers f
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from millstream.clients.serdes.avro_data import avro
 from millstream.clients.serdes.extras import library
-from millstream.clients.serdes.registry import (
-    Limits,
-    SchemaRegistry,
-    confluent_avro,
-    confluent_protobuf,
-    for_topic,
-)
-from millstream.errors import ConfigError
-from millstream.spark.named_functions import function_named
-from millstream.spark.source.rows.row_options import ColumnFormat, Registry, RowFormat
-from millstream.spark.source.rows.row_types import type_of_avro, type_of_ddl, type_of_message
+from millstream.clients.serdes.registry import confluent_avro, confluent_protobuf, for_topic
+from millstream.spark.formats.column_formats import ColumnFormat, Registry, RowFormat
+from millstream.spark.formats.row_types import type_of_avro, type_of_ddl, type_of_message
+from millstream.spark.formats.schemas import client_of, function_of, message_class, newest_schema
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FieldDescriptor
-    from google.protobuf.message import Message
 
 Read = Callable[[bytes], object]
-_LIMITS = Limits(retries=1)
 
 
 def spark_type(column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]) -> str:
@@ -39,10 +29,9 @@ def spark_type(column: ColumnFormat, registry: Registry | None, topics: tuple[st
             return str(column.format.value)
         case RowFormat.AVRO:
             library("fastavro", "avro")
-            text = column.schema or _registered_schema(column, registry, topics)
-            return type_of_avro(option, text)
+            return type_of_avro(option, column.schema or _newest(column, registry, topics))
         case RowFormat.PROTOBUF:
-            return type_of_message(option, _message_class(column).DESCRIPTOR)  # type: ignore[arg-type]  # reason: or its twin in C
+            return type_of_message(option, message_class(column).DESCRIPTOR)  # type: ignore[arg-type]  # reason: or its twin in C
         case RowFormat.FUNCTION:
             function_of(column)
             return type_of_ddl(option, column.schema or "")
@@ -61,67 +50,24 @@ def reader_of(column: ColumnFormat, registry: Registry | None) -> Read:
             if registry is None:
                 return avro(column.schema or "").decode
             wanted = column.schema
-            return for_topic(confluent_avro(_client(registry), reader_schema=wanted), "").decode
+            return for_topic(confluent_avro(client_of(registry), reader_schema=wanted), "").decode
         case RowFormat.PROTOBUF:
-            kind = _message_class(column)
+            kind = message_class(column)
             if registry is None:
                 return lambda data: _members(kind.FromString(data))
-            read = for_topic(confluent_protobuf(_client(registry), kind), "").decode
+            read = for_topic(confluent_protobuf(client_of(registry), kind), "").decode
             return lambda data: _members(read(data))
         case _:
             return _text
 
 
-def function_of(column: ColumnFormat) -> Callable[..., Any]:  # Any: a function of the user
-    return function_named(f"{column.name}.format", column.function or "")
+def _newest(column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]) -> str:
+    assert registry is not None, "options without a schema name a registry"
+    return newest_schema(column, registry, topics).schema.text
 
 
 def _text(data: bytes) -> str:
     return data.decode()
-
-
-def _client(registry: Registry) -> SchemaRegistry:
-    auth = None
-    if registry.login is not None:
-        user, _, password = registry.login.partition(":")
-        auth = (user, password)
-    return SchemaRegistry(registry.url, auth=auth, limits=_LIMITS)
-
-
-def _registered_schema(
-    column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]
-) -> str:
-    assert registry is not None, "options without a schema name a registry"
-    subject = column.subject
-    if subject is None:
-        if len(topics) != 1:
-            raise ConfigError(
-                f"{column.name}.format=avro for several topics needs {column.name}.schema, or {column.name}.subject, the subject of the "
-                "registry that has it"
-            )
-        subject = f"{topics[0]}-{column.name}"
-
-    async def ask() -> str:
-        async with _client(registry) as client:
-            schema = (await client.version(subject)).schema
-            if schema.references:
-                raise ConfigError(
-                    f"the schema of {subject} refers to others: give the whole schema in {column.name}.schema"
-                )
-            return schema.text
-
-    return asyncio.run(ask())
-
-
-def _message_class(column: ColumnFormat) -> type[Message]:
-    library("google.protobuf.message", "protobuf")
-    from google.protobuf.message import Message
-
-    option = f"{column.name}.schema"
-    found = function_named(option, column.schema or "")
-    if not (isinstance(found, type) and issubclass(found, Message)):
-        raise ConfigError(f"{option}: {column.schema!r} is no class of a Protobuf message")
-    return found
 
 
 def _members(message: Any) -> object:  # Any: members of messages are known at run time
