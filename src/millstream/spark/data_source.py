@@ -12,6 +12,7 @@ from pyspark.sql.datasource import DataSource
 
 from millstream.spark.formats.column_formats import REGISTRY_LOGIN
 from millstream.spark.kafka_settings import PREFIX, SECRETS
+from millstream.spark.sink.encoding.encoding import encoding_of
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
@@ -60,10 +61,12 @@ class MillstreamSource(DataSource):
         return BatchReader(options, decoding_of(options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802 - Spark's signature
-        return StreamWriter(parse_sink_options(self.options, schema))
+        options = parse_sink_options(self.options, schema)
+        return StreamWriter(options, encoding_of(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        return BatchWriter(parse_sink_options(self.options, schema, overwrite=overwrite))
+        options = parse_sink_options(self.options, schema, overwrite=overwrite)
+        return BatchWriter(options, encoding_of(options, schema))
 
 
 def register(session: SparkSession) -> None:

@@ -22,6 +22,16 @@ def error_of(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def merged_errors(parts: Sequence[tuple[str, dict[int, str]]]) -> dict[int, str]:
+    """Returns what is wrong with each row, of what is wrong with its columns."""
+    errors: dict[int, str] = {}
+    for name, found in parts:
+        for row, reason in found.items():
+            told = f"{name}: {reason}"
+            errors[row] = f"{errors[row]}; {told}" if row in errors else told
+    return errors
+
+
 def header_columns(rows: pa.RecordBatch, told: Sequence[Mapping[str, str]]) -> pa.RecordBatch:
     """Returns key, value, timestamp and headers of the rows, as a producer takes them; `told` has what goes behind the headers of each row."""
     import pyarrow as pa

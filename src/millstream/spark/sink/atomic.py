@@ -21,6 +21,7 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, acknowledged, connections
+from millstream.spark.sink.encoding.encoding import Encoding, encoding_of
 from millstream.spark.sink.marks import Attempt, BatchMark, attempt_after, require_same
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
 from millstream.spark.sink.routing import MURMUR2
@@ -56,7 +57,8 @@ def write_atomically(rows: DataFrame, batch_id: int, options: Mapping[str, str])
         raise ConfigError(
             "write_atomically cannot work with spark.speculation=true: a task that runs twice would spoil the transaction"
         )
-    write = _AtomicWrite(session, parsed, _mark(session, batch_id))
+    encoding = encoding_of(parsed, rows.schema)
+    write = _AtomicWrite(session, parsed, encoding, _mark(session, batch_id))
     for attempt in range(1, _ATTEMPTS_MAX):
         try:
             return write.attempt(rows)
@@ -69,6 +71,7 @@ def write_atomically(rows: DataFrame, batch_id: int, options: Mapping[str, str])
 class _AtomicWrite:
     session: SparkSession
     options: SinkOptions
+    encoding: Encoding | None
     mark: BatchMark
 
     @property
@@ -97,7 +100,8 @@ class _AtomicWrite:
 
     def _kept(self, rows: DataFrame) -> DataFrame:
         """The rows in as many Spark partitions as shuffles have, all those of a topic partition in one of them."""
-        placed = rows.mapInArrow(PartitionPlacement(self.options), _placed_schema(rows))
+        placement = PartitionPlacement(self.options, self.encoding)
+        placed = rows.mapInArrow(placement, _placed_schema(rows, self.options))
         count = int(self.session.conf.get("spark.sql.shuffle.partitions") or 1)
         return placed.repartition(count, TOPIC, PARTITION).localCheckpoint(eager=True)
 
@@ -233,7 +237,10 @@ def _digest(rows: DataFrame) -> tuple[int, int]:
     return found["records"], int(found["sum"] or 0) % 2**32
 
 
-def _placed_schema(rows: DataFrame) -> str:
+def _placed_schema(rows: DataFrame, options: SinkOptions) -> str:
+    types = {each.name: "binary" for each in options.formats.encoded}
     kept = [field for field in rows.schema.fields if field.name not in {TOPIC, PARTITION}]
-    columns = [f"{field.name} {field.dataType.simpleString()}" for field in kept]
+    columns = [
+        f"{field.name} {types.get(field.name, field.dataType.simpleString())}" for field in kept
+    ]
     return ", ".join([*columns, f"{TOPIC} string", f"{PARTITION} int"])

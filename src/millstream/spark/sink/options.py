@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, divided
+from millstream.spark.formats.column_formats import KNOWN as OF_FORMATS
 from millstream.spark.kafka_settings import KafkaSettings, for_writing
+from millstream.spark.sink.encoding.record_formats import RecordFormats, parse_record_formats
 from millstream.spark.sink.routing import KNOWN as OF_ROUTING
 from millstream.spark.sink.routing import Routing, parse_routing
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _ALIASES: Final = {"compression.type": "kafka.compression.type"}
 KNOWN: Final = (
     "bootstrap.servers", "topic", "compression.type", "deliveryguarantee", "transactionalidprefix", "nulltopic",
-    *OF_ROUTING,
+    *OF_FORMATS, *OF_ROUTING,
 )  # fmt: skip
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")
 """Options that Spark itself reads, and hands on."""
@@ -69,6 +71,7 @@ class SinkOptions:
     transactional_id_prefix: str | None = None
     null_topic: NullTopic = NullTopic.FAIL
     routing: Routing = field(default_factory=Routing)
+    formats: RecordFormats = field(default_factory=RecordFormats)
 
 
 def parse_sink_options(
@@ -84,8 +87,11 @@ def parse_sink_options(
         )
     given, kafka = divided(options, KNOWN, _ALIASES, of_what=" as a sink", ignored=_OF_SPARK)
     topic, routing = given.get("topic"), parse_routing(given)
+    columns = {each.name: each.dataType.simpleString() for each in schema.fields}
+    formats = parse_record_formats(given, columns)
+    encoded = {each.name for each in formats.encoded}
     _require_columns(
-        {each.name: each.dataType.simpleString() for each in schema.fields},
+        {name: _BYTES[0] if name in encoded else kind for name, kind in columns.items()},
         has_topic=topic is not None or routing.topic_selector is not None,
     )
     guarantee = choice(
@@ -112,7 +118,12 @@ def parse_sink_options(
         transactional_id_prefix=prefix,
         null_topic=null_topic,
         routing=routing,
+        formats=formats,
     )
+
+
+def _or_format(name: str) -> str:
+    return f", or say how it is written with {name}.format" if name in {"key", "value"} else ""
 
 
 def _require_columns(columns: Mapping[str, str], *, has_topic: bool) -> None:
@@ -125,7 +136,7 @@ def _require_columns(columns: Mapping[str, str], *, has_topic: bool) -> None:
             )
         if kind not in allowed:
             raise ConfigError(
-                f"column {name!r} must be {' or '.join(allowed)}, not {kind}: cast it"
+                f"column {name!r} must be {' or '.join(allowed)}, not {kind}: cast it{_or_format(name)}"
             )
     if "value" not in columns:
         raise ConfigError("a record needs a column value: select to_json(struct(*)) AS value")

@@ -14,9 +14,11 @@ from millstream.errors import (
     InvalidTopic,
     KafkaError,
     MessageTooLarge,
+    MillstreamError,
 )
 from millstream.metadata.topic_names import check_topic_name
 from millstream.records.builder import BatchOptions
+from millstream.spark.sink.encoding.unencodable import UNENCODED, UnencodableRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,9 +41,9 @@ class RowLimits(NamedTuple):
     options: BatchOptions
 
 
-def faults(rows: pa.RecordBatch, limits: RowLimits) -> dict[int, KafkaError]:
+def faults(rows: pa.RecordBatch, limits: RowLimits) -> dict[int, MillstreamError]:
     """Returns the rows that cannot be written, by number, and what a producer or broker would raise for each."""
-    found: dict[int, KafkaError] = {}
+    found: dict[int, MillstreamError] = {}
     for row, size in too_large(rows, limits.record_bytes_max, limits.options).items():
         found[row] = MessageTooLarge(
             f"a record of {size} bytes is larger than {limits.topic} and the producer take ({limits.record_bytes_max})"
@@ -49,6 +51,7 @@ def faults(rows: pa.RecordBatch, limits: RowLimits) -> dict[int, KafkaError]:
     found |= _outside(rows, limits)
     found |= _headers_without_name(rows)
     found |= _before_1970(rows)
+    found |= _unencoded(rows)
     return found
 
 
@@ -151,6 +154,13 @@ def _before_1970(rows: pa.RecordBatch) -> dict[int, KafkaError]:
         row: InvalidTimestamp(f"timestamp {in_ms[row].as_py()} is before 1970")
         for row in _rows_where(pc.less(in_ms, -1))
     }
+
+
+def _unencoded(rows: pa.RecordBatch) -> dict[int, UnencodableRow]:
+    if UNENCODED not in rows.schema.names:
+        return {}
+    reasons = rows.column(UNENCODED).to_pylist()
+    return {row: UnencodableRow(why) for row, why in enumerate(reasons) if why is not None}
 
 
 def _rows_where(mask: pa.BooleanArray) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError
 from millstream.spark.connections import Connections
+from millstream.spark.sink.encoding.encoding import Encoding, encode
 from millstream.spark.sink.options import NullTopic, SinkOptions
 from millstream.spark.sink.routing import row_partitioner, with_partitions, with_selected_topics
 from millstream.spark.sink.row_checks import illegal_name
@@ -52,14 +53,18 @@ class RowSender:
         return with_partitions(self._partitioner, rows, len(partitions))
 
 
-def with_topics(options: SinkOptions, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns the rows with the topics that a selector gives them, where there is one."""
+def rows_to_write(
+    options: SinkOptions, encoding: Encoding | None, batch: pa.RecordBatch
+) -> pa.RecordBatch:
+    """Returns the rows with the topics that a selector gives them, without those that are skipped, encoded. Functions see them before."""
     selector = options.routing.topic_selector
-    return batch if selector is None else with_selected_topics(selector, batch)
+    rows = batch if selector is None else with_selected_topics(selector, batch)
+    rows = _without_skipped(options, rows)
+    return rows if encoding is None else encode(encoding, rows)
 
 
-def without_skipped(options: SinkOptions, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that are to be written: without those that have no topic, where `nullTopic` is `skip`."""
+def _without_skipped(options: SinkOptions, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows without a topic are left out where `nullTopic` is `skip`."""
     import pyarrow.compute as pc
 
     if options.topic is None and options.null_topic is NullTopic.SKIP:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from millstream.clients.core.arrow_batches import rows_by_partition
 from millstream.spark.connections import Connections, connections
+from millstream.spark.sink.encoding.encoding import Encoding
 from millstream.spark.sink.options import SinkOptions
-from millstream.spark.sink.rows import by_topic, with_topics, without_skipped
+from millstream.spark.sink.rows import by_topic, rows_to_write
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,17 +21,21 @@ TOPIC, PARTITION = "topic", "partition"
 
 
 class PartitionPlacement:
-    """Travels to the workers: rows without columns `topic` and `partition`, or with gaps in them, to rows that have both."""
+    """Travels to the workers: rows without columns `topic` and `partition`, or with gaps in them, to rows that have both.
 
-    def __init__(self, options: SinkOptions) -> None:
+    Keys and values are encoded before: the bytes of a key decide.
+    """
+
+    def __init__(self, options: SinkOptions, encoding: Encoding | None) -> None:
         self._options = options
+        self._encoding = encoding
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         link = connections(self._options.kafka)
         counts: dict[str, int] = {}
         turn = 0
         for batch in batches:
-            rows = without_skipped(self._options, with_topics(self._options, batch))
+            rows = rows_to_write(self._options, self._encoding, batch)
             for topic, of_topic in by_topic(self._options, rows):
                 if topic not in counts:
                     counts[topic] = _partition_count(link, topic)

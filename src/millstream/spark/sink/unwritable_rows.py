@@ -12,7 +12,7 @@ from millstream.clients import Admin, BatchDelivery, Producer
 from millstream.clients.admin import ConfigResource, ConfigResourceType
 from millstream.clients.config import ProducerConfig
 from millstream.clients.config.settings import parse_settings
-from millstream.errors import InvalidTimestamp, KafkaError
+from millstream.errors import InvalidTimestamp, KafkaError, MillstreamError
 from millstream.records.builder import BatchOptions
 from millstream.spark.connections import Connections
 from millstream.spark.dead_letters import header_columns
@@ -69,7 +69,7 @@ class UnwritableRows:
 
     async def _faults(
         self, producer: Producer, topic: str, rows: pa.RecordBatch
-    ) -> dict[int, KafkaError]:
+    ) -> dict[int, MillstreamError]:
         error = illegal_name(topic)
         if error is not None:
             return dict.fromkeys(range(rows.num_rows), error)
@@ -78,7 +78,7 @@ class UnwritableRows:
         return faults(rows, limits)
 
     async def _letters(
-        self, topic: str, rows: pa.RecordBatch, errors: list[KafkaError]
+        self, topic: str, rows: pa.RecordBatch, errors: list[MillstreamError]
     ) -> pa.RecordBatch:
         """A value that is too large for the topic of dead letters, too, is left out; its length is told instead."""
         import pyarrow as pa
@@ -124,7 +124,7 @@ async def _message_bytes_max(admin: Admin, topic: str) -> int | None:
     return None if value is None else int(value)
 
 
-def _told(topic: str, partition: int | None, error: KafkaError) -> dict[str, str]:
+def _told(topic: str, partition: int | None, error: MillstreamError) -> dict[str, str]:
     kind = type(error)
     told = {
         "exception": f"{kind.__module__}.{kind.__qualname__}",
@@ -134,7 +134,9 @@ def _told(topic: str, partition: int | None, error: KafkaError) -> dict[str, str
     return told if partition is None else told | {"partition": str(partition)}
 
 
-def _without_invalid_timestamps(rows: pa.RecordBatch, errors: list[KafkaError]) -> pa.RecordBatch:
+def _without_invalid_timestamps(
+    rows: pa.RecordBatch, errors: list[MillstreamError]
+) -> pa.RecordBatch:
     import pyarrow as pa
     import pyarrow.compute as pc
 

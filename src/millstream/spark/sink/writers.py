@@ -22,9 +22,10 @@ from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, acknowledged, connections
+from millstream.spark.sink.encoding.encoding import Encoding
 from millstream.spark.sink.marks import BatchMark
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
-from millstream.spark.sink.rows import RowSender, with_topics, without_skipped
+from millstream.spark.sink.rows import RowSender, rows_to_write
 from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
 
 if TYPE_CHECKING:
@@ -50,13 +51,14 @@ class Written(WriterCommitMessage):
 class _Writer:
     """Travels from the driver to the tasks of one write."""
 
-    def __init__(self, options: SinkOptions) -> None:
+    def __init__(self, options: SinkOptions, encoding: Encoding | None) -> None:
         self._options = options
+        self._encoding = encoding
         self._id = SystemRandom().randbytes(16).hex()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         options = self._options
-        rows = _Rows(options, iterator)
+        rows = _Rows(options, self._encoding, iterator)
         link = connections(options.kafka)
         match options.delivery_guarantee:
             case DeliveryGuarantee.EXACTLY_ONCE:
@@ -113,14 +115,17 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 class _Rows:
     """The rows that are written, in Arrow batches. `skipped` counts the others."""
 
-    def __init__(self, options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(
+        self, options: SinkOptions, encoding: Encoding | None, batches: Iterator[pa.RecordBatch]
+    ) -> None:
         self._options = options
+        self._encoding = encoding
         self._batches = batches
         self.skipped = 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
-            rows = without_skipped(self._options, with_topics(self._options, batch))
+            rows = rows_to_write(self._options, self._encoding, batch)
             self.skipped += batch.num_rows - rows.num_rows
             yield rows
 

@@ -18,13 +18,13 @@ def test_the_examples_run(spark: Any, topics: Any) -> None:
         topics.create(name, 2)
     topics.put("orders", [{"key": b"k", "value": b'{"id": 1, "name": "a", "items": ["x"]}'}])
     names: dict[str, Any] = {"session": spark, "bootstrap_servers": topics.bootstrap_servers}
-    first, lines, with_letters, functions, write = re.findall(
+    first, lines, with_letters, write, functions = re.findall(
         r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
     )
     exec(first, names)
     assert [tuple(row) for row in names["names"].collect()] == [("k", 1, "a")]
     topics.put("orders", [{"key": b"k", "value": b"no JSON"}])
-    for block in (lines, with_letters, functions, write):
+    for block in (lines, with_letters, write, functions):
         exec(block, names)
     assert names["lines"](None, b"a\nb", "orders", 0, 0, 0, []) == [
         {"number": 0, "line": "a"},

@@ -13,7 +13,7 @@ from millstream.clients.serdes.registry.errors import (
     VersionNotFound,
 )
 from millstream.clients.serdes.registry.json_schema import confluent_json
-from millstream.clients.serdes.registry.plain import for_topic
+from millstream.clients.serdes.registry.plain import for_topic, prefix_for_topic
 from millstream.clients.serdes.registry.protobuf import confluent_protobuf
 from millstream.clients.serdes.registry.serde import RegistrySerde, SchemaUse
 from millstream.clients.serdes.registry.subjects import (
@@ -52,6 +52,7 @@ __all__ = [
     "confluent_json",
     "confluent_protobuf",
     "for_topic",
+    "prefix_for_topic",
     "record_name",
     "topic_name",
     "topic_record_name",

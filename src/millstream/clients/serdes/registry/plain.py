@@ -6,7 +6,7 @@ used on an event loop's own time where that matters; clients take the registry s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from millstream.clients.serdes.serde import Serde
 from millstream.errors import ConfigError
 
 T = TypeVar("T")
+A = TypeVar("A")
 
 
 def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
@@ -33,6 +34,11 @@ def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
     return Serde(name, partial(_write, serde, topic), partial(_read, serde, topic))
 
 
+def prefix_for_topic(serde: RegistrySerde[T], topic: str) -> bytes:
+    """Returns the bytes in front of all values of a topic, for those who write the values themselves; waits for the registry."""
+    return _waited_for(partial(serde.prefix, topic))
+
+
 def _write(serde: RegistrySerde[T], topic: str, value: T) -> bytes:
     return _found(lambda: serde.serialize(topic, value, []))
 
@@ -47,13 +53,13 @@ def _found(attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except LookupNeeded as needed:
-            _wait_for(needed)
+            _waited_for(needed.look_up)
 
 
-def _wait_for(needed: LookupNeeded) -> None:
+def _waited_for(ask: Callable[[], Awaitable[A]]) -> A:
     from millstream.clients.blocking.loop_thread import shared
 
-    async def look_up() -> None:
-        await needed.look_up()
+    async def asked() -> A:
+        return await ask()
 
-    shared().run(look_up())
+    return shared().run(asked())

@@ -147,18 +147,24 @@ class RegistrySerde(Generic[T]):
             ) from error
         raise LookupNeeded(f"schema {schema}", partial(self._learn_to_read, schema))
 
+    async def prefix(self, topic: str) -> bytes:
+        """Returns what names the schema of a topic, for those who write its values themselves. Raises SchemaRegistryError."""
+        return self._prefix(await self._registered(topic))
+
     async def _learn_to_write(self, topic: str) -> None:
         registered = await self._registered(topic)
-        if not self._use.id_in_header:
-            prefix = id_prefix(registered.schema_id, self._format.indexes)
-        elif registered.guid is not None:
-            prefix = guid_prefix(registered.guid, self._format.indexes)
-        else:
-            raise ConfigError(
-                "id_in_header needs the schema's GUID, which this registry does not return; leave it out"
-            )
+        prefix = self._prefix(registered)
         referenced = await self._registry.referenced(registered.schema)
         self._writers[topic] = (prefix, self._format.writer(registered.schema, referenced))
+
+    def _prefix(self, registered: RegisteredSchema) -> bytes:
+        if not self._use.id_in_header:
+            return id_prefix(registered.schema_id, self._format.indexes)
+        if registered.guid is not None:
+            return guid_prefix(registered.guid, self._format.indexes)
+        raise ConfigError(
+            "id_in_header needs the schema's GUID, which this registry does not return; leave it out"
+        )
 
     async def _registered(self, topic: str) -> RegisteredSchema:
         use, registry = self._use, self._registry

@@ -5,13 +5,13 @@ A null key or value is null, never bad.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyspark.sql.types import StructType
 
+from millstream.spark.dead_letters import merged_errors
 from millstream.spark.formats.column_formats import RowFormat
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.options import SourceOptions
@@ -115,7 +115,7 @@ def decode(decoding: Decoding, rows: pa.RecordBatch) -> Decoded:
 
     columns, schema = _columns(decoding)
     found = [column.decode(rows) for column in columns]
-    errors = _merged(
+    errors = merged_errors(
         [(column.name, part.errors) for column, part in zip(columns, found, strict=True)]
     )
     if errors and decoding.options.bad_rows is BadRows.FAIL:
@@ -149,15 +149,6 @@ def _bad_row(rows: pa.RecordBatch, errors: dict[int, str]) -> BadRow:
         rows.column(name)[row].as_py() for name in ("topic", "partition", "offset")
     )
     return BadRow(topic, partition, offset, errors[row])
-
-
-def _merged(parts: Sequence[tuple[str, dict[int, str]]]) -> dict[int, str]:
-    errors: dict[int, str] = {}
-    for name, found in parts:
-        for row, reason in found.items():
-            told = f"{name}: {reason}"
-            errors[row] = f"{errors[row]}; {told}" if row in errors else told
-    return errors
 
 
 @lru_cache(maxsize=64)
