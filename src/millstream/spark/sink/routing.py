@@ -68,7 +68,7 @@ def with_selected_topics(selector: str, batch: pa.RecordBatch) -> pa.RecordBatch
 
     select = function_named("topicSelector", selector)
     topics = []
-    for row in batch.to_pylist():
+    for row in batch.to_pylist(maps_as_pydicts="strict"):
         topic = _called("topicSelector", select, row)
         if topic is not None and not isinstance(topic, str):
             raise FunctionFailed(

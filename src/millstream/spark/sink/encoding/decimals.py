@@ -21,13 +21,10 @@ def shortest(values: pa.Array) -> pa.Array:
 
 
 def of_size(values: pa.Array, size: int) -> pa.Array:
-    """Returns `size` bytes of each value. Raises ValueError for one that they do not hold."""
+    """Returns `size` bytes of each value, which hold what the schema's precision allows."""
     import numpy as np
 
     matrix = _matrix(values)
-    too_long = np.flatnonzero(_lengths(matrix) > size)
-    if len(too_long):
-        raise ValueError(f"{values[int(too_long[0])].as_py()} is too large for {size} bytes")
     missing = np.repeat(_sign(matrix)[:, None], max(0, size - _BYTES), axis=1)
     whole = np.concatenate([missing, matrix], axis=1)
     return cut(whole, np.full(len(values), size, np.int64), is_front=False)

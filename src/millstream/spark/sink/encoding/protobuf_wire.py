@@ -280,7 +280,8 @@ def _number_of(kind: EnumDescriptor, name: str) -> int:
     known = kind.values_by_name.get(name)
     if known is not None:
         return int(known.number)
-    if not kind.is_closed and name.removeprefix("-").isdecimal() and abs(int(name)) < 2**31:
+    is_number = name.removeprefix("-").isdecimal() and -(2**31) <= int(name) < 2**31
+    if is_number and not kind.is_closed:
         return int(name)
     raise ValueError(f"{name!r} is none of {', '.join(kind.values_by_name)}")
 
