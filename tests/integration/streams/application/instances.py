@@ -68,7 +68,9 @@ class Instances:
     reader: RangeReader
 
     async def create(self, *names: str, partitions: int = PARTITIONS) -> None:
-        wanted = [NewTopic(name, partitions) for name in names]
+        # The times of records are those of 1970: a broker would delete them when it next looks.
+        kept: dict[str, str | None] = {"retention.ms": "-1"}
+        wanted = [NewTopic(name, partitions, configs=kept) for name in names]
         (await self.admin.create_topics(wanted)).raise_errors()
 
     def new(

@@ -99,7 +99,9 @@ class World:
             world.kernel.shutdown()
 
     async def create(self, *names: str, partitions: int = 1) -> None:
-        wanted = [NewTopic(name, partitions) for name in names]
+        # The times of records are those of 1970: a broker would delete them when it next looks.
+        kept: dict[str, str | None] = {"retention.ms": "-1"}
+        wanted = [NewTopic(name, partitions, configs=kept) for name in names]
         (await self.admin.create_topics(wanted)).raise_errors()
 
     async def put(self, values: Sequence[str], topic: str | None = None) -> None:
