@@ -6,8 +6,8 @@
 
 `attack` fails when, because of what was done inside it: one round of the loop took longer than HELD_MS_MAX milliseconds
 of CPU, the bystander was not answered, an acknowledged record is missing, memory did not come back, or the log has a traceback.
-With MILLSTREAM_ATTACKS_P99=1 (`make attacks`) it also compares the bystander's 99th percentile, in wall-clock time, with
-that of the time before: only on a machine that has nothing else to do.
+With MILLSTREAM_ATTACKS_SPEED=1 (`make attacks`) the limit of a round is near what the broker promises, and the bystander's 99th
+percentile, in wall-clock time, is compared with that of the time before: only on a machine that has nothing else to do.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.bystander import TOPIC
 from tests.support.clients.raw_client import RawClient
 
-HELD_MS_MAX = 40.0
-"""Of CPU, in one round of the loop. The broker promises 20; a machine shared with others counts some of their time as ours."""
+COMPARES_SPEED = os.environ.get("MILLSTREAM_ATTACKS_SPEED") == "1"
+HELD_MS_MAX = 40.0 if COMPARES_SPEED else 250.0
+"""Of CPU, in one round of the loop. The broker promises 20. A slow machine that others share needs several times as much, so the
+limit of every run tells only work that is bounded from work that grows with what was sent."""
 MEMORY_BYTES_MAX = 50 * 1024 * 1024
 """More than before the attack, once it is over."""
 P99_MS_ALLOWED = 50.0
 P99_FACTOR_ALLOWED = 2.0
 _CALM_S = 0.5
-COMPARES_LATENCY = os.environ.get("MILLSTREAM_ATTACKS_P99") == "1"
 
 
 class _Answering:
@@ -169,7 +170,7 @@ class AttackedNode:
             f"the loop was held for {self.held_ms:.0f} ms of CPU by {hold['callbacks']}"
         )
         assert "Traceback" not in self.log, self.log
-        if COMPARES_LATENCY:
+        if COMPARES_SPEED:
             allowed = max(before["p99_ms"] * P99_FACTOR_ALLOWED, P99_MS_ALLOWED)
             assert self.latencies["p99_ms"] <= allowed, (before, self.latencies)
         self._memory_comes_back(resident_before)
@@ -178,7 +179,7 @@ class AttackedNode:
     def _calm(self) -> dict[str, Any]:
         """The bystander's latencies while nothing else happens."""
         self._bystander.ask()
-        time.sleep(_CALM_S if COMPARES_LATENCY else 0)
+        time.sleep(_CALM_S if COMPARES_SPEED else 0)
         return self._bystander_answers()
 
     def _bystander_answers(self) -> dict[str, Any]:

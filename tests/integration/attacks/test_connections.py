@@ -26,12 +26,12 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
 )
 from tests.patience import LONG_ENOUGH_S, wait_until
-from tests.support.attacks import COMPARES_LATENCY, AttackedNode
+from tests.support.attacks import COMPARES_SPEED, AttackedNode
 from tests.support.clients.raw_client import RawClient, batch_of, is_alive, request_frame
 
 MIB = 1024 * 1024
 PARTITIONS = 500
-PIPELINED = 100_000 if COMPARES_LATENCY else 20_000
+PIPELINED = 100_000 if COMPARES_SPEED else 20_000
 """Of `make attacks`, and of every test run."""
 API_VERSIONS = request_frame(ApiKey.API_VERSIONS, 3, ApiVersionsRequest("attack", "1"))
 ALL_METADATA = request_frame(ApiKey.METADATA, 12, MetadataRequest(topics=None))
