@@ -2,14 +2,17 @@
 
 What was written and what is durable are kept apart: `crash` throws away what no sync covered, and may keep any prefix of
 the unsynced tail of each file, as a torn write does. Directory operations (create, rename, remove) reach the disk in their order,
-with the next sync of any directory at the latest; a crash may undo the newest of those that came since.
+with the next sync of any directory at the latest; a crash may undo the newest of those that came since. Threads may share it.
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 import posixpath
+import threading
 from collections.abc import Callable, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
 
 from millstream.runtime.files import Buffer, File
 
@@ -118,6 +121,23 @@ class SimFile:
             raise OSError(errno.EBADF, "the file is closed", self._path)
 
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _one_at_a_time(
+    operation: Callable[Concatenate[SimFileSystem, _P], _R],
+) -> Callable[Concatenate[SimFileSystem, _P], _R]:
+    """Wraps an operation on names of files and directories: threads of a pool remove files while the loop renames others."""
+
+    @functools.wraps(operation)
+    def locked(disk: SimFileSystem, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with disk.names_lock:
+            return operation(disk, *args, **kwargs)
+
+    return locked
+
+
 class SimFileSystem:
     """`space_bytes`: how much can still be written, None for no end. `failing_syncs`: paths whose sync fails."""
 
@@ -131,11 +151,13 @@ class SimFileSystem:
         """How many changes of the disk still happen before the power fails; None for as many as are asked for."""
         self._undo: list[Callable[[], None]] = []
         """How to take back each directory operation since a directory was last synced."""
+        self.names_lock = threading.RLock()
         self._files: dict[str, SimDisk] = {}
         self._directories: set[str] = {"", "/"}
 
     # --- faults
 
+    @_one_at_a_time
     def crash(
         self,
         kept_bytes: Callable[[str, int], int] = _keep_nothing,
@@ -167,6 +189,7 @@ class SimFileSystem:
         """Overwrites bytes, as a damaged disk would."""
         self._files[path].data[position : position + len(data)] = data
 
+    @_one_at_a_time
     def open_handles(self) -> list[str]:
         return sorted(path for path, disk in self._files.items() if disk.handles > 0)
 
@@ -195,6 +218,7 @@ class SimFileSystem:
 
     # --- runtime.FileSystem
 
+    @_one_at_a_time
     def open(self, path: str, *, create: bool = True) -> File:
         if path not in self._files:
             if not create:
@@ -214,6 +238,7 @@ class SimFileSystem:
     def size(self, path: str) -> int:
         return len(self._disk(path).data)
 
+    @_one_at_a_time
     def list(self, path: str) -> list[str]:
         if path not in self._directories:
             raise FileNotFoundError(errno.ENOENT, "No such directory", path)
@@ -221,11 +246,13 @@ class SimFileSystem:
         inside = [entry for entry in [*self._files, *self._directories] if entry.startswith(prefix)]
         return sorted({entry[len(prefix) :].split("/")[0] for entry in inside if entry != prefix})
 
+    @_one_at_a_time
     def make_directory(self, path: str) -> None:
         while path not in self._directories:
             self._directories.add(path)
             path = posixpath.dirname(path)
 
+    @_one_at_a_time
     def rename(self, source: str, target: str) -> None:
         self.count_operation()
         if source in self._directories:
@@ -255,6 +282,7 @@ class SimFileSystem:
     def set_modified_ms(self, path: str, modified_ms: int) -> None:
         self._disk(path).modified_ms = modified_ms
 
+    @_one_at_a_time
     def remove(self, path: str) -> None:
         self.count_operation()
         removed = self._disk(path)
@@ -262,6 +290,7 @@ class SimFileSystem:
         del self._files[path]
         self._undo.append(lambda: self._files.__setitem__(path, removed))
 
+    @_one_at_a_time
     def remove_tree(self, path: str) -> None:
         prefix = path + "/"
         for name in [name for name in self._files if name.startswith(prefix)]:
@@ -271,6 +300,7 @@ class SimFileSystem:
     def read(self, path: str) -> bytes:
         return bytes(self._disk(path).data)
 
+    @_one_at_a_time
     def write_atomically(self, path: str, data: bytes) -> None:
         self._check_parent(path)
         self.count_operation()
@@ -286,6 +316,7 @@ class SimFileSystem:
     def absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"/{path}"
 
+    @_one_at_a_time
     def space(self, path: str) -> tuple[int, int]:
         """A disk of a gigabyte, unless `space_bytes` says otherwise."""
         del path
@@ -293,6 +324,7 @@ class SimFileSystem:
         free = (1 << 30) - used if self.space_bytes is None else self.space_bytes
         return used + free, free
 
+    @_one_at_a_time
     def lock(self, path: str) -> File:
         self._check_parent(path)
         disk = self._files.setdefault(path, SimDisk())

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import threading
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -29,11 +30,12 @@ TASKS = 2 * PARTITIONS
 
 def thread_processes() -> list[psutil.Process]:
     """The processes of stream threads that this one has started and that have not ended."""
-    return [
-        each
-        for each in psutil.Process().children()
-        if each.is_running() and "thread_process" in " ".join(each.cmdline())
-    ]
+    found = []
+    for each in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # it ends meanwhile, or has ended and is a zombie
+            if "thread_process" in " ".join(each.cmdline()):
+                found.append(each)
+    return found
 
 
 def failing(instances: Instances) -> Topology:
