@@ -14,6 +14,7 @@ from bisect import bisect_left, insort
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from millstream.streams.state.changelog import Headers
 
@@ -44,8 +45,7 @@ NOWHERE = ProcessorRecordContext()
 """Of rows that were read."""
 
 
-@dataclass(slots=True, eq=False)
-class CacheEntry:
+class CacheEntry(NamedTuple):
     """A row: its bytes, None where it was deleted, and where the last update came from.
 
     `key`: what the cache finds and orders it by, which is longer than `row_key` where Kafka Streams' is.
@@ -114,13 +114,14 @@ class RecordCache:
         origin: ProcessorRecordContext,
     ) -> None:
         """Set rows, the arguments of `write`, one after the other: each is come to when the one before has its room."""
-        fixed = _FIXED_BYTES + origin.size_bytes
+        fixed, put = _FIXED_BYTES + origin.size_bytes, self._set
         for key, row_key, stored, timestamp in rows:
             dirty = self._dirty  # which a flush takes away
-            dirty.pop(key, None)  # to stand at the end
+            if key in dirty:
+                del dirty[key]  # to stand at the end
             dirty[key] = None
             size = fixed + len(key) + (0 if stored is None else len(stored))
-            self._set(CacheEntry(key, row_key, stored, timestamp, origin, size))
+            put(CacheEntry(key, row_key, stored, timestamp, origin, size))
 
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False

@@ -196,10 +196,9 @@ class StateStore(ABC):
         self, entries: list[CacheEntry]
     ) -> tuple[list[bytes | None], list[bytes | None]]:
         """Set the rows of entries that leave the cache, and log them; gives the keys and values as they are logged."""
-        log_key, logged_value = self.log_key, self.logged_value
-        for entry in entries:
-            self.set_row(entry.row_key, entry.stored, entry.timestamp)
-        keys: list[bytes | None] = [log_key(entry.row_key) for entry in entries]
+        logged_value = self.logged_value
+        self.set_rows(entries)
+        keys = self.log_keys([entry.row_key for entry in entries])
         stored = [entry.stored for entry in entries]
         values = [None if row is None else logged_value(row) for row in stored]
         if self.changelog is not None:
@@ -237,6 +236,11 @@ class StateStore(ABC):
         """Set or delete a row of the store itself."""
         self.rows.pending[row_key] = stored
 
+    def set_rows(self, entries: Sequence[CacheEntry]) -> None:
+        """Set or delete the rows of entries, one after the other."""
+        for entry in entries:
+            self.set_row(entry.row_key, entry.stored, entry.timestamp)
+
     def log_row(
         self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
     ) -> None:
@@ -258,6 +262,10 @@ class StateStore(ABC):
     def log_key(self, row_key: bytes) -> bytes:
         """Returns the key of a row's changelog record."""
         return row_key
+
+    def log_keys(self, row_keys: Sequence[bytes]) -> list[bytes | None]:
+        """Returns the same of several rows."""
+        return [self.log_key(row_key) for row_key in row_keys]
 
     def logged_value(self, stored: bytes) -> bytes:
         """Returns the changelog's form of a stored row."""

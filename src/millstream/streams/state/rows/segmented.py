@@ -10,11 +10,12 @@ larger than newest - retention. The persistent time-ordered store alone also sho
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from struct import Struct
 from typing import Any
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
+from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.storage.transaction import overlaid
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -99,6 +100,15 @@ class SegmentedStore(StateStore):
         else:
             self.forget(row_key)
 
+    def set_rows(self, entries: Sequence[CacheEntry]) -> None:
+        row_time, pending = self.row_time, self.rows.pending
+        for entry in entries:
+            time = row_time(entry.row_key)
+            if time > self._newest or time < self._first_kept:
+                self.set_row(entry.row_key, entry.stored, entry.timestamp)
+            else:
+                pending[entry.row_key] = entry.stored
+
     def stored_row(self, row_key: bytes) -> bytes | None:
         """Returns the bytes of a row that can be seen, in the cache or in the store."""
         entry = None if self.cache is None else self.cache.get(self.cache_key(row_key))
@@ -179,6 +189,11 @@ class SegmentedStore(StateStore):
             for key, stored in self._in_cache(first, end, reverse=reverse):
                 if low <= self.row_time(key) <= high and self.row_data(key) == data:
                     yield key, stored
+
+    @property
+    def cache_keys_differ(self) -> bool:
+        """Whether a cache finds a row by another key than the row's."""
+        return self._time_first or not self.spec.persistent
 
     def cache_key(self, row_key: bytes) -> bytes:
         """Returns the key of a row in the cache. In memory, every millisecond is a segment; rows that are ordered by time have a mark."""

@@ -7,7 +7,7 @@ behind its segment, or start ++ key ++ sequence number where the store is time-o
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
@@ -85,10 +85,32 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
             return segment + windowed[-8:] + windowed[:-8] + NO_SEQUENCE
         return segment + windowed + NO_SEQUENCE
 
+    def row_keys(self, windowed: Sequence[bytes]) -> tuple[list[bytes], list[int]]:
+        """Returns what `row_key` gives for each, and the starts. Many windows start together: each start is looked at once."""
+        tails = [each[-8:] for each in windowed]
+        starts = {tail: unpack_time(tail)[0] for tail in set(tails)}
+        if self._time_first:
+            heads = {tail: self.segment(start) + tail for tail, start in starts.items()}
+            keys = [
+                heads[tail] + each[:-8] + NO_SEQUENCE
+                for each, tail in zip(windowed, tails, strict=True)
+            ]
+        else:
+            heads = {tail: self.segment(start) for tail, start in starts.items()}
+            keys = [
+                heads[tail] + each + NO_SEQUENCE for each, tail in zip(windowed, tails, strict=True)
+            ]
+        return keys, [starts[tail] for tail in tails]
+
     def log_key(self, row_key: bytes) -> bytes:
         if self._time_first:
             return row_key[16:-4] + row_key[8:16] + row_key[-4:]
         return super().log_key(row_key)
+
+    def log_keys(self, row_keys: Sequence[bytes]) -> list[bytes | None]:
+        if self._time_first:
+            return [each[16:-4] + each[8:16] + each[-4:] for each in row_keys]
+        return [each[8:] for each in row_keys]
 
     def split(self, row_key: bytes) -> tuple[bytes, int]:
         """Returns the key's bytes and the start."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import time_windowed
@@ -14,6 +14,9 @@ from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import Row, TimestampedRows
 from millstream.streams.state.rows.timestamped_with_headers import TimestampedRowsWithHeaders
 from millstream.streams.state.window.rows import NO_SEQUENCE, WindowRows
+
+Found = TypeVar("Found")
+"""A row, decoded or as it is stored."""
 
 
 class TimestampedWindowStore(TimestampedRows, WindowRows):
@@ -65,24 +68,20 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
     def running_rows(self) -> RunningRows | EncodedRows:
         """Returns the rows as they are, by the bytes of key ++ start; to be given back to `write_windows`."""
         if self.keeps_decoded:
-            return RunningRows(self._row_unless_new)
-        return EncodedRows(self._stored_unless_new, self.decode_row, self.encoded_row)
+            return RunningRows(self._unless_new(self._row))
+        return EncodedRows(self._unless_new(self._stored), self.decode_row, self.encoded_row)
 
     def key_of(self, data: bytes) -> object:
         return self._key.decode(data[:-8])
 
-    def _row_unless_new(self, windowed: bytes) -> Row | None:
-        """The row, which is not looked for where none so new was ever put."""
-        (start,) = unpack_time(windowed, len(windowed) - 8)
-        if start > self._newest and start > self._newest_cached:
-            return None
-        return self._row(windowed)
+    def _unless_new(self, read: Callable[[bytes], Found | None]) -> Callable[[bytes], Found | None]:
+        """Returns `read` of rows that may be there: none so new as others was ever put. Starts compare as their bytes do."""
+        newest = pack_time(max(self._newest, self._newest_cached, 0))
 
-    def _stored_unless_new(self, windowed: bytes) -> bytes | None:
-        (start,) = unpack_time(windowed, len(windowed) - 8)
-        if start > self._newest and start > self._newest_cached:
-            return None
-        return self._stored(windowed)
+        def read_unless_new(windowed: bytes) -> Found | None:
+            return None if windowed[-8:] > newest else read(windowed)
+
+        return read_unless_new
 
     def write_windows(self, rows: Mapping[bytes, Row] | EncodedRows, written: WrittenRows) -> None:
         """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
@@ -123,9 +122,10 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         found = rows.stored if isinstance(rows, EncodedRows) else rows
         decoded = self._decoded
         pack, encode = self._pack_row_start, self._encode_value
-        for windowed in order:
-            (start,) = unpack_time(windowed, len(windowed) - 8)
-            row_key = self.row_key(windowed, start)
+        names = list(order)
+        row_keys, starts = self.row_keys(names)
+        cache_keys = map(self.cache_key, row_keys) if self.cache_keys_differ else row_keys
+        for windowed, row_key, key, start in zip(names, row_keys, cache_keys, starts, strict=True):
             value, timestamp = row = found[windowed]
             if is_encoded:
                 stored = value
@@ -135,8 +135,9 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             else:
                 decoded[row_key] = row
                 stored = pack(timestamp) + encode(value)
-            yield self.cache_key(row_key), row_key, stored, timestamp
-            self._newest_cached = max(self._newest_cached, start)
+            yield key, row_key, stored, timestamp
+            if start > self._newest_cached:  # noqa: PLR1730  # a call takes longer
+                self._newest_cached = start
 
     @property
     def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
