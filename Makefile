@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark oracle-connector compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -16,7 +16,7 @@ setup-dev:
 demo: setup-demo  ## flights through a topology on Apache Spark over our own broker, verified
 	@.venv/bin/millstream demo flights
 
-test: setup-dev  ## every test
+test: setup-dev  ## every test but those of `make cluster`
 	@$(PYTHON_BIN) -m pytest $(PYTEST_FLAGS)
 
 check: setup-dev  ## format, lint, types, layers, generated code
@@ -69,6 +69,9 @@ fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 
 
 soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100`; KAFKA=1: pipelines that are killed, on Apache Kafka
 	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KAFKA=$(KAFKA) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py,tests/soak)
+
+cluster: setup-dev  ## pipelines on clusters of Spark with several executors, which come and go: ten minutes
+	@$(PYTHON_BIN) -m pytest -m cluster $(PYTEST_FLAGS) tests/integration/spark
 
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
 	@MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim

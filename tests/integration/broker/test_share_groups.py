@@ -268,7 +268,7 @@ def test_there_are_only_so_many_sessions(world: World) -> None:
     for number in (1, 2):
         world.member(f"m{number}").acquire(max_wait_ms=A_MOMENT_MS)
     late = world.member("m3")
-    assert late.fetch().error_code == SESSION_LIMIT_REACHED
+    assert late.fetch(max_wait_ms=A_MOMENT_MS).error_code == SESSION_LIMIT_REACHED
     world.members[0].close_session()
     assert late.fetch(epoch=0, max_wait_ms=A_MOMENT_MS).error_code == 0
 

@@ -1,4 +1,7 @@
-"""A topology on executors that are processes of their own: where its tasks go, and what happens when executors come and go."""
+"""A topology on executors that are processes of their own: where its tasks go, and what happens when executors come and go.
+
+`make test` runs the one within a process; `make cluster` all.
+"""
 
 from __future__ import annotations
 
@@ -164,6 +167,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
         yield running
 
 
+@pytest.mark.cluster
 def test_executors_are_killed_and_added_under_a_running_application(
     cluster: StandaloneCluster, own_broker: Broker, words: Words, tmp_path: Path
 ) -> None:
@@ -225,6 +229,7 @@ def test_a_cluster_within_one_process_has_executors_with_disks_of_their_own(
         running.close()
 
 
+@pytest.mark.cluster
 def test_a_task_goes_to_its_standby_when_its_executor_is_killed(
     own_broker: Broker, words: Words, tmp_path: Path
 ) -> None:
@@ -254,6 +259,7 @@ def test_a_task_goes_to_its_standby_when_its_executor_is_killed(
         running.close()
 
 
+@pytest.mark.cluster
 def test_the_next_driver_goes_on_and_executors_that_idle_away_take_nothing_with_them(
     cluster: StandaloneCluster, own_broker: Broker, words: Words, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ application.close()
 """
 
 
-@pytest.mark.parametrize("first", ["close", "stop"])
+@pytest.mark.parametrize("first", [pytest.param("close", marks=pytest.mark.cluster), "stop"])
 def test_a_topology_runs_on_a_session_of_its_owner(topics: Any, tmp_path: Path, first: str) -> None:
     """The owner may stop the session before the application is closed."""
     source, out = topics.new("words", 2), topics.new("counts", 2)

@@ -70,6 +70,7 @@ def test_a_task_host_runs_out_of_the_archive(packed: Path, tmp_path: Path) -> No
         assert "lib/millstream" in Path(f"/proc/{told.pid}/maps").read_text()
 
 
+@pytest.mark.cluster
 def test_spark_submit_runs_a_topology_with_the_archive_on_its_master(
     packed: Path, topics: Any, tmp_path: Path
 ) -> None:

@@ -80,7 +80,7 @@ SECRET = PASSWORD.encode()
 PATIENCE_S = 4 * LONG_ENOUGH_S
 
 
-@pytest.mark.parametrize("door", ["SSL", "SCRAM-SHA-256"])
+@pytest.mark.parametrize("door", ["SSL", pytest.param("SCRAM-SHA-256", marks=pytest.mark.cluster)])
 def test_a_secret_is_written_nowhere(tmp_path: Path, door: str) -> None:
     home = linked_spark_home(tmp_path / "spark")
     for name in ("events", "scratch", "certificates"):
