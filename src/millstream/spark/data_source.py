@@ -80,5 +80,14 @@ def register(session: SparkSession) -> None:
     hidden = session.conf.get(_REDACTED) or ""
     if _SECRETS not in hidden:
         session.conf.set(_REDACTED, f"{hidden}|{_SECRETS}" if hidden else _SECRETS)
-    session.dataSource.register(MillstreamSource)
+    if not _is_found(session):
+        session.dataSource.register(MillstreamSource)
     attach_last_commits(session, FORMAT)
+
+
+def _is_found(session: SparkSession) -> bool:
+    """Whether Spark has found the format by itself (`pyspark_millstream`): it warns of a second registration."""
+    in_jvm = getattr(session, "_jsparkSession", None)  # a session of Spark Connect has none
+    return in_jvm is not None and bool(
+        in_jvm.sessionState().dataSourceManager().dataSourceExists(FORMAT)
+    )
