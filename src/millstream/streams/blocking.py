@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import FrameType
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
+from millstream.clients.blocking.loop_thread import LoopThread
 from millstream.runtime import Clock
 from millstream.streams.application import kafka_streams as application
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.interactive.live_partitions import LivePartitions
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
 from millstream.streams.config import StreamsConfig
+from millstream.streams.queries import StoreQueryParameters
+from millstream.streams.queries.remote_stores import remote_store
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.state.read_only import Stored
 from millstream.streams.topology.topology import Topology
 
 
@@ -89,6 +94,20 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
     pause = calls(application.KafkaStreams.pause)
     resume = calls(application.KafkaStreams.resume)
 
+    streams_metadata_for_store = calls(application.KafkaStreams.streams_metadata_for_store)
+    metadata_for_all_streams_clients = calls(
+        application.KafkaStreams.metadata_for_all_streams_clients
+    )
+    query_metadata_for_key = waits(application.KafkaStreams.query_metadata_for_key)
+
+    def store(
+        self,
+        wanted: str | StoreQueryParameters[Any],  # Any: the rows of every type of store
+    ) -> Any:  # Any: ReadOnlyKeyValueStore or another, as the type says that is wanted
+        """As `store` of the asyncio class; what it returns waits for its answers, and yields rows."""
+        live = self._loop.call(lambda: self._client.store(wanted))
+        return remote_store(live.partitions.wanted.type.name, _Waiting(self._loop, live.partitions))
+
     def close(self, timeout_s: float | None = None) -> bool:  # type: ignore[override]  # other clients say nothing
         """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time."""
         return self._loop.run(self._client.close(timeout_s))
@@ -104,6 +123,21 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
                 self.wait_ended()
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+class _Waiting:
+    """Asks partitions in the loop thread, and waits."""
+
+    def __init__(self, loop: LoopThread, partitions: LivePartitions) -> None:
+        self._loop = loop
+        self._partitions = partitions
+
+    def of_key(self, key: object, method: str, *arguments: object, **named: object) -> Stored:
+        del key  # every partition here is asked
+        return self._loop.run(self._partitions.of_key(method, *arguments, **named))
+
+    def of_all(self, method: str, *arguments: object, **named: object) -> Iterator[Stored]:
+        return iter(self._loop.run(self._partitions.of_all(method, *arguments, **named)))
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

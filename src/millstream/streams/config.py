@@ -15,6 +15,7 @@ from millstream.streams.handlers import (
     ProcessingHandler,
     ProductionHandler,
 )
+from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import RecordingLevel
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
@@ -75,7 +76,8 @@ class StreamsConfig:
     `task_timeout_ms` (task.timeout.ms): so long a task may fail where the next attempt may succeed, until that ends its thread.
     `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000): reading of a partition pauses above it.
     `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
-    they compute side by side; the topology is pickled for them.
+    they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
+    answers queries of others; the group tells it to all instances. Empty: nobody learns of it.
     """
 
     application_id: str
@@ -104,6 +106,7 @@ class StreamsConfig:
     buffered_records_per_partition: int = 10_000
     client_id: str = ""
     use_processes: bool = False
+    application_server: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -127,6 +130,7 @@ class StreamsConfig:
             buffered_records_per_partition=int,
             client_id=str,
             use_processes=bool,
+            application_server=str,
             settings=Mapping,
         )
         if self.processing_guarantee is not None:
@@ -135,6 +139,8 @@ class StreamsConfig:
         check_serdes(
             "StreamsConfig", default_key=self.default_key, default_value=self.default_value
         )
+        if self.application_server:
+            HostInfo.parsed(self.application_server)  # raises
         if not self.application_id:
             raise ValueError(
                 "StreamsConfig: application_id must not be empty: it names topics and groups"
@@ -162,6 +168,7 @@ class StreamsConfig:
         """Returns everything by Kafka's dotted names, and `settings`: what a processor sees as `app_configs()`."""
         named = {
             "application.id": self.application_id,
+            "application.server": self.application_server,
             "default.key.serde": self.default_key,
             "default.value.serde": self.default_value,
             "default.timestamp.extractor": self.default_timestamps,

@@ -9,6 +9,8 @@
         ├── ProcessorStateError    what a record cache held back could not go on when it was flushed
         └── InvalidStoreError      a store used while it is closed, or not connected to the node, or not there to be asked
             ├── InvalidStorePartition   the store has no such partition
+            ├── UnknownStore            the topology has no such store
+            ├── StoreMigrated           the store may be at another instance now: find out where
             ├── StoreNotAvailable       ask again: the task is opened, moves, or is restored
             └── StreamsNotStarted       the application does not run
 
@@ -53,6 +55,14 @@ class InvalidStoreError(StreamsError):
 
 class InvalidStorePartition(InvalidStoreError):
     """A partition was asked for that the store does not have."""
+
+
+class UnknownStore(InvalidStoreError):
+    """The topology has no store of this name."""
+
+
+class StoreMigrated(InvalidStoreError):
+    """The instance keeps no partition of the store now; another one may: ask its host."""
 
 
 class StoreNotAvailable(InvalidStoreError):

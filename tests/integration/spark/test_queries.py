@@ -15,7 +15,7 @@ import pytest
 from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.spark import RunnerOptions, SparkStreams
 from millstream.spark.pipeline import jobs
-from millstream.spark.pipeline.queries.metadata import HostInfo
+from millstream.spark.pipeline.queries.metadata import TaskHostInfo
 from millstream.streams import Materialized, StreamsBuilder, TimeWindows, queries
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import (
@@ -125,13 +125,13 @@ def test_metadata_says_which_host_has_a_key(application: SparkStreams) -> None:
         assert found.partition == partition_for_key(key.encode(), 2)
         only = StoreQueryParameters("counts", queries.key_value_store(), found.partition)
         assert application.store(only).get(key) == count
-        assert found.active_host in {HostInfo("driver", 0), HostInfo("driver", 1)}
+        assert found.active_host in {TaskHostInfo("driver", 0), TaskHostInfo("driver", 1)}
     given = application.query_metadata_for_key(
         "counts", 7, partitioner=lambda key, count: key % count
     )
     assert given.partition == 1
     hosts = application.streams_metadata_for_store("counts")
-    assert [each.host for each in hosts] == [HostInfo("driver", 0), HostInfo("driver", 1)]
+    assert [each.host for each in hosts] == [TaskHostInfo("driver", 0), TaskHostInfo("driver", 1)]
     assert application.streams_metadata_for_store("none") == []
 
 

@@ -12,21 +12,25 @@ import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import ConfigError
 from millstream.net.client.tasks import TaskScope
+from millstream.protocol.generated.streams_group_heartbeat import Endpoint
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
+from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
 from millstream.streams.application.group.membership import (
     StreamsMembershipPolicy,
     StreamsTaskId,
 )
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.group.topology_description import describe
+from millstream.streams.application.interactive.hosts_of_stores import HostsOfStores
+from millstream.streams.application.interactive.interactive_queries import InteractiveQueries
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import (
     ProcessStreamThread,
@@ -47,17 +51,21 @@ from millstream.streams.application.uncaught_errors import (
 )
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
-from millstream.streams.errors import InvalidStoreError, StreamsNotStarted, TopologyError
+from millstream.streams.errors import StreamsNotStarted, TopologyError, UnknownStore
+from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
     FailureReason,
     QueryResult,
     StateQueryRequest,
     StateQueryResult,
+    StoreQueryParameters,
 )
+from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
 
 REBALANCE_TIMEOUT_MS: Final = 300_000
@@ -99,6 +107,8 @@ class KafkaStreams:
             )
         if not topology.sub_topologies:
             raise TopologyError("the topology reads nothing: give it a source or a global table")
+        server = config.application_server
+        self._own_host = HostInfo.parsed(server) if server else None
         self._told = describe(topology, config.application_id)
         self._supplier = DefaultClientSupplier(clients) if isinstance(clients, Mapping) else clients
         self._clock = SystemClock() if clock is None else clock
@@ -119,6 +129,7 @@ class KafkaStreams:
         self._error: BaseException | None = None
         self._closers = contextlib.AsyncExitStack()
         self._log_prefix = f"stream-client [{config.client_id or config.application_id}]"
+        self._queries = self._new_queries()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._config.application_id}, {self._state}>"
@@ -200,6 +211,7 @@ class KafkaStreams:
                 topology=self._told,
                 process_id=process_id,
                 rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+                endpoint=_endpoint(self._own_host),
             ),
             state_directory=str(self._directory.path),
             client_id=client_id,
@@ -243,18 +255,15 @@ class KafkaStreams:
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
         """Asks a store of this instance (KIP-796). Partitions that other instances have, or that are being restored, are NOT_PRESENT.
 
-        Raises StreamsNotStarted, and InvalidStoreError for a store that the topology does not have.
+        Raises StreamsNotStarted, and UnknownStore for a store that the topology does not have.
         """
         check_kind("query: request", request, StateQueryRequest)
-        if not self._state.is_running_or_rebalancing:
-            raise StreamsNotStarted(
-                f"application {self._config.application_id} is {self._state}: its stores can be asked while it runs"
-            )
+        self._require_queryable()
         if request.store in self._topology.global_stores:
             assert self._global_thread is not None, "it is there while the application runs"
             return StateQueryResult(global_result=await self._global_thread.query(request))
         if request.store not in self._topology.stores:
-            raise InvalidStoreError(
+            raise UnknownStore(
                 f"there is no store {request.store}; there are {sorted(self._topology.stores)}"
             )
         found: dict[int, QueryResult] = {}
@@ -266,6 +275,46 @@ class KafkaStreams:
         )
         missing = set(request.partitions or ()) - found.keys()
         return StateQueryResult(dict(sorted((found | dict.fromkeys(missing, absent)).items())))
+
+    def store(
+        self,
+        wanted: str | StoreQueryParameters[Any],  # Any: the rows of every type of store
+    ) -> Any:  # Any: LiveKeyValueStore or another, as the type says that is wanted
+        """Returns a store of this instance to be read, by coroutines. A name alone: values as rows, without timestamps (KIP-67).
+
+        Raises StreamsNotStarted, UnknownStore, and InvalidStoreError for a store that has no read-only view. Methods of the store raise
+        InvalidStoreError where it is of another type, StoreNotAvailable while tasks are restored unless `stale_stores`, StoreMigrated
+        where this instance has no partition of it, and InvalidStorePartition where it does not have the one of the parameters.
+        """
+        check_kind("store: wanted", wanted, str | StoreQueryParameters)
+        self._require_queryable()
+        return self._queries.store(wanted, self.query, self._is_restoring)
+
+    def metadata_for_all_streams_clients(self) -> list[StreamsMetadata[HostInfo]]:
+        """Returns what each instance with an `application_server` has: stores and input partitions. Raises StreamsNotStarted."""
+        self._require_queryable()
+        return self._queries.metadata()
+
+    def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata[HostInfo]]:
+        """Returns the instances that have partitions of a store. Raises StreamsNotStarted, UnknownStore."""
+        self._require_queryable()
+        return self._queries.metadata_of_store(store)
+
+    async def query_metadata_for_key(
+        self,
+        store: str,
+        key: object,
+        key_serde: Serde[Any] | None = None,  # Any: a key of any type
+        *,
+        partitioner: Partitioner | None = None,
+    ) -> KeyQueryMetadata[HostInfo]:
+        """Returns the partition of a key, and the address of the instance that has it. Without a serde the store's own writes the key.
+
+        `partitioner` is for keys that another one than Kafka's has spread: it is given the key and the number of partitions.
+        Partition -1 without a host says that no addresses are known yet. Raises StreamsNotStarted, UnknownStore, SerializationError.
+        """
+        self._require_queryable()
+        return await self._queries.metadata_of_key(store, key, key_serde, partitioner)
 
     def pause(self) -> None:
         """Processes nothing until `resume`. The tasks stay, and are restored (KIP-834)."""
@@ -419,6 +468,33 @@ class KafkaStreams:
         if not self._state.is_running_or_rebalancing:
             raise IllegalState(f"application {self._config.application_id} is {self._state}")
 
+    def _require_queryable(self) -> None:
+        if not self._state.is_running_or_rebalancing:
+            raise StreamsNotStarted(
+                f"application {self._config.application_id} is {self._state}: its stores can be asked while it runs"
+            )
+
+    def _is_restoring(self) -> bool:
+        return self._state is not ApplicationState.RUNNING
+
+    def _known_hosts(self) -> KnownHosts:
+        """The newest that a thread has heard."""
+        heard = (thread.known_hosts for thread in self._threads)
+        return max(heard, key=lambda each: each.epoch, default=NO_HOSTS)
+
+    def _new_queries(self) -> InteractiveQueries:
+        config = self._config
+        hosts = HostsOfStores(
+            self._topology, config.application_id, config.default_key, self._own_host
+        )
+        return InteractiveQueries(
+            self._topology,
+            hosts,
+            self._known_hosts,
+            lambda: self._supplier.admin(f"{self._application.client_id}-query-admin"),
+            self._closers,
+        )
+
     def _set_paused(self, *, is_paused: bool) -> None:
         self._require_running()
         for thread in self._threads:
@@ -434,3 +510,7 @@ class KafkaStreams:
         _LOGGER.info("%s state transition from %s to %s", self._log_prefix, before, state)
         for listener in self._listeners:
             listener(state, before)
+
+
+def _endpoint(host: HostInfo | None) -> Endpoint | None:
+    return None if host is None else Endpoint(host.host, host.port)

@@ -18,6 +18,7 @@ from millstream.clients import Admin, RangeReader
 from millstream.errors import UnknownTopicOrPartition
 from millstream.runtime import Clock
 from millstream.streams.application.clients import ClientSupplier
+from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.member import StreamsMember
 from millstream.streams.application.group.membership import (
     StreamsMembershipPolicy,
@@ -101,6 +102,8 @@ class StreamThread:
         self.is_paused = False
         self.reports: dict[StreamsTaskId, TaskReport] = {}
         """The last commit of each task that the thread has."""
+        self.known_hosts = NO_HOSTS
+        """The hosts of the group that answer queries."""
         self.answer: OnUncaughtError | None = None
         """What follows the error that has ended the thread; None where it has not come to ask."""
         self._application = application
@@ -181,6 +184,9 @@ class StreamThread:
     async def _turn(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
         config = self._application.config
         member.check()
+        if member.known_hosts is not self.known_hosts:
+            self.known_hosts = member.known_hosts
+            self._on_change(self)
         self._remarks.heed(member.statuses, member.heartbeat_interval_ms, self._now_ms)
         if member.has_lost_tasks:
             await tasks.close(commit=False)

@@ -9,6 +9,7 @@ from millstream.streams.queries.query import (
     TimestampedKeyQuery,
     TimestampedRangeQuery,
     VersionedKeyQuery,
+    ViewCall,
     WindowKeyQuery,
     WindowRangeQuery,
 )
@@ -21,6 +22,7 @@ from millstream.streams.queries.result import (
     StateQueryResult,
 )
 from millstream.streams.queries.store_types import (
+    QUERYABLE_STORE_TYPES,
     QueryableStoreType,
     StoreQueryParameters,
     key_value_store,
@@ -43,6 +45,7 @@ from millstream.streams.queries.views import (
 from millstream.streams.state.read_only import VersionedRecord
 
 __all__ = [
+    "QUERYABLE_STORE_TYPES",
     "FailureReason",
     "KeyQuery",
     "KeyValueView",
@@ -62,6 +65,7 @@ __all__ = [
     "VersionedKeyQuery",
     "VersionedRecord",
     "VersionedView",
+    "ViewCall",
     "WindowKeyQuery",
     "WindowRangeQuery",
     "WindowView",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from millstream.streams.queries.query import (
     KeyQuery,
@@ -12,10 +12,12 @@ from millstream.streams.queries.query import (
     TimestampedKeyQuery,
     TimestampedRangeQuery,
     VersionedKeyQuery,
+    ViewCall,
     WindowKeyQuery,
     WindowRangeQuery,
 )
 from millstream.streams.queries.result import FailureReason, QueryResult
+from millstream.streams.queries.store_types import QUERYABLE_STORE_TYPES
 from millstream.streams.state.key_value.store import (
     KeyValueStore,
     OrderedRows,
@@ -32,12 +34,22 @@ Ask = Callable[[], object]
 
 def answer(store: StateStore, query: Query) -> QueryResult:
     """Returns the result on one store, without position. Errors of the store are a result too."""
-    ask = _of_key_values(store, query) or _of_windows(store, query) or _of_versions(store, query)
+    ask = (
+        _of_key_values(store, query)
+        or _of_windows(store, query)
+        or _of_versions(store, query)
+        or _of_views(store, query)
+    )
     if ask is None:
         kind = type(store).__name__
+        refusal = (
+            f"no {query.seen_as}"
+            if isinstance(query, ViewCall)
+            else f"which does not answer {type(query).__name__}"
+        )
         return QueryResult(
             failure=FailureReason.UNKNOWN_QUERY_TYPE,
-            message=f"store {store.name} is a {kind}, which does not answer {type(query).__name__}",
+            message=f"store {store.name} is a {kind}, {refusal}",
         )
     try:
         return QueryResult(ask())
@@ -91,6 +103,19 @@ def _of_versions(store: StateStore, query: Query) -> Ask | None:
             return lambda: _versions(store, key, (first, last), ascending=ascending)
         case _:
             return None
+
+
+def _of_views(store: StateStore, query: Query) -> Ask | None:
+    if not isinstance(query, ViewCall):
+        return None
+    view = QUERYABLE_STORE_TYPES[query.seen_as].show(store)
+    if view is None:
+        return None
+    return lambda: _listed(getattr(view, query.method)(*query.arguments, **query.named))
+
+
+def _listed(found: object) -> object:
+    return list(found) if isinstance(found, Iterator) else found
 
 
 def _versions(

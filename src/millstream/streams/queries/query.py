@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -98,6 +99,19 @@ class MultiVersionedKeyQuery:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class ViewCall:
+    """A call of one method of a store that is seen as a type of QUERYABLE_STORE_TYPES: what `store()` of a running application is made of.
+
+    Rows that the method yields are a list in the answer.
+    """
+
+    seen_as: str
+    method: str
+    arguments: tuple[Any, ...] = ()  # Any: keys of any type, and times
+    named: Mapping[str, Any] = field(default_factory=dict)  # Any: as above
+
+
 Query = (
     KeyQuery
     | RangeQuery
@@ -107,4 +121,5 @@ Query = (
     | WindowRangeQuery
     | VersionedKeyQuery
     | MultiVersionedKeyQuery
+    | ViewCall
 )

@@ -5,9 +5,9 @@ A store shows less than it has, never more: one with headers can be seen as one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from millstream.streams.arguments import check_fields
 from millstream.streams.errors import InvalidStoreError
@@ -149,3 +149,20 @@ def versioned_key_value_store() -> QueryableStoreType[VersionedView[Stored]]:
         "versioned store",
         lambda store: VersionedView(store) if isinstance(store, VersionedKeyValueStore) else None,
     )
+
+
+QUERYABLE_STORE_TYPES: Final[Mapping[str, QueryableStoreType[Stored]]] = {
+    each.name: each
+    for each in (
+        key_value_store(),
+        timestamped_key_value_store(),
+        timestamped_key_value_store_with_headers(),
+        window_store(),
+        timestamped_window_store(),
+        timestamped_window_store_with_headers(),
+        session_store(),
+        session_store_with_headers(),
+        versioned_key_value_store(),
+    )
+}
+"""The types as which a store may be seen, by their names, which travel between processes."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from millstream.model import TopicPartition
 from millstream.spark.pipeline.placement import Slot
-from millstream.spark.pipeline.queries.metadata import HostInfo, StreamsMetadata, metadata_of_hosts
+from millstream.spark.pipeline.queries.metadata import (
+    StreamsMetadata,
+    TaskHostInfo,
+    metadata_of_hosts,
+)
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.serdes import string
 from millstream.streams.topology.plan import SubTopologyPlan
@@ -23,19 +27,19 @@ def test_each_host_has_the_stores_and_inputs_of_its_tasks() -> None:
     copies = {(0, 0): (third,), (0, 1): (first,), (1, 0): ()}
     assert metadata_of_hosts(builder.build(), plans, places, copies) == [
         StreamsMetadata(
-            HostInfo("driver", 1),
+            TaskHostInfo("driver", 1),
             frozenset(["left", "everywhere"]),
             frozenset([TopicPartition("left", 1)]),
         ),
         StreamsMetadata(
-            HostInfo("executor_a_0", 0),
+            TaskHostInfo("executor_a_0", 0),
             frozenset(["left", "right", "everywhere"]),
             frozenset([TopicPartition("left", 0), TopicPartition("right", 0)]),
             frozenset(["left"]),
             frozenset([TopicPartition("left", 1)]),
         ),
         StreamsMetadata(
-            HostInfo("executor_b_1", 0),
+            TaskHostInfo("executor_b_1", 0),
             frozenset(),
             frozenset(),
             frozenset(["left"]),

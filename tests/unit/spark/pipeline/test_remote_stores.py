@@ -16,7 +16,6 @@ from millstream.spark.pipeline.queries.questions import (
     pickled,
     value_of,
 )
-from millstream.spark.pipeline.queries.remote_stores import remote_store
 from millstream.streams import (
     Materialized,
     SessionWindows,
@@ -35,6 +34,7 @@ from millstream.streams.queries import (
     StateQueryRequest,
     VersionedRecord,
 )
+from millstream.streams.queries.remote_stores import remote_store
 from millstream.streams.serdes import Windowed, string
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
 

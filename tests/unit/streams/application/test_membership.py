@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from millstream.errors import FencedMemberEpoch, GroupIdNotFound, NotCoordinator
+from millstream.model import TopicPartition as InputPartition
 from millstream.protocol.generated.streams_group_heartbeat import (
+    Endpoint,
+    EndpointToPartitions,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TaskIds,
+    TopicPartition,
     Topology,
 )
+from millstream.streams.application.group.known_hosts import HostPartitions, KnownHosts
 from millstream.streams.application.group.membership import (
     StreamsMembership,
     StreamsMembershipPolicy,
     StreamsTaskId,
     TaskAssignment,
 )
+from millstream.streams.host_info import HostInfo
 
 TOLD = Topology(epoch=0, subtopologies=[])
 POLICY = StreamsMembershipPolicy(
@@ -81,6 +89,23 @@ def test_later_ones_say_what_is_new_and_come_in_the_interval() -> None:
     request = one.heartbeat_request(5_001)
     assert request.active_tasks == [TaskIds("0", [0, 1]), TaskIds("1", [2])]
     assert (request.standby_tasks, request.warmup_tasks) == ([], [])
+
+
+def test_the_hosts_of_the_group_are_kept_until_the_coordinator_tells_of_others() -> None:
+    one = StreamsMembership(replace(POLICY, endpoint=Endpoint("one", 1)), "m")
+    request = one.heartbeat_request(0)
+    assert request.user_endpoint == Endpoint("one", 1)
+    told = EndpointToPartitions(Endpoint("one", 1), [TopicPartition("in", [2])], [])
+    first = replace(answer(1, []), endpoint_information_epoch=7, partitions_by_user_endpoint=[told])
+    one.handle_heartbeat(request, first)
+    host = HostPartitions(HostInfo("one", 1), frozenset({InputPartition("in", 2)}))
+    assert one.known_hosts == KnownHosts(7, (host,))
+    quiet = one.heartbeat_request(5_000)
+    assert (quiet.user_endpoint, quiet.endpoint_information_epoch) == (None, 7)
+    same = answer(1)
+    same.endpoint_information_epoch = 7
+    one.handle_heartbeat(quiet, same)
+    assert one.known_hosts == KnownHosts(7, (host,))
 
 
 def test_what_was_not_answered_is_said_again() -> None:

@@ -1,4 +1,4 @@
-"""The places of the stores of an application: Kafka Streams' KeyQueryMetadata and StreamsMetadata. Pure."""
+"""The places of the stores of an application: what `streams.queries.metadata` says of task hosts. Pure."""
 
 from __future__ import annotations
 
@@ -7,40 +7,21 @@ from dataclasses import dataclass
 
 from millstream.model import TopicPartition
 from millstream.spark.pipeline.placement import Slot, Task
+from millstream.streams.queries.metadata import StreamsMetadata
 from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class HostInfo:
+class TaskHostInfo:
     """A task host: its executor, as Spark calls it, and its number there. `driver` is the executor in the driver's own JVM."""
 
     executor: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeyQueryMetadata:
-    """The place of a key. `active_host` None: no host has the task now. `standby_hosts`: those whose copies are up to date."""
-
-    partition: int
-    active_host: HostInfo | None
-    standby_hosts: frozenset[HostInfo] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class StreamsMetadata:
-    """One task host: the stores of its tasks, what these read, and the same of its standbys that are up to date."""
-
-    host: HostInfo
-    state_store_names: frozenset[str]
-    topic_partitions: frozenset[TopicPartition]
-    standby_state_store_names: frozenset[str] = frozenset()
-    standby_topic_partitions: frozenset[TopicPartition] = frozenset()
-
-
-def host_info(slot: Slot) -> HostInfo:
-    return HostInfo(slot.executor or "driver", slot.number)
+def host_info(slot: Slot) -> TaskHostInfo:
+    return TaskHostInfo(slot.executor or "driver", slot.number)
 
 
 def metadata_of_hosts(
@@ -48,10 +29,10 @@ def metadata_of_hosts(
     plans: Mapping[int, SubTopologyPlan],
     places: Mapping[Task, Slot],
     copies: Mapping[Task, Sequence[Slot]],
-) -> list[StreamsMetadata]:
+) -> list[StreamsMetadata[TaskHostInfo]]:
     """Returns the hosts of tasks and of `copies`, in their order. Global stores are in every one that has tasks."""
-    tasks: dict[HostInfo, list[Task]] = {}
-    standbys: dict[HostInfo, list[Task]] = {}
+    tasks: dict[TaskHostInfo, list[Task]] = {}
+    standbys: dict[TaskHostInfo, list[Task]] = {}
     for task, slot in places.items():
         tasks.setdefault(host_info(slot), []).append(task)
     for task, slots in copies.items():

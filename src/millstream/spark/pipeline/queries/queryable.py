@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream.spark.pipeline.queries.metadata import KeyQueryMetadata, StreamsMetadata
+from millstream.spark.pipeline.queries.metadata import TaskHostInfo
 from millstream.spark.pipeline.queries.store_queries import (
     QUERY_TIMEOUT_MS,
-    Partitioner,
     StoreQueries,
 )
 from millstream.streams.arguments import check_kind
 from millstream.streams.queries import StateQueryRequest, StateQueryResult, StoreQueryParameters
+from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.serdes.serde import Serde
 
 
@@ -52,17 +52,17 @@ class Queryable:
         key_serde: Serde[Any] | None = None,  # Any: a key of any type
         *,
         partitioner: Partitioner | None = None,
-    ) -> KeyQueryMetadata:
+    ) -> KeyQueryMetadata[TaskHostInfo]:
         """Returns the partition of a key, and the host that has it. Without a serde the store's own writes the key.
 
         `partitioner` is for keys that another one than Kafka's has spread: it is given the key and the number of partitions.
         """
         return self._queries.metadata_of_key(store, key, key_serde, partitioner)
 
-    def metadata_for_all_streams_clients(self) -> list[StreamsMetadata]:
+    def metadata_for_all_streams_clients(self) -> list[StreamsMetadata[TaskHostInfo]]:
         """Returns what each task host has: stores and input partitions. Hosts whose tasks have not run yet are left out."""
         return self._queries.metadata()
 
-    def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata]:
+    def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata[TaskHostInfo]]:
         """Returns the hosts that have partitions of a store."""
         return [each for each in self._queries.metadata() if store in each.state_store_names]

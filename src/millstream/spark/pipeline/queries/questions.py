@@ -15,37 +15,21 @@ from millstream.streams import queries
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.queries import (
+    QUERYABLE_STORE_TYPES,
     FailureReason,
     Position,
-    QueryableStoreType,
     QueryResult,
     StateQueryRequest,
     view_of,
 )
-from millstream.streams.state.read_only import Stored
 
 ROWS_MAX: Final = 100_000
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
-TYPES: Final[Mapping[str, QueryableStoreType[Stored]]] = {
-    each.name: each
-    for each in (
-        queries.key_value_store(),
-        queries.timestamped_key_value_store(),
-        queries.timestamped_key_value_store_with_headers(),
-        queries.window_store(),
-        queries.timestamped_window_store(),
-        queries.timestamped_window_store_with_headers(),
-        queries.session_store(),
-        queries.session_store_with_headers(),
-        queries.versioned_key_value_store(),
-    )
-}
-"""The types as which a store may be seen, by their names, which travel."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreCall:
-    """A call of one method of a store that is seen as a type of TYPES."""
+    """A call of one method of a store that is seen as a type of QUERYABLE_STORE_TYPES."""
 
     store: str
     seen_as: str
@@ -123,7 +107,7 @@ def _found(question: Question, task: StreamTask, covered: Position) -> object:
         raise InvalidStoreError(
             f"there is no store {question.store}; there are {sorted(task.stores)}"
         )
-    view = view_of(store, TYPES[question.seen_as])
+    view = view_of(store, QUERYABLE_STORE_TYPES[question.seen_as])
     found = getattr(view, question.method)(*question.arguments, **question.named)
     return _bounded(found) if isinstance(found, Iterator) else found
 

@@ -16,8 +16,7 @@ from millstream.spark.pipeline.messages import AskStore, RunTask, TaskFailed
 from millstream.spark.pipeline.placement import Task
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.pipeline.queries.metadata import (
-    KeyQueryMetadata,
-    StreamsMetadata,
+    TaskHostInfo,
     host_info,
     metadata_of_hosts,
 )
@@ -30,7 +29,6 @@ from millstream.spark.pipeline.queries.questions import (
     pickled,
     value_of,
 )
-from millstream.spark.pipeline.queries.remote_stores import RemoteStore, remote_store, type_of
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import (
     InvalidStoreError,
@@ -45,6 +43,12 @@ from millstream.streams.queries import (
     StateQueryResult,
     StoreQueryParameters,
 )
+from millstream.streams.queries.metadata import (
+    KeyQueryMetadata,
+    Partitioner,
+    StreamsMetadata,
+)
+from millstream.streams.queries.remote_stores import RemoteStore, remote_store, type_of
 from millstream.streams.runtime.task_names import sub_topology_name, task_name
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.read_only import Stored
@@ -53,9 +57,6 @@ from millstream.streams.topology.topology import Topology
 
 QUERY_TIMEOUT_MS: Final = 10_000
 _LOGGER = logging.getLogger(__name__)
-
-Partitioner = Callable[[Stored, int], int]
-"""Called with a key and the number of partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class StoreQueries:
 
     def metadata_of_key(
         self, store: str, key: object, serde: Serde[Stored] | None, partitioner: Partitioner | None
-    ) -> KeyQueryMetadata:
+    ) -> KeyQueryMetadata[TaskHostInfo]:
         """Returns where a key is."""
         where = self._where(store)
         if where.plan is None:
@@ -136,7 +137,7 @@ class StoreQueries:
             frozenset(map(host_info, copies)),
         )
 
-    def metadata(self) -> list[StreamsMetadata]:
+    def metadata(self) -> list[StreamsMetadata[TaskHostInfo]]:
         """Returns what each task host has."""
         plans = {plan.id: plan for plan in self._plan.last.sub_topologies}
         jobs = self._jobs

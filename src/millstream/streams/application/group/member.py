@@ -31,6 +31,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     Status,
     StreamsGroupHeartbeatResponse,
 )
+from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.application.group.membership import (
     StreamsMembership,
     StreamsMembershipPolicy,
@@ -87,6 +88,11 @@ class StreamsMember:
     def statuses(self) -> tuple[Status, ...]:
         """The coordinator's remarks about the group."""
         return self._membership.statuses
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the group that answer queries."""
+        return self._membership.known_hosts
 
     @property
     def heartbeat_interval_ms(self) -> int:

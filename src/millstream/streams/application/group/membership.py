@@ -28,6 +28,11 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     TaskIds,
     Topology,
 )
+from millstream.streams.application.group.known_hosts import (
+    NO_HOSTS,
+    KnownHosts,
+    known_hosts,
+)
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
@@ -86,6 +91,8 @@ class StreamsMembership:
     """The coordinator's remarks about the group in its last answer."""
     has_lost_tasks: bool = False
     """The coordinator has counted the member out, and its tasks may have other owners; `rejoin` follows."""
+    known_hosts: KnownHosts = NO_HOSTS
+    """The hosts of the group that answer queries."""
     wants_shutdown: bool = False
     """All members of the group are to end."""
     _owned: TaskAssignment = NO_TASKS
@@ -138,6 +145,9 @@ class StreamsMembership:
         self.member_epoch = response.member_epoch
         self.heartbeat_interval_ms = response.heartbeat_interval_ms
         self._endpoint_epoch = response.endpoint_information_epoch
+        if response.partitions_by_user_endpoint is not None:
+            told = response.partitions_by_user_endpoint
+            self.known_hosts = known_hosts(self._endpoint_epoch, told)
         self.statuses = tuple(response.status or ())
         if response.active_tasks is not None:
             self.target = TaskAssignment(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
@@ -51,11 +52,12 @@ class AnswerError:
 
 @dataclass(frozen=True, slots=True)
 class ThreadChanged:
-    """The state of the thread, its tasks, and those commits that were not told yet."""
+    """The state of the thread, its tasks, those commits that were not told yet, and the hosts that answer queries."""
 
     state: ThreadState
     active_tasks: frozenset[StreamsTaskId]
     reports: Mapping[StreamsTaskId, TaskReport]
+    known_hosts: KnownHosts
 
 
 @dataclass(frozen=True, slots=True)

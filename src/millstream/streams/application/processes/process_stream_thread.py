@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Final
 
+from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.processes.link import Link
 from millstream.streams.application.processes.messages import (
@@ -61,6 +62,7 @@ class ProcessStreamThread:
         self.state = ThreadState.CREATED
         self.active_tasks: frozenset[StreamsTaskId] = frozenset()
         self.reports: dict[StreamsTaskId, TaskReport] = {}
+        self.known_hosts = NO_HOSTS
         self.answer: OnUncaughtError | None = None
         self.pid: int | None = None
         """The process, once it was started."""
@@ -160,6 +162,7 @@ class ProcessStreamThread:
 
     def _changed(self, message: ThreadChanged) -> None:
         self.active_tasks = message.active_tasks
+        self.known_hosts = message.known_hosts
         told = {**self.reports, **message.reports}
         self.reports = {task: told[task] for task in told.keys() & message.active_tasks}
         is_ending = self._stopping or message.state is ThreadState.DEAD

@@ -143,7 +143,7 @@ class ThreadProcess:
             if self._told.get(task) is not report
         }
         self._told |= news
-        self._link.send(ThreadChanged(thread.state, thread.active_tasks, news))
+        self._link.send(ThreadChanged(thread.state, thread.active_tasks, news, thread.known_hosts))
 
     async def _ask(self, error: Exception) -> OnUncaughtError:
         self._fail(error)

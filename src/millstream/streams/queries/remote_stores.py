@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
-from millstream.streams import queries
-from millstream.streams.queries import QueryableStoreType
+from millstream.streams.queries import store_types as queries
+from millstream.streams.queries.store_types import QueryableStoreType
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.read_only import (

@@ -1,0 +1,132 @@
+"""Finds the hosts of stores and keys among those that the coordinator has told of. Pure.
+
+`partitions`: how many a sub-topology has, which the hosts do not tell while tasks move from one to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from millstream.clients.producer.core.murmur2 import partition_for_key
+from millstream.model import TopicPartition
+from millstream.streams.application.group.known_hosts import KnownHosts
+from millstream.streams.errors import InvalidStoreError, SerializationError, UnknownStore
+from millstream.streams.host_info import HostInfo
+from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology.topology import SubTopology, Topology
+
+NOT_AVAILABLE: Final[KeyQueryMetadata[HostInfo]] = KeyQueryMetadata(-1, None)
+"""No hosts are known yet."""
+
+
+class HostsOfStores:
+    """Of one application. `own` is the address of this instance, if it has one."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        application_id: str,
+        default_key: Serde[Any] | None,  # Any: keys of any type
+        own: HostInfo | None,
+    ) -> None:
+        self._topology = topology
+        self._default_key = default_key
+        self._own = own
+        self._sources = {
+            group.id: frozenset(topology.source_topics(group, application_id))
+            for group in topology.sub_topologies
+            if not group.is_global
+        }
+
+    def require_store(self, store: str) -> None:
+        """Raises UnknownStore for a store that the topology does not have."""
+        if store not in self._topology.stores:
+            raise UnknownStore(
+                f"there is no store {store}; there are {sorted(self._topology.stores)}"
+            )
+
+    def sources_of(self, store: str) -> frozenset[str]:
+        """Returns what the tasks read that keep a store; nothing for a global store. Raises UnknownStore."""
+        group = self._group_of(store)
+        return frozenset() if group is None else self._sources[group.id]
+
+    def metadata(self, known: KnownHosts) -> list[StreamsMetadata[HostInfo]]:
+        """Returns what each host has. Global stores are in every one."""
+        return [
+            StreamsMetadata(
+                each.host,
+                self._stores(each.active) | self._topology.global_stores,
+                each.active,
+                self._stores(each.standby),
+                each.standby,
+            )
+            for each in known.hosts
+        ]
+
+    def metadata_of_store(self, store: str, known: KnownHosts) -> list[StreamsMetadata[HostInfo]]:
+        """Returns the hosts that have partitions of a store. Raises UnknownStore."""
+        self.require_store(store)
+        return [
+            each
+            for each in self.metadata(known)
+            if store in each.state_store_names or store in each.standby_state_store_names
+        ]
+
+    def partition_of(
+        self,
+        store: str,
+        key: object,
+        partitions: int,
+        key_serde: Serde[Any] | None = None,  # Any: keys of any type
+        partitioner: Partitioner | None = None,
+    ) -> int:
+        """Returns the partition that Kafka's default partitioner gives a key, or another partitioner.
+
+        Raises InvalidStoreError where no serde is known, and SerializationError for a key that it cannot write.
+        """
+        if partitioner is not None:
+            return partitioner(key, partitions)
+        serde = key_serde or self._topology.stores[store].key or self._default_key
+        if serde is None:
+            raise InvalidStoreError(f"store {store} has no serde of keys: give one")
+        try:
+            return partition_for_key(serde.encode(key), partitions)
+        except Exception as error:
+            raise SerializationError(
+                f"store {store} cannot be asked for key {type(key).__name__} with serde {serde.name}"
+            ) from error
+
+    def metadata_of_partition(
+        self, store: str, partition: int, known: KnownHosts
+    ) -> KeyQueryMetadata[HostInfo]:
+        """Returns the host of a partition of a store, with partition -1 for a global one: that is this host, or any."""
+        if not known.hosts:
+            return NOT_AVAILABLE
+        sources = self.sources_of(store)
+        if not sources:
+            return KeyQueryMetadata(-1, self._own or known.hosts[0].host)
+        wanted = {TopicPartition(topic, partition) for topic in sources}
+        active = [each.host for each in known.hosts if wanted & each.active]
+        standby = frozenset(each.host for each in known.hosts if wanted & each.standby)
+        return KeyQueryMetadata(partition, active[0] if active else None, standby)
+
+    def _group_of(self, store: str) -> SubTopology | None:
+        self.require_store(store)
+        if store in self._topology.global_stores:
+            return None
+        return next(
+            group
+            for group in self._topology.sub_topologies
+            if any(spec.name == store for spec in self._topology.stores_of(group))
+        )
+
+    def _stores(self, inputs: Iterable[TopicPartition]) -> frozenset[str]:
+        topics = {each.topic for each in inputs}
+        return frozenset(
+            spec.name
+            for group in self._topology.sub_topologies
+            if topics & self._sources.get(group.id, frozenset())
+            for spec in self._topology.stores_of(group)
+        )

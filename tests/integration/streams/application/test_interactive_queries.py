@@ -1,0 +1,123 @@
+"""Stores of running applications: each instance shows its own, and knows where those of the others are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from millstream.streams import blocking
+from millstream.streams.application.kafka_streams import KafkaStreams
+from millstream.streams.application.states import ApplicationState
+from millstream.streams.config import StreamsConfig
+from millstream.streams.errors import (
+    InvalidStoreError,
+    InvalidStorePartition,
+    StreamsNotStarted,
+    UnknownStore,
+)
+from millstream.streams.host_info import HostInfo
+from millstream.streams.queries import (
+    QueryFailed,
+    StoreQueryParameters,
+    key_value_store,
+    timestamped_key_value_store,
+    window_store,
+)
+from tests.integration.streams.application.instances import PARTITIONS, Instances
+from tests.patience import until
+
+WORDS = [f"w{number % 23}" for number in range(200)]
+COUNTS = Counter(WORDS)
+ONE, TWO = HostInfo("one", 7001), HostInfo("two", 7002)
+
+
+async def test_views_show_what_the_instance_has(instances: Instances) -> None:
+    await instances.put(WORDS)
+    app = instances.new()
+    with pytest.raises(StreamsNotStarted, match="CREATED"):
+        app.store("counts")
+    async with app:
+        await instances.until_counted(WORDS)
+        await until(lambda: app.state is ApplicationState.RUNNING)
+        counts = app.store("counts")
+        assert dict(await counts.all()) == COUNTS
+        assert await counts.get("w3") == COUNTS["w3"]
+        assert await counts.get("nothing") is None
+        assert await counts.approximate_num_entries() == len(COUNTS)
+        assert {key for key, _ in await counts.range("w1", "w11")} == {"w1", "w10", "w11"}
+        timed = app.store(StoreQueryParameters("counts", timestamped_key_value_store()))
+        assert await timed.get("w3") == (
+            COUNTS["w3"],
+            max(n for n, word in enumerate(WORDS) if word == "w3"),
+        )
+        rows = [
+            await app.store(StoreQueryParameters("counts", key_value_store(), number)).all()
+            for number in range(PARTITIONS)
+        ]
+        assert {key: value for each in rows for key, value in each} == COUNTS
+        with pytest.raises(InvalidStorePartition, match="partition 9 of store counts"):
+            await app.store(StoreQueryParameters("counts", key_value_store(), 9)).all()
+        with pytest.raises(InvalidStoreError, match="no window store"):
+            await app.store(StoreQueryParameters("counts", window_store())).all()
+        with pytest.raises(QueryFailed, match="store_exception"):
+            await counts.get(7)
+        with pytest.raises(UnknownStore, match=r"there is no store x; there are \['counts'\]"):
+            app.store("x")
+        assert app.metadata_for_all_streams_clients() == []
+        assert (await app.query_metadata_for_key("counts", "w3")).partition == -1
+    with pytest.raises(StreamsNotStarted):
+        await counts.all()
+
+
+@pytest.mark.parametrize("use_processes", [False, True])
+async def test_each_instance_finds_the_one_that_has_a_key(
+    instances: Instances, use_processes: bool
+) -> None:
+    await instances.put(WORDS)
+    apps: dict[HostInfo | None, KafkaStreams] = {
+        ONE: instances.new(application_server="one:7001", use_processes=use_processes),
+        TWO: instances.new(application_server="two:7002"),
+    }
+    await asyncio.gather(*(app.start() for app in apps.values()))
+    await instances.until_counted(WORDS)
+
+    def settled() -> bool:
+        """Both know the same two hosts, and that these have all inputs of the two sub-topologies."""
+        first, second = (app.metadata_for_all_streams_clients() for app in apps.values())
+        inputs = [len(each.topic_partitions) for each in first]
+        is_running = all(app.state is ApplicationState.RUNNING for app in apps.values())
+        return is_running and first == second and len(inputs) == 2 and sum(inputs) == 2 * PARTITIONS
+
+    await until(settled)
+    for app in apps.values():
+        for word, count in COUNTS.items():
+            found = await app.query_metadata_for_key("counts", word)
+            assert await apps[found.active_host].store("counts").get(word) == count
+    spread = [(await apps[ONE].query_metadata_for_key("counts", word)) for word in COUNTS]
+    assert {each.active_host for each in spread} == {ONE, TWO}
+    own = await apps[TWO].query_metadata_for_key("counts", "any", partitioner=lambda _, n: n - 1)
+    assert own.partition == PARTITIONS - 1
+
+
+async def test_a_program_without_an_event_loop_sees_rows(instances: Instances) -> None:
+    await instances.put(WORDS)
+    config = StreamsConfig(
+        application_id=instances.application,
+        state_dir=str(instances.directory / "blocking"),
+        commit_interval_ms=100,
+    )
+    app = blocking.KafkaStreams(
+        instances.topology, config, {"bootstrap_servers": instances.servers}
+    )
+
+    def counted() -> dict[str, int]:
+        with app:
+            asyncio.run(until(lambda: app.state is ApplicationState.RUNNING))
+            counts = app.store("counts")
+            asyncio.run(until(lambda: dict(counts.all()) == COUNTS))
+            assert counts.get("w3") == COUNTS["w3"]
+            return dict(counts.reverse_all())
+
+    assert await asyncio.to_thread(counted) == COUNTS
