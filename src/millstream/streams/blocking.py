@@ -104,7 +104,7 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         self,
         wanted: str | StoreQueryParameters[Any],  # Any: the rows of every type of store
     ) -> Any:  # Any: ReadOnlyKeyValueStore or another, as the type says that is wanted
-        """As `store` of the asyncio class; what it returns waits for its answers, and yields rows."""
+        """Returns a store to be read, as that of the asyncio class does: what it is asked it waits for."""
         live = self._loop.call(lambda: self._client.store(wanted))
         return remote_store(live.partitions.wanted.type.name, _Waiting(self._loop, live.partitions))
 

@@ -152,6 +152,16 @@ class KafkaStreams:
         return self._state
 
     @property
+    def topology(self) -> Topology:
+        """The topology that it runs."""
+        return self._topology
+
+    @property
+    def config(self) -> StreamsConfig:
+        """The settings of the application."""
+        return self._config
+
+    @property
     def error(self) -> BaseException | None:
         """The error that has ended the application."""
         return self._error

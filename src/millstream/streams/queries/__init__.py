@@ -45,12 +45,12 @@ from millstream.streams.queries.views import (
 from millstream.streams.state.read_only import VersionedRecord
 
 __all__ = [
-    "QUERYABLE_STORE_TYPES",
     "FailureReason",
     "KeyQuery",
     "KeyValueView",
     "MultiVersionedKeyQuery",
     "Position",
+    "QUERYABLE_STORE_TYPES",
     "Query",
     "QueryFailed",
     "QueryResult",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 from collections import Counter
+from http.client import HTTPConnection
+from typing import Any
 
 import pytest
 
@@ -25,8 +29,9 @@ from millstream.streams.queries import (
     timestamped_key_value_store,
     window_store,
 )
+from millstream.streams.query_server import QueryServer
 from tests.integration.streams.application.instances import PARTITIONS, Instances
-from tests.patience import until
+from tests.patience import eventually, until
 
 WORDS = [f"w{number % 23}" for number in range(200)]
 COUNTS = Counter(WORDS)
@@ -99,6 +104,52 @@ async def test_each_instance_finds_the_one_that_has_a_key(
     assert {each.active_host for each in spread} == {ONE, TWO}
     own = await apps[TWO].query_metadata_for_key("counts", "any", partitioner=lambda _, n: n - 1)
     assert own.partition == PARTITIONS - 1
+
+
+async def test_either_query_server_answers_for_every_key(instances: Instances) -> None:
+    await instances.put(WORDS)
+    ports = [free_port(), free_port()]
+    apps = [instances.new(application_server=f"127.0.0.1:{port}") for port in ports]
+    async with QueryServer(apps[0]), QueryServer(apps[1]):
+        status, answer = await asked(ports[0], "/stores/counts/keys/w3")
+        assert (status, answer["error"]) == (503, "Service Unavailable"), "it is not started"
+        await asyncio.gather(*(app.start() for app in apps))
+        await instances.until_counted(WORDS)
+
+        async def complete() -> bool:
+            found = [await asked(port, "/stores/counts/rows") for port in ports]
+            hosts = apps[0].streams_metadata_for_store("counts")
+            return [status for status, _ in found] == [200, 200] and len(hosts) == 2
+
+        await eventually(complete)
+        for port in ports:
+            for word, count in COUNTS.items():
+                status, answer = await asked(port, f"/stores/counts/keys/{word}")
+                assert (status, answer["value"]) == (200, count)
+            _, answer = await asked(port, "/stores/counts/rows")
+            assert {row["key"]: row["value"] for row in answer["rows"]} == COUNTS
+            assert answer["partitions"] == list(range(PARTITIONS))
+        assert (await asked(ports[0], "/stores/x/rows"))[0] == 404
+
+
+async def asked(port: int, path: str) -> tuple[int, Any]:
+    """The status and the JSON of an address."""
+
+    def get() -> tuple[int, Any]:
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
+
+    return await asyncio.to_thread(get)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
 
 
 async def test_a_program_without_an_event_loop_sees_rows(instances: Instances) -> None:

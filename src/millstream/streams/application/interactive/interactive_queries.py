@@ -1,4 +1,4 @@
-"""What a running application answers about its stores: those it has itself as read-only views, those of others by their hosts."""
+"""A running application answers about its stores: those it has itself as read-only views, those of others by their hosts."""
 
 from __future__ import annotations
 

@@ -1,0 +1,126 @@
+"""The web edge: addresses, statuses and headers. Reads only: nothing here takes more than GET."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from millstream.errors import ConfigError, MillstreamError
+from millstream.streams.queries.metadata import Partitioner
+from millstream.streams.query_server.forwarding import FORWARDED, Answer, HttpForwarder
+from millstream.streams.query_server.problems import BadRequest, headers_of, status_of
+from millstream.streams.query_server.questions_of_stores import (
+    Forwarder,
+    KeyQuestion,
+    QueriedApplication,
+    QuestionsOfStores,
+    RowsQuestion,
+)
+from millstream.streams.query_server.texts import as_json, number_of
+
+ROWS_MAX: Final = 10_000
+_LOGGER = logging.getLogger(__name__)
+
+
+def create_query_application(
+    application: QueriedApplication,
+    *,
+    forwarder: Forwarder | None = None,
+    partitioners: Mapping[str, Partitioner] | None = None,
+) -> Starlette:
+    """Returns an ASGI application that answers from the stores of `application`, and of its other instances.
+
+    Raises ConfigError where it has no `application_server`: the others could not ask it.
+    """
+    if not application.config.application_server:
+        raise ConfigError(
+            "give StreamsConfig an application_server, the host:port at which other instances reach this one"
+        )
+    questions = QuestionsOfStores(application, forwarder or HttpForwarder(), partitioners or {})
+
+    async def one_key(request: Request) -> Response:
+        return _json(await questions.of_key(_key_question(request)))
+
+    async def rows(request: Request) -> Response:
+        return _json(await questions.of_rows(_rows_question(request)))
+
+    return Starlette(
+        routes=[
+            Route("/stores/{store}/keys/{key:path}", one_key, methods=["GET"]),
+            Route("/stores/{store}/rows", rows, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: _refused, MillstreamError: _failed, Exception: _broken},
+    )
+
+
+def _key_question(request: Request) -> KeyQuestion:
+    return KeyQuestion(
+        store=request.path_params["store"],
+        key=request.path_params["key"],
+        path=_path(request),
+        is_forwarded=FORWARDED in request.headers,
+        time_from=_number(request, "time_from"),
+        time_to=_number(request, "time_to"),
+    )
+
+
+def _rows_question(request: Request) -> RowsQuestion:
+    limit = _number(request, "limit")
+    if limit is not None and not 0 < limit <= ROWS_MAX:
+        raise BadRequest(f"limit must be from 1 to {ROWS_MAX}, not {limit}")
+    return RowsQuestion(
+        store=request.path_params["store"],
+        path=_path(request),
+        limit=ROWS_MAX if limit is None else limit,
+        is_forwarded=FORWARDED in request.headers,
+        key_from=request.query_params.get("key_from"),
+        key_to=request.query_params.get("key_to"),
+        time_from=_number(request, "time_from"),
+        time_to=_number(request, "time_to"),
+    )
+
+
+def _number(request: Request, name: str) -> int | None:
+    return number_of(request.query_params.get(name), name)
+
+
+def _path(request: Request) -> str:
+    """The address as it came, with its escapes."""
+    raw: bytes = request.scope["raw_path"]
+    query: bytes = request.scope["query_string"]
+    return (raw.split(b"?")[0] + (b"?" + query if query else b"")).decode("ascii")
+
+
+def _json(answer: Answer) -> Response:
+    return Response(answer.body, answer.status, media_type="application/json")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), "it is registered for these"
+    return _problem(HTTPStatus(error.status_code), error.detail, dict(error.headers or {}))
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    status = status_of(error)
+    if status is HTTPStatus.INTERNAL_SERVER_ERROR:
+        _LOGGER.error("a query was not answered", exc_info=error)
+    return _problem(status, str(error), headers_of(status))
+
+
+async def _broken(_: Request, _error: Exception) -> Response:
+    """Tells nothing of an error that nobody foresaw; Starlette raises it once more, for the log of the server."""
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return _problem(status, "the log of the instance says more", {})
+
+
+def _problem(status: HTTPStatus, message: str, headers: dict[str, str]) -> Response:
+    body = as_json({"error": status.phrase, "message": message})
+    return Response(body, status, headers, media_type="application/json")

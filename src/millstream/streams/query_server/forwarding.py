@@ -1,0 +1,56 @@
+"""Asks the query server of another instance, in a thread beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from typing import Final
+
+from millstream.streams.host_info import HostInfo
+from millstream.streams.query_server.problems import HostUnavailable
+
+FORWARDED: Final = "Millstream-Forwarded"
+"""The header of a question that another instance passes on: it is answered here or not at all."""
+ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The status and the JSON of another instance."""
+
+    status: int
+    body: bytes
+
+
+class HttpForwarder:
+    """Asks each time over a connection of its own."""
+
+    def __init__(self, timeout_s: float = 5.0) -> None:
+        self._timeout_s = timeout_s
+
+    async def ask(self, host: HostInfo, path: str) -> Answer:
+        """Returns the answer of a host. Raises HostUnavailable where it has none, or says that it cannot answer now."""
+        answer = await asyncio.to_thread(self._ask, host, path)
+        if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            raise HostUnavailable(f"the instance at {host} cannot answer now: ask again")
+        return answer
+
+    def _ask(self, host: HostInfo, path: str) -> Answer:
+        connection = HTTPConnection(host.host, host.port, timeout=self._timeout_s)
+        try:
+            connection.request("GET", path, headers={FORWARDED: "1", "Accept": "application/json"})
+            response = connection.getresponse()
+            body = response.read(ANSWER_BYTES_MAX + 1)
+        except (OSError, HTTPException) as error:
+            raise HostUnavailable(
+                f"the instance at {host} does not answer ({error!r}): ask again"
+            ) from error
+        finally:
+            connection.close()
+        if len(body) > ANSWER_BYTES_MAX:
+            raise HostUnavailable(
+                f"the answer of {host} has more than {ANSWER_BYTES_MAX:,} bytes: ask for fewer rows"
+            )
+        return Answer(response.status, body)

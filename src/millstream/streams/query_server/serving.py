@@ -1,0 +1,75 @@
+"""Serves the queries of an application beside it, in its event loop."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Final, Self
+
+import uvicorn
+
+from millstream.net.client.tasks import TaskScope
+from millstream.streams.host_info import HostInfo
+from millstream.streams.queries.metadata import Partitioner
+from millstream.streams.query_server.application import create_query_application
+from millstream.streams.query_server.questions_of_stores import QueriedApplication
+
+_CONNECTIONS_MAX: Final = 256
+_CLOSING_S: Final = 5
+
+
+class QueryServer:
+    """Serves as long as its `async with` block lasts. It listens at the port of `application_server`, on all addresses of the machine.
+
+    It knows no users: whoever reaches the port can read the stores. `host` is another address to listen at.
+    """
+
+    def __init__(
+        self,
+        application: QueriedApplication,
+        *,
+        host: str = "",
+        partitioners: Mapping[str, Partitioner] | None = None,
+    ) -> None:
+        """Raises ConfigError where the application has no `application_server`."""
+        web = create_query_application(application, partitioners=partitioners)
+        self._host = host
+        self._port = HostInfo.parsed(application.config.application_server).port
+        self._server = _Server(
+            uvicorn.Config(
+                web,
+                log_level="warning",
+                access_log=False,
+                limit_concurrency=_CONNECTIONS_MAX,
+                timeout_graceful_shutdown=_CLOSING_S,
+                server_header=False,
+                lifespan="off",
+            )
+        )
+        self._scope = TaskScope("query server")
+
+    async def __aenter__(self) -> Self:
+        listening = socket.create_server((self._host, self._port))
+        self._serving = self._scope.start(
+            self._server.serve(sockets=[listening]), "serve", awaited=True
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.should_exit = True
+        await self._serving
+        await self._scope.close()
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to the application."""
+        yield

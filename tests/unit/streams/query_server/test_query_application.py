@@ -1,0 +1,128 @@
+"""Each instance answers for all keys: its own from its stores, others by asking the instance that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from millstream.errors import ConfigError
+from millstream.streams.query_server.application import create_query_application
+from tests.unit.streams.query_server.two_instances import HOSTS, Instances
+
+
+@pytest.fixture
+def instances() -> Iterator[Instances]:
+    instances = Instances()
+    for time, key in enumerate(["a", "a", "b/c d", "z"]):
+        instances.pipe("in", key, "x", at=8 * time)
+    for time, value in enumerate(["old", "new"]):
+        instances.pipe("h", "a", value, at=time)
+    instances.pipe("n", 7, "seven", at=0)
+    yield instances
+    instances.close()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_a_key_is_answered_by_whichever_instance_is_asked(
+    instances: Instances, number: int
+) -> None:
+    found = [await instances.get(number, f"/stores/rows/keys/{key}") for key in ("a", "z", "none")]
+    assert found == [
+        (200, {"store": "rows", "partition": 0, "key": "a", "value": 2}),
+        (200, {"store": "rows", "partition": 1, "key": "z", "value": 1}),
+        (200, {"store": "rows", "partition": 1, "key": "none", "value": None}),
+    ]
+    other = HOSTS[1 - number]
+    assert {host for host, _ in instances.asked} == {other}, "its own keys it answers itself"
+
+
+async def test_escapes_of_an_address_are_forwarded_as_they_came(instances: Instances) -> None:
+    status, answer = await instances.get(1, "/stores/rows/keys/b%2Fc%20d")
+    assert (status, answer["key"], answer["value"]) == (200, "b/c d", 1)
+    assert instances.asked == [(HOSTS[0], "/stores/rows/keys/b%2Fc%20d")]
+
+
+async def test_windows_sessions_and_versions_of_a_key(instances: Instances) -> None:
+    _, windows = await instances.get(0, "/stores/windows/keys/a?time_from=0&time_to=9")
+    assert windows["windows"] == [{"start_ms": 0, "value": 2}]
+    _, sessions = await instances.get(1, "/stores/sessions/keys/a")
+    assert sessions["windows"] == [{"key": "a", "start_ms": 0, "end_ms": 8, "value": 2}]
+    _, version = await instances.get(0, "/stores/history/keys/a")
+    assert version["value"] == {"value": "new", "timestamp": 1, "valid_to": None}
+    _, none = await instances.get(0, "/stores/windows/keys/a?time_from=50")
+    assert none["windows"] == []
+
+
+async def test_a_text_is_a_key_of_the_stores_serde(instances: Instances) -> None:
+    _, answer = await instances.get(0, "/stores/numbers/keys/7")
+    assert (answer["key"], answer["value"]) == (7, "seven")
+    status, problem = await instances.get(0, "/stores/numbers/keys/seven")
+    assert (status, problem) == (
+        400,
+        {"error": "Bad Request", "message": "'seven' is no key of this store: write it as long"},
+    )
+
+
+async def test_rows_are_those_of_all_instances(instances: Instances) -> None:
+    status, answer = await instances.get(1, "/stores/rows/rows")
+    assert (status, answer["partitions"], answer["is_cut"]) == (200, [0, 1], False)
+    rows = sorted((row["key"], row["value"]) for row in answer["rows"])
+    assert rows == [("a", 2), ("b/c d", 1), ("z", 1)]
+    _, some = await instances.get(0, "/stores/rows/rows?key_from=b&limit=1")
+    assert (len(some["rows"]), some["is_cut"]) == (1, True)
+    _, windows = await instances.get(0, "/stores/windows/rows?key_to=a")
+    assert [(row["key"], row["start_ms"]) for row in windows["rows"]] == [("a", 0)]
+    _, sessions = await instances.get(0, "/stores/sessions/rows")
+    assert {row["key"] for row in sessions["rows"]} == {"a", "b/c d", "z"}
+
+
+@pytest.mark.parametrize("path", ["/stores/x/keys/a", "/stores/x/rows", "/elsewhere"])
+async def test_what_is_not_there_is_404(instances: Instances, path: str) -> None:
+    status, problem = await instances.get(0, path)
+    assert (status, problem["error"]) == (404, "Not Found")
+
+
+async def test_a_partition_that_moves_is_503_and_no_row_that_is_missing(
+    instances: Instances,
+) -> None:
+    instances.owned = [[], [1]]
+    for number in range(2):
+        status, problem = await instances.get(number, "/stores/rows/keys/a")
+        assert (status, problem["error"]) == (503, "Service Unavailable")
+        assert "ask again" in problem["message"]
+    status, problem = await instances.get(0, "/stores/rows/rows")
+    assert status == 503
+    assert problem["message"].startswith("store rows has partitions 0 to 1, and [1] have answered")
+    assert (await instances.headers(0, "/stores/rows/keys/a"))["retry-after"] == "1"
+
+
+async def test_metadata_that_is_old_ends_in_503_and_not_in_a_circle(instances: Instances) -> None:
+    instances.known = [HOSTS[1], HOSTS[0]]
+    assert (await instances.get(0, "/stores/rows/keys/a"))[0] == 503
+    assert len(instances.asked) == 1
+
+
+async def test_an_instance_that_is_away_unknown_or_stopped_is_503(instances: Instances) -> None:
+    instances.away.add(HOSTS[1])
+    assert (await instances.get(0, "/stores/rows/keys/z"))[0] == 503
+    assert (await instances.get(0, "/stores/rows/rows"))[0] == 503
+    assert (await instances.get(0, "/stores/rows/keys/a"))[0] == 200
+    instances.known[0] = None
+    assert (await instances.get(0, "/stores/rows/keys/a"))[0] == 503
+    instances.known[0] = HOSTS[0]
+    instances.each[0].is_running = False
+    assert (await instances.get(0, "/stores/rows/keys/a"))[0] == 503
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=10001", "limit=x", "time_from=soon"])
+async def test_parameters_that_make_no_sense_are_400(instances: Instances, query: str) -> None:
+    status, problem = await instances.get(0, f"/stores/rows/rows?{query}")
+    assert (status, problem["error"]) == (400, "Bad Request")
+
+
+async def test_an_application_without_an_address_is_refused(instances: Instances) -> None:
+    instances.each[0].config = replace(instances.each[0].config, application_server="")
+    with pytest.raises(ConfigError, match="give StreamsConfig an application_server"):
+        create_query_application(instances.each[0])
