@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.spark.pipeline.host_link import HostUnreachable, NoAnswerInTime
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
 from millstream.spark.pipeline.messages import AskStore, RunTask, TaskFailed
@@ -33,7 +32,6 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import (
     InvalidStoreError,
     InvalidStorePartition,
-    SerializationError,
     StoreNotAvailable,
 )
 from millstream.streams.queries import (
@@ -43,6 +41,7 @@ from millstream.streams.queries import (
     StateQueryResult,
     StoreQueryParameters,
 )
+from millstream.streams.queries.keys import partition_of_key
 from millstream.streams.queries.metadata import (
     KeyQueryMetadata,
     Partitioner,
@@ -160,17 +159,8 @@ class StoreQueries:
     ) -> int:
         """Returns the partition that Kafka's default partitioner gives a key, or another partitioner."""
         count = len(where.partitions)
-        if partitioner is not None:
-            return partitioner(key, count)
         serde = serde or self._topology.stores[where.store].key or self._config.default_key
-        if serde is None:
-            raise InvalidStoreError(f"store {where.store} has no serde of keys: give one")
-        try:
-            return partition_for_key(serde.encode(key), count)
-        except Exception as error:
-            raise SerializationError(
-                f"store {where.store} cannot be asked for key {type(key).__name__} with serde {serde.name}"
-            ) from error
+        return partition_of_key(where.store, key, count, serde, partitioner)
 
     def ask(
         self, where: _Where, partition: int | None, question: Question, timeout_ms: int

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from millstream.clients.producer.core.murmur2 import partition_for_key
 from millstream.model import TopicPartition
 from millstream.streams.application.group.known_hosts import KnownHosts
-from millstream.streams.errors import InvalidStoreError, SerializationError, UnknownStore
+from millstream.streams.errors import UnknownStore
 from millstream.streams.host_info import HostInfo
+from millstream.streams.queries.keys import partition_of_key
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import SubTopology, Topology
@@ -86,17 +86,8 @@ class HostsOfStores:
 
         Raises InvalidStoreError where no serde is known, and SerializationError for a key that it cannot write.
         """
-        if partitioner is not None:
-            return partitioner(key, partitions)
         serde = key_serde or self._topology.stores[store].key or self._default_key
-        if serde is None:
-            raise InvalidStoreError(f"store {store} has no serde of keys: give one")
-        try:
-            return partition_for_key(serde.encode(key), partitions)
-        except Exception as error:
-            raise SerializationError(
-                f"store {store} cannot be asked for key {type(key).__name__} with serde {serde.name}"
-            ) from error
+        return partition_of_key(store, key, partitions, serde, partitioner)
 
     def metadata_of_partition(
         self, store: str, partition: int, known: KnownHosts
