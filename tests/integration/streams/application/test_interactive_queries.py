@@ -31,7 +31,7 @@ from millstream.streams.queries import (
 )
 from millstream.streams.query_server import QueryServer
 from tests.integration.streams.application.instances import PARTITIONS, Instances
-from tests.patience import eventually, until
+from tests.patience import LONG_ENOUGH_S, eventually, until
 
 WORDS = [f"w{number % 23}" for number in range(200)]
 COUNTS = Counter(WORDS)
@@ -136,7 +136,7 @@ async def asked(port: int, path: str) -> tuple[int, Any]:
     """The status and the JSON of an address."""
 
     def get() -> tuple[int, Any]:
-        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", port, timeout=LONG_ENOUGH_S)
         try:
             connection.request("GET", path)
             response = connection.getresponse()
