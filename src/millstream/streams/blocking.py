@@ -29,7 +29,8 @@ from millstream.streams.topology.topology import Topology
 class KafkaStreams(BlockingClient[application.KafkaStreams]):
     """See `millstream.streams.KafkaStreams`: same arguments, same methods. Safe to share between threads.
 
-    `with` starts it, and closes it in the end. Listeners and `on_uncaught_error` run in the loop thread, where no method of this class may be called.
+    `with` starts it, and closes it in the end. Listeners and `on_uncaught_error` run in the loop thread, where `close` and `request_close`
+    are the only methods that may be called.
     """
 
     def __init__(
@@ -109,8 +110,21 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
         return remote_store(live.partitions.wanted.type.name, _Waiting(self._loop, live.partitions))
 
     def close(self, timeout_s: float | None = None) -> bool:  # type: ignore[override]  # other clients say nothing
-        """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time."""
+        """Ends after the turns under way, commits and leaves the group. Idempotent. Returns whether all has ended in time.
+
+        In a function that the application calls, as a processor or a listener, it asks for the end and returns False at once.
+        Raises ValueError for a negative time.
+        """
+        if timeout_s is not None and timeout_s < 0:
+            raise ValueError(f"close: timeout_s must not be negative, but is {timeout_s}")
+        if self._loop.is_current or self._client.is_caller:
+            self.request_close()
+            return False
         return self._loop.run(self._client.close(timeout_s))
+
+    def request_close(self) -> None:
+        """Has the application end soon, and returns at once: see `close`, which does so where it cannot wait."""
+        self._client.request_close()
 
     def run(self) -> None:
         """Starts, and closes on Ctrl-C or SIGTERM. For the main thread.

@@ -62,6 +62,11 @@ class LoopThread:
         self.check()
         self._loop.call_soon_threadsafe(function)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller is in the loop thread, where nothing can be waited for."""
+        return threading.current_thread() is self._thread
+
     def check(self) -> None:
         """Cheap: producers ask for each record."""
         if self._is_parents:
@@ -79,7 +84,7 @@ class LoopThread:
             raise
 
     def _check_thread(self) -> None:
-        if threading.current_thread() is self._thread:
+        if self.is_current:
             raise WrongEventLoop(
                 "a blocking client cannot wait in the thread that does its work, where functions run that"
                 " were given to it; use the asyncio client there"

@@ -126,6 +126,9 @@ class KafkaStreams:
         self._global_thread: GlobalStreamThread | None = None
         self._closing: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
+        self._starting = asyncio.Lock()
+        """Held by `start`, whose end the shutdown waits for."""
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._error: BaseException | None = None
         self._closers = contextlib.AsyncExitStack()
         self._log_prefix = f"stream-client [{config.client_id or config.application_id}]"
@@ -202,6 +205,11 @@ class KafkaStreams:
 
         Raises IllegalState for an application that was started before, StoreLocked, ConfigError, and what the cluster answers.
         """
+        self._loop = asyncio.get_running_loop()
+        async with self._starting:
+            await self._start()
+
+    async def _start(self) -> None:
         if self._state is not ApplicationState.CREATED:
             raise IllegalState(
                 f"application {self._config.application_id} is {self._state}: make a new KafkaStreams to start it again"
@@ -233,11 +241,14 @@ class KafkaStreams:
                 self._pickled = pickled_application(self._application)
             await self._open_global_stores()
         except BaseException:
-            await self._closers.aclose()
-            self._enter(ApplicationState.PENDING_SHUTDOWN)
-            self._enter(ApplicationState.NOT_RUNNING)
-            self._ended.set()
+            if self._closing is None:
+                await self._closers.aclose()
+                self._enter(ApplicationState.PENDING_SHUTDOWN)
+                self._enter(ApplicationState.NOT_RUNNING)
+                self._ended.set()
             raise
+        if not self._state.is_running_or_rebalancing:
+            return  # it was closed meanwhile
         if not self._told.subtopologies:  # global stores alone
             self._enter(ApplicationState.RUNNING)
             return
@@ -381,6 +392,26 @@ class KafkaStreams:
         done, _ = await asyncio.wait((self._closing,), timeout=timeout_s)
         return bool(done)
 
+    def request_close(self) -> None:
+        """Has the application end soon, and returns at once. Idempotent; for each thread, and for functions that the application calls.
+
+        `close` waits for such functions, so they call this instead. Raises IllegalState before the start.
+        """
+        if self._state.has_completed_shutdown:
+            return
+        if self._loop is None:
+            raise IllegalState(
+                f"application {self._config.application_id} was not started: close it with `close`"
+            )
+        self._loop.call_soon_threadsafe(
+            self._begin_to_end, ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING
+        )
+
+    @property
+    def is_caller(self) -> bool:
+        """Whether a function that this application runs in its stream threads is the one that asks."""
+        return any(thread.is_current for thread in self._threads)
+
     async def clean_up(self) -> None:
         """Deletes the stores on this machine; the next start restores them. Raises IllegalState while the application runs."""
         is_stopped = self._state.has_completed_shutdown and (
@@ -442,6 +473,8 @@ class KafkaStreams:
         self._closing = self._scope.start(self._end(end), "close", awaited=True)
 
     async def _end(self, end: ApplicationState) -> None:
+        async with self._starting:
+            pass
         for thread in self._threads:
             thread.stop()
         await asyncio.gather(*self._running.values(), return_exceptions=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -115,10 +116,16 @@ class StreamThread:
         self._remarks = GroupRemarks()
         self._committed_ms = 0
         self._tasks: ThreadTasks | None = None
+        self._kernel_thread: int | None = None
 
     @property
     def active_tasks(self) -> frozenset[StreamsTaskId]:
         return frozenset() if self._taken is None else self._taken.active
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller is a function that the tasks of this thread run, which their end cannot wait for."""
+        return self._kernel_thread == threading.get_ident()
 
     def stop(self) -> None:
         """Has `run` end after its turn."""
@@ -137,7 +144,7 @@ class StreamThread:
         self._enter(ThreadState.STARTING)
         async with AsyncExitStack() as last_first:
             last_first.callback(self._enter, ThreadState.DEAD)
-            kernel = ThreadPoolExecutor(1, self.name)
+            kernel = ThreadPoolExecutor(1, self.name, self._know_kernel_thread)
             last_first.callback(kernel.shutdown)
             admin = supplier.admin(ids.admin)
             last_first.push_async_callback(admin.close)
@@ -289,6 +296,9 @@ class StreamThread:
     def _committed(self, task: StreamsTaskId, report: TaskReport) -> None:
         self.reports[task] = report
         self._on_change(self)
+
+    def _know_kernel_thread(self) -> None:
+        self._kernel_thread = threading.get_ident()
 
     def _enter(self, state: ThreadState) -> None:
         if state is not self.state:

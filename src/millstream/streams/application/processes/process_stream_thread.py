@@ -59,6 +59,7 @@ class ProcessStreamThread:
         on_error: Callable[[Exception], Awaitable[OnUncaughtError]],
     ) -> None:
         self.name: Final = name
+        self.is_current: Final = False  # its functions run elsewhere
         self.state = ThreadState.CREATED
         self.active_tasks: frozenset[StreamsTaskId] = frozenset()
         self.reports: dict[StreamsTaskId, TaskReport] = {}
