@@ -35,6 +35,7 @@ _AT_LEAST = {
     "commit_interval_ms": 0,
     "poll_ms": 0,
     "task_timeout_ms": 0,
+    "state_cleanup_delay_ms": 1,
     "buffered_records_per_partition": 1,
 }
 _HANDLERS = {
@@ -74,6 +75,7 @@ class StreamsConfig:
     `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
     Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
     `task_timeout_ms` (task.timeout.ms): so long a task may fail where the next attempt may succeed, until that ends its thread.
+    `state_cleanup_delay_ms` (state.cleanup.delay.ms): so long the stores of a task that has gone elsewhere stay; not with `use_processes`.
     `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000): reading of a partition pauses above it.
     `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
     they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
@@ -103,6 +105,7 @@ class StreamsConfig:
     commit_interval_ms: int | None = None
     poll_ms: int = 100
     task_timeout_ms: int = 300_000
+    state_cleanup_delay_ms: int = 600_000
     buffered_records_per_partition: int = 10_000
     client_id: str = ""
     use_processes: bool = False
@@ -127,6 +130,7 @@ class StreamsConfig:
             commit_interval_ms=int | None,
             poll_ms=int,
             task_timeout_ms=int,
+            state_cleanup_delay_ms=int,
             buffered_records_per_partition=int,
             client_id=str,
             use_processes=bool,
@@ -180,6 +184,7 @@ class StreamsConfig:
             "buffered.records.per.partition": self.buffered_records_per_partition,
             "client.id": self.client_id,
             "commit.interval.ms": self.commit_interval_ms,
+            "state.cleanup.delay.ms": self.state_cleanup_delay_ms,
             "state.dir": self.state_dir,
             "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,

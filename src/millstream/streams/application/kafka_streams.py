@@ -35,6 +35,7 @@ from millstream.streams.application.processes.pickling import pickled_applicatio
 from millstream.streams.application.processes.process_stream_thread import (
     ProcessStreamThread,
 )
+from millstream.streams.application.state_cleaner import StateCleaner
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.application.states import (
     APPLICATION_TRANSITIONS,
@@ -65,6 +66,7 @@ from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, S
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.task_names import task_name
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
 
@@ -125,6 +127,8 @@ class KafkaStreams:
         """The application as processes of stream threads get it; None where its threads share this process."""
         self._global_thread: GlobalStreamThread | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._cleaner: StateCleaner | None = None
+        self._cleaning: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         self._starting = asyncio.Lock()
         """Held by `start`, whose end the shutdown waits for."""
@@ -252,6 +256,9 @@ class KafkaStreams:
         if not self._told.subtopologies:  # global stores alone
             self._enter(ApplicationState.RUNNING)
             return
+        if not self._config.use_processes:  # what a process takes over is known here too late
+            self._cleaner = StateCleaner(self._config.state_cleanup_delay_ms, self._now_ms)
+            self._cleaning = self._scope.start(self._clean(self._cleaner), "cleaner", awaited=True)
         for _ in range(self._config.num_stream_threads):
             self._add_thread()
 
@@ -469,6 +476,8 @@ class KafkaStreams:
     def _begin_to_end(self, pending: ApplicationState, end: ApplicationState) -> None:
         if self._closing is not None or self._state.has_completed_shutdown:
             return
+        if self._cleaning is not None:
+            self._cleaning.cancel()
         self._enter(pending)
         self._closing = self._scope.start(self._end(end), "close", awaited=True)
 
@@ -503,9 +512,37 @@ class KafkaStreams:
     def _thread_changed(self, _thread: object) -> None:
         if not self._state.is_running_or_rebalancing:
             return
+        if self._cleaner is not None:
+            self._cleaner.note(self._owned_directories(), self._now_ms)
         now = state_of_threads([each.state for each in self._threads])
         if now is not self._state:
             self._enter(now)
+
+    async def _clean(self, cleaner: StateCleaner) -> None:
+        """Deletes, time and again, the stores of tasks that others have for long."""
+        while True:
+            await asyncio.sleep(cleaner.delay_ms / 1000)
+            if any(thread.state is not ThreadState.RUNNING for thread in self._threads):
+                continue  # tasks come and go
+            cleaner.note(self._owned_directories(), self._now_ms)
+            try:
+                for name in cleaner.obsolete(self._directory.tasks(), self._now_ms):
+                    self._directory.set_aside(name)
+                    _LOGGER.info("%s deletes the obsolete stores of %s", self._log_prefix, name)
+                await asyncio.to_thread(self._directory.delete_what_is_set_aside)
+            except OSError:
+                _LOGGER.exception("%s could not delete obsolete stores", self._log_prefix)
+
+    def _owned_directories(self) -> frozenset[str]:
+        return frozenset(
+            task_name(self._application.spec(task.sub_topology, None).name, task.partition)
+            for thread in self._threads
+            for task in thread.active_tasks
+        )
+
+    @property
+    def _now_ms(self) -> int:
+        return self._clock.now().monotonic_ms
 
     def _require_running(self) -> None:
         if not self._state.is_running_or_rebalancing:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,6 +20,8 @@ from millstream.streams.runtime.errors import StoreLocked
 
 _METADATA: Final = "kafka-streams-process-metadata"
 _LOCK: Final = ".lock"
+_TASK: Final = re.compile(r".+_\d+")
+_ASIDE: Final = ".obsolete"
 
 
 class StateDirectory:
@@ -71,6 +74,26 @@ class StateDirectory:
         finally:
             if not was_locked:
                 self.unlock()
+
+    def tasks(self) -> list[str]:
+        """Returns the names of the directories of tasks."""
+        return sorted(
+            each.name
+            for each in self.path.iterdir()
+            if each.is_dir() and _TASK.fullmatch(each.name)
+        )
+
+    def set_aside(self, task: str) -> None:
+        """Takes a directory from its place at once: a task that comes now begins with an empty one."""
+        aside = self.path / f"{task}{_ASIDE}"
+        if aside.exists():
+            shutil.rmtree(aside)
+        (self.path / task).rename(aside)
+
+    def delete_what_is_set_aside(self) -> None:
+        """Deletes what `set_aside` has left, here or before a crash."""
+        for each in self.path.glob(f"*{_ASIDE}"):
+            shutil.rmtree(each)
 
     def _process_id(self) -> str:
         metadata = self.path / _METADATA
