@@ -21,22 +21,22 @@ _CLOSING_S: Final = 5
 
 
 class QueryServer:
-    """Serves as long as its `async with` block lasts. It listens at the port of `application_server`, on all addresses of the machine.
+    """Serves as long as its `async with` block lasts. It listens at `application_server`.
 
-    It knows no users: whoever reaches the port can read the stores. `host` is another address to listen at.
+    It knows no users: whoever reaches the port can read the stores. `host` is another address to listen at, "" all of the machine.
     """
 
     def __init__(
         self,
         application: QueriedApplication,
         *,
-        host: str = "",
+        host: str | None = None,
         partitioners: Mapping[str, Partitioner] | None = None,
     ) -> None:
         """Raises ConfigError where the application has no `application_server`."""
         web = create_query_application(application, partitioners=partitioners)
-        self._host = host
-        self._port = HostInfo.parsed(application.config.application_server).port
+        self._own = HostInfo.parsed(application.config.application_server)
+        self._host = self._own.host if host is None else host
         self._server = _Server(
             uvicorn.Config(
                 web,
@@ -51,7 +51,7 @@ class QueryServer:
         self._scope = TaskScope("query server")
 
     async def __aenter__(self) -> Self:
-        listening = socket.create_server((self._host, self._port))
+        listening = socket.create_server((self._host, self._own.port))
         self._serving = self._scope.start(
             self._server.serve(sockets=[listening]), "serve", awaited=True
         )
