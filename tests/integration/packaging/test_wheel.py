@@ -86,8 +86,8 @@ def test_it_has_what_the_package_has_and_nothing_else(wheel: Path) -> None:
     kept = {".py", ".typed", ".html", ".css"}
     expected = {
         path.relative_to(source).as_posix()
-        for path in (source / "millstream").rglob("*")
-        if path.suffix in kept
+        for path in source.rglob("*")
+        if path.suffix in kept and ".egg-info" not in str(path)
     }
     packed = [
         name
