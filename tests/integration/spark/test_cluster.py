@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,8 @@ class Driver:
     def kill(self) -> None:
         """Kills driver and JVM at once."""
         for pid in processes_of(self.process.pid):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended by itself meanwhile
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(LONG_ENOUGH_S)
         assert self.process.stdin is not None
         self.process.stdin.close()
