@@ -79,7 +79,8 @@ def test_every_batch_is_read_once_and_the_watermark_never_goes_back(
         )
         if position == available:
             break
-        end, after = planner.planned(event_time, backlog, walk, Instant(now_ms, now_ms))
+        planned = planner.planned(backlog, walk, Instant(now_ms, now_ms))
+        end, after = planned.end, planner.event_time(event_time, planned, {})
         assert end != position, "a micro-batch with a backlog reads something"
         for tp, offset in end.items():
             assert position[tp] <= offset <= available[tp]

@@ -13,19 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from millstream.clients import ConsumerRecord
-from millstream.clients.core.values import TimestampType
 from millstream.errors import ConfigError, MillstreamError
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark import offsets as plan
 from millstream.spark.format_options import choice
 from millstream.spark.named_functions import function_named
 from millstream.spark.offsets import Offsets
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from millstream.spark.source.whole_records import reason_of
 
 OPTION: Final = "endOfStream"
 _SCOPE: Final = "endOfStreamScope"
@@ -131,8 +128,7 @@ def first_end(
         try:
             found = is_end(record)
         except Exception as error:
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise _failed(options.function, record, f"raised {why}") from error
+            raise _failed(options.function, record, f"raised {reason_of(error)}") from error
         if not isinstance(found, bool):
             raise _failed(options.function, record, f"returned {found!r}")
         if found:
@@ -145,26 +141,3 @@ def _failed(function: str, record: ConsumerRecord, what: str) -> EndOfStreamFail
     return EndOfStreamFailed(
         f"{OPTION} {function} does not say whether {place} ends the stream: it {what}, and must return True or False for every record"
     )
-
-
-COLUMNS: Final = ("headers", "timestampType", "leaderEpoch")
-"""What is read beside key, value, offset and timestamp, so that records are whole."""
-
-
-def records_of(partition: TopicPartition, rows: pa.RecordBatch) -> Iterable[ConsumerRecord]:
-    """The rows of a batch one by one, made when they are asked for."""
-    names = ("offset", "timestamp", "key", "value", *COLUMNS)
-    for offset, timestamp, key, value, headers, kind, epoch in zip(
-        *(rows.column(name).to_pylist() for name in names), strict=True
-    ):
-        yield ConsumerRecord(
-            partition.topic,
-            partition.partition,
-            offset,
-            timestamp,
-            key=key,
-            value=value,
-            headers=tuple((each["key"], each["value"]) for each in headers),
-            timestamp_type=TimestampType(kind),
-            leader_epoch=epoch,
-        )

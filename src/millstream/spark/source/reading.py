@@ -17,6 +17,7 @@ from millstream.errors import OffsetOutOfRange
 from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
 from millstream.spark.offsets import Offsets, advanced
 from millstream.spark.source.data_loss import Loss, allowed
+from millstream.spark.source.event_time.header_times import with_event_time
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.loss_counts import LOSSES
@@ -133,7 +134,9 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
             rows = fetch_metrics(options.fetch_metrics).counted(rows, partition)
         try:
             for batch in rows:
-                yield as_rows(batch, wanted.topic, wanted.partition)
+                rows_read = as_rows(batch, wanted.topic, wanted.partition)
+                header = options.event_time.header
+                yield rows_read if header is None else with_event_time(header, partition, rows_read)
                 start = Offset(batch.column("offset")[-1].as_py() + 1)
         except OffsetOutOfRange:
             found = readable_starts(options, {partition: start}, {partition: wanted.end})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -36,11 +36,9 @@ from millstream.spark.source.end_of_stream import (
     reached,
     with_ends,
 )
-from millstream.spark.source.end_search import search_ends
 from millstream.spark.source.event_time import watermarks
 from millstream.spark.source.event_time.cutting import Batches
 from millstream.spark.source.event_time.planner import BatchBounds, MicroBatchPlanner, PlannedBatch
-from millstream.spark.source.event_time.watermarks import EventTime
 from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.offset_commits import OffsetCommits
 from millstream.spark.source.opaque.documents import is_opaque
@@ -61,6 +59,7 @@ from millstream.spark.source.reading import (
     split,
     with_watermark,
 )
+from millstream.spark.source.record_scan import questions_of, scan_records
 from millstream.spark.source.reporting import Reporting
 from millstream.spark.source.rows.decoding import Decoding
 
@@ -78,6 +77,15 @@ def _require_transactional(document: Mapping[str, Any]) -> None:  # JSON of the 
             "the checkpoint was made with replay=opaque, and what was left out stands in its replayTopic: read with both options as "
             "before, or start with a new checkpoint"
         )
+
+
+class _ScannedBatch(NamedTuple):
+    """`ended`: the partitions that have ended after it. `times`: the largest that the records of each partition tell."""
+
+    begin: Offsets
+    end: Offsets
+    ended: Offsets
+    times: Mapping[TopicPartition, int]
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -130,10 +138,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._last is None and self._is_delayed(begin, available, ends, asked_ms):
             return start
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        end, event_time = self._admitted(
-            watermarks.event_time_of(start), begin, available, ends, records_max
-        )
-        begin, end, ends = self._cut(begin, end, ends, ids)
+        planned = self._admitted(begin, available, ends, records_max)
+        begin, end, ends, times = self._scanned(begin, planned.end, ends, ids)
         if self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:
             end = self._committed_before(begin, end)
             ends = reached(ends, end)
@@ -141,6 +147,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         given = with_ends(start, self._options.end_of_stream, ends)
         document = self._document(given, begin, end, ids)
         if self._options.event_time.has_watermark and end != begin:
+            before = watermarks.event_time_of(start)
+            event_time = self._planner.event_time(before, planned, times)
             document[watermarks.KEY] = watermarks.to_document(event_time)
         return plan.followed_by(start, document)
 
@@ -266,24 +274,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _admitted(
         self,
-        before: EventTime,
         begin: Offsets,
         available: Offsets,
         ended: Collection[TopicPartition],
         records_max: int | None,
     ) -> PlannedBatch:
-        """The end of the next micro-batch, within all limits, and the event time after it."""
+        """The end of the next micro-batch, within all limits, and the times in its batches' heads."""
         options, link = self._options, link_of(self._options)
         if options.copartition:
             times_at, offsets_after = link.times_at, link.offsets_after
             end = admission.in_time(begin, available, records_max, times_at, offsets_after)
         else:
             end = admission.in_proportion(begin, available, records_max)
-        if not options.event_time.needs_walk:
-            return PlannedBatch(end, before)
+        if not (options.event_time.has_watermark or options.event_time.needs_walk):
+            return PlannedBatch(end)
         log_end = available if self._last is None else look_up(options, LATEST)
         backlog = BatchBounds(begin, end, available, log_end, frozenset(ended))
-        return self._planner.planned(before, backlog, self._walked, _CLOCK.now())
+        return self._planner.planned(backlog, self._walked, _CLOCK.now())
 
     def _is_delayed(
         self,
@@ -330,17 +337,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             link_of(self._options).wait_for_records({}, self._options.poll_timeout_ms)
         return start
 
-    def _cut(
+    def _scanned(
         self, begin: Offsets, end: Offsets, ended: Offsets, ids: Mapping[str, Uuid]
-    ) -> tuple[Offsets, Offsets, Offsets]:
-        """What a micro-batch reads of `begin` to `end`, and the partitions that have ended after it."""
-        wanted = self._options.end_of_stream
-        if wanted is None:
-            return begin, end, {}
-        begin, found = search_ends(self._options, wanted, begin, end, ids)
+    ) -> _ScannedBatch:
+        """What a micro-batch reads of `begin` to `end`, and what its records tell."""
+        questions = questions_of(self._options)
+        if not questions:
+            return _ScannedBatch(begin, end, ended, {})
+        begin, found, times = scan_records(self._options, questions, begin, end, ids)
         for partition, offset in sorted(found.items()):
             _LOGGER.info("%s ends at offset %d: endOfStream", partition, offset)
-        return begin, {**end, **found}, {**ended, **found}
+        return _ScannedBatch(begin, {**end, **found}, {**ended, **found}, times)
 
     def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
         """A partition that was added since the query began is read from its start."""

@@ -14,10 +14,10 @@ import pytest
 from millstream.clients import ConsumerRecord
 from millstream.clients.blocking import Admin
 from millstream.model import Offset, TopicPartition
-from millstream.spark.source.end_of_stream import EndOfStreamFailed, EndOfStreamOptions
-from millstream.spark.source.end_search import SearchedRanges, search_ends
+from millstream.spark.source.end_of_stream import EndOfStreamFailed
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.planning import topic_ids
+from millstream.spark.source.record_scan import ScannedRanges, questions_of, scan_records
 from millstream.spark.source.stream_reader import StreamReader
 from millstream.streams.runtime.errors import DataLoss
 from tests.integration.spark.formats.checkpoints import OffsetsOf
@@ -167,16 +167,17 @@ def test_retention_that_overtakes_the_search_shortens_the_range(
     topics.admin(lambda admin: admin.delete_records({TopicPartition(topic, 0): 2}))
     partition = TopicPartition(topic, 0)
     given = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": topic}
-    wanted = EndOfStreamOptions(f"{__name__}:is_end")
+    given |= {"endOfStream": f"{__name__}:is_end"}
     ranges = {partition: Offset(0)}, {partition: Offset(5)}
 
-    def search(on_loss: str) -> SearchedRanges:
+    def search(on_loss: str) -> ScannedRanges:
         options = parse_source_options(given | {"failOnDataLoss": on_loss})
-        return search_ends(options, wanted, *ranges, topic_ids(options))
+        return scan_records(options, questions_of(options), *ranges, topic_ids(options))
 
     assert search(policy) == (
         {partition: start},
         {TopicPartition(topic, number): end for number, end in ends.items()},
+        {},
     )
     with pytest.raises(DataLoss, match=rf"offsets 0 to 5 of {topic}-0 are not all in the log"):
         search("fail")

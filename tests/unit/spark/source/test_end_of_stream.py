@@ -24,9 +24,9 @@ from millstream.spark.source.end_of_stream import (
     not_ended,
     parse_end_of_stream,
     reached,
-    records_of,
     with_ends,
 )
+from millstream.spark.source.whole_records import records_of
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 BY_PARTITION = EndOfStreamOptions("m:f")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql.types import StructType
 
+from millstream.clients import ConsumerRecord
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
@@ -33,6 +34,14 @@ from millstream.spark.source.event_time.watermarks import (
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 NOBODY: frozenset[TopicPartition] = frozenset()
 NOW_MS = 1_000_000
+
+
+def no_watermark(_record: ConsumerRecord) -> None:
+    """A function that brings none."""
+
+
+FUNCTION = f"{__name__}:no_watermark"
+PUNCTUATED = {"watermark": "punctuated", "watermarkfunction": FUNCTION}
 
 
 def batches(*times: int | None, size: int = 100) -> list[BatchSummary]:
@@ -65,8 +74,9 @@ def test_an_ended_partition_is_idle_at_once_and_never_told_of(
     start, end = {A: Offset(3), B: Offset(0)}, {A: Offset(3), B: Offset(1)}
     bounds = BatchBounds(start, end, end, {A: Offset(9), B: Offset(1)}, frozenset({A}))
     before = EventTime(5, {A: 5, B: 7})
-    planned = planner.planned(before, bounds, lambda _: {B: batches(9_000)}, Instant(0, 0))
-    assert planned == (end, EventTime(9_000, {A: 5, B: 9_000}))
+    planned = planner.planned(bounds, lambda _: {B: batches(9_000)}, Instant(0, 0))
+    assert planned.end == end
+    assert planner.event_time(before, planned, {}) == EventTime(9_000, {A: 5, B: 9_000})
     assert "idleTimeout" not in caplog.text
 
 
@@ -177,16 +187,41 @@ def test_options_are_understood() -> None:
         delay_max_ms=120_000,
     )
     assert parsed(minoffsetspertrigger="10").delay_max_ms == 900_000
+    assert parsed(idletimeout="1s", **PUNCTUATED) == EventTimeOptions(
+        mode=WatermarkMode.PUNCTUATED, function=FUNCTION, idle_timeout_ms=1_000
+    )
+    timed = parsed(watermark="periodic", eventtimeheader="at", maxoutoforderness="2s")
+    assert (timed.header, timed.disorder_max_ms) == ("at", 2_000)
 
 
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"watermark": "sometimes"}, "watermark is one of none, periodic"),
+        ({"watermark": "sometimes"}, "watermark is one of none, periodic, punctuated"),
         ({"idletimeout": "30s"}, "idleTimeout has a use only with a watermark"),
         ({"maxwatermarkdrift": "30s"}, "maxWatermarkDrift has a use only with a watermark"),
         ({"maxoutoforderness": "1s", "watermark": "none"}, "maxOutOfOrderness has a use only"),
         ({"watermark": "periodic", "idletimeout": "soon"}, "idleTimeout is a duration like"),
+        ({"watermark": "punctuated"}, "watermark=punctuated needs the function"),
+        ({"watermarkfunction": "m:f"}, "watermarkFunction has a use only with watermark=punct"),
+        (
+            {"watermarkfunction": FUNCTION, "watermark": "periodic"},
+            "watermarkFunction has a use only with watermark=punctuated",
+        ),
+        (
+            {"watermark": "punctuated", "watermarkfunction": f"{__name__}:absent"},
+            "watermarkFunction: 'tests.unit",
+        ),
+        ({"maxoutoforderness": "1s", **PUNCTUATED}, "maxOutOfOrderness does nothing with"),
+        (
+            {"maxwatermarkdrift": "1s", **PUNCTUATED},
+            "maxWatermarkDrift and watermarkFunction do not go together",
+        ),
+        (
+            {"maxwatermarkdrift": "1s", "watermark": "periodic", "eventtimeheader": "at"},
+            "maxWatermarkDrift and eventTimeHeader do not go together",
+        ),
+        ({"eventtimeheader": ""}, "eventTimeHeader is the name of a header"),
         ({"maxtriggerdelay": "1m"}, "minOffsetsPerTrigger, which is not given"),
         ({"maxbytespertrigger": "0"}, "maxBytesPerTrigger must be a whole number"),
     ],
@@ -201,7 +236,14 @@ def test_options_that_exclude_each_other_are_named() -> None:
         parsed(9, minoffsetspertrigger="10")
     with pytest.raises(ConfigError, match="leave out watermark and maxBytesPerTrigger"):
         parsed(copartition=True, watermark="periodic")
-    given: Sequence[dict[str, str]] = [{"watermark": "periodic"}, {"minoffsetspertrigger": "2"}]
+    with pytest.raises(ConfigError, match="leave out watermark and maxBytesPerTrigger"):
+        parsed(copartition=True, **PUNCTUATED)
+    require_batch_options(parsed(copartition=True, eventtimeheader="at"))
+    given: Sequence[dict[str, str]] = [
+        PUNCTUATED,
+        {"watermark": "periodic"},
+        {"minoffsetspertrigger": "2"},
+    ]
     for each in given:
         with pytest.raises(ConfigError, match="are of micro-batches"):
             require_batch_options(parsed(**each))

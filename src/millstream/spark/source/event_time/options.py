@@ -9,12 +9,15 @@ from typing import Final
 
 from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, duration_ms, optional_number
+from millstream.spark.named_functions import function_named
+from millstream.spark.source.event_time.header_times import OPTION as EVENT_TIME_HEADER
 
 OPTIONS: Final = (
-    "watermark", "maxoutoforderness", "idletimeout", "maxwatermarkdrift",
+    "watermark", "watermarkfunction", "eventtimeheader", "maxoutoforderness", "idletimeout", "maxwatermarkdrift",
     "maxbytespertrigger", "minoffsetspertrigger", "maxtriggerdelay",
 )  # fmt: skip
 WATERMARK_COLUMN: Final = "wm"
+WATERMARK_FUNCTION: Final = "watermarkFunction"
 DELAY_MS: Final = 15 * 60_000
 """The maxTriggerDelay of Spark's Kafka connector."""
 
@@ -22,7 +25,9 @@ DELAY_MS: Final = 15 * 60_000
 class WatermarkMode(Enum):
     NONE = "none"
     PERIODIC = "periodic"
-    """The largest timestamp of each partition, less `maxOutOfOrderness`."""
+    """The largest time of each partition, less `maxOutOfOrderness`."""
+    PUNCTUATED = "punctuated"
+    """The largest that `watermarkFunction` has returned for a record of each partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +36,12 @@ class EventTimeOptions:
 
     `drift_max_ms`: no partition is read further ahead of the one that is furthest behind. `offsets_min` and `delay_max_ms`:
     a micro-batch waits until so much is there, or so long. `bytes_max`: of one micro-batch, as they lie in the log.
+    `function` is that of punctuated watermarks. `header` has the event time of each record; None: it is the record's timestamp.
     """
 
     mode: WatermarkMode = WatermarkMode.NONE
+    function: str | None = None
+    header: str | None = None
     disorder_max_ms: int = 0
     idle_timeout_ms: int | None = None
     drift_max_ms: int | None = None
@@ -46,9 +54,16 @@ class EventTimeOptions:
         return self.mode is not WatermarkMode.NONE
 
     @property
+    def reads_records(self) -> bool:
+        """Whether planning looks at the records that a micro-batch reads: the heads of batches do not have their times."""
+        return self.has_watermark and (
+            self.mode is WatermarkMode.PUNCTUATED or self.header is not None
+        )
+
+    @property
     def needs_walk(self) -> bool:
         """Whether planning looks at the headers of the batches that a micro-batch reads."""
-        return self.has_watermark or self.bytes_max is not None
+        return self.bytes_max is not None or (self.has_watermark and not self.reads_records)
 
 
 def parse_event_time(
@@ -57,6 +72,8 @@ def parse_event_time(
     """`given` has option names in lower case. Raises ConfigError for what is malformed, and for what would have no effect."""
     options = EventTimeOptions(
         mode=choice("watermark", given.get("watermark", "none"), WatermarkMode),
+        function=given.get(WATERMARK_FUNCTION.lower()),
+        header=given.get(EVENT_TIME_HEADER.lower()),
         disorder_max_ms=duration_ms(given, "maxOutOfOrderness") or 0,
         idle_timeout_ms=duration_ms(given, "idleTimeout"),
         drift_max_ms=duration_ms(given, "maxWatermarkDrift"),
@@ -66,11 +83,7 @@ def parse_event_time(
         if (delay_ms := duration_ms(given, "maxTriggerDelay")) is None
         else delay_ms,
     )
-    for name in ("maxOutOfOrderness", "idleTimeout", "maxWatermarkDrift"):
-        if name.lower() in given and not options.has_watermark:
-            raise ConfigError(
-                f"{name} has a use only with a watermark: .option('watermark', 'periodic')"
-            )
+    _require_use_of_watermark(given, options)
     if "maxtriggerdelay" in given and options.offsets_min is None:
         raise ConfigError(
             "maxTriggerDelay is how long to wait for minOffsetsPerTrigger, which is not given"
@@ -83,16 +96,45 @@ def parse_event_time(
         raise ConfigError(
             f"minOffsetsPerTrigger ({options.offsets_min}) is above maxOffsetsPerTrigger ({records_max})"
         )
-    if is_copartitioned and options.needs_walk:
+    if is_copartitioned and (options.has_watermark or options.bytes_max is not None):
         raise ConfigError(
             "copartition reads topics up to the same time by itself: leave out watermark and maxBytesPerTrigger"
         )
     return options
 
 
+def _require_use_of_watermark(given: Mapping[str, str], options: EventTimeOptions) -> None:
+    for name in ("maxOutOfOrderness", "idleTimeout", "maxWatermarkDrift"):
+        if name.lower() in given and not options.has_watermark:
+            raise ConfigError(
+                f"{name} has a use only with a watermark: .option('watermark', 'periodic')"
+            )
+    is_punctuated = options.mode is WatermarkMode.PUNCTUATED
+    if options.function is not None and not is_punctuated:
+        raise ConfigError(f"{WATERMARK_FUNCTION} has a use only with watermark=punctuated")
+    if is_punctuated:
+        if options.function is None:
+            raise ConfigError(
+                f"watermark=punctuated needs the function that is asked for watermarks: .option('{WATERMARK_FUNCTION}', 'module:function')"
+            )
+        function_named(WATERMARK_FUNCTION, options.function)
+        if "maxoutoforderness" in given:
+            raise ConfigError(
+                f"maxOutOfOrderness does nothing with watermark=punctuated: {WATERMARK_FUNCTION} returns the watermark itself"
+            )
+    if options.header == "":
+        raise ConfigError(f"{EVENT_TIME_HEADER} is the name of a header, and is empty")
+    if options.drift_max_ms is not None and options.reads_records:
+        reason = WATERMARK_FUNCTION if is_punctuated else EVENT_TIME_HEADER
+        raise ConfigError(
+            f"maxWatermarkDrift and {reason} do not go together: it goes by the timestamps in the heads of batches, before a record is "
+            "read; set maxRecordsPerTrigger to hold a fast partition back"
+        )
+
+
 def require_batch_options(options: EventTimeOptions) -> None:
     """Raises ConfigError where options of micro-batches are given to a batch read, which has none."""
-    if options != EventTimeOptions():
+    if options != EventTimeOptions(header=options.header):
         raise ConfigError(
             "watermark and its options, maxBytesPerTrigger, minOffsetsPerTrigger and maxTriggerDelay are of "
             "micro-batches (readStream); a batch (read) reads all between startingOffsets and endingOffsets"

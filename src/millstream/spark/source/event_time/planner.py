@@ -43,8 +43,12 @@ class BatchBounds(NamedTuple):
 
 
 class PlannedBatch(NamedTuple):
+    """`times`: the largest of each partition, as the heads of its batches have it. An `idle` partition does not hold the watermark back."""
+
     end: Offsets
-    event_time: EventTime
+    times: Mapping[TopicPartition, int] = {}
+    partitions: frozenset[TopicPartition] = frozenset()
+    idle: frozenset[TopicPartition] = frozenset()
 
 
 class MicroBatchPlanner:
@@ -70,13 +74,14 @@ class MicroBatchPlanner:
             self._begun_ms = now_ms
         return 0
 
-    def planned(
-        self, before: EventTime, backlog: BatchBounds, walk: Walk, now: Instant
-    ) -> PlannedBatch:
-        """Ends lie behind whole batches, so that the watermark is that of what is read."""
+    def planned(self, backlog: BatchBounds, walk: Walk, now: Instant) -> PlannedBatch:
+        """Where heads of batches are looked at, ends lie behind whole batches, so that the times are those of what is read."""
         options, (start, wanted, available, log_end, ended) = self._options, backlog
         open_ends = {tp: end for tp, end in log_end.items() if tp not in ended}
         idle = self._idle(start, open_ends, now.monotonic_ms) | ended
+        partitions = frozenset(available)
+        if not options.needs_walk:
+            return PlannedBatch(wanted, {}, partitions, idle)
         ranges = {tp: (start[tp], end) for tp, end in wanted.items() if end > start[tp]}
         walked = walk(ranges)
         batches = whole_batches(walked, wanted)
@@ -86,12 +91,15 @@ class MicroBatchPlanner:
             batches = aligned(batches, available, options.drift_max_ms, now.wall_ms)
         end = ends_of(start, batches)
         end |= {tp: wanted[tp] for tp in ranges if tp not in walked}
-        if not options.has_watermark:
-            return PlannedBatch(end, before)
-        after = advanced_time(
-            before, times_of(batches), available.keys(), idle, options.disorder_max_ms
-        )
-        return PlannedBatch(end, after)
+        return PlannedBatch(end, times_of(batches), partitions, idle)
+
+    def event_time(
+        self, before: EventTime, planned: PlannedBatch, told: Mapping[TopicPartition, int]
+    ) -> EventTime:
+        """The state after a micro-batch. `told`: the times that its records tell, which count where records are read for them."""
+        times = told if self._options.reads_records else planned.times
+        disorder_max_ms = self._options.disorder_max_ms
+        return advanced_time(before, times, planned.partitions, planned.idle, disorder_max_ms)
 
     def _idle(self, start: Offsets, log_end: Offsets, now_ms: int) -> frozenset[TopicPartition]:
         if self._idleness is None:

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from millstream.spark.dead_letters import merged_errors
 from millstream.spark.formats.column_formats import RowFormat
+from millstream.spark.source.event_time.header_times import EVENT_TIME_COLUMN
 from millstream.spark.source.event_time.options import WATERMARK_COLUMN
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.rows.bad_rows import BadRow, UndecodedRecords
@@ -35,11 +36,12 @@ _TYPES: Final = {
     "timestampType": "int",
     "headers": "array<struct<key: string, value: binary>>",
     "leaderEpoch": "int",
+    EVENT_TIME_COLUMN: "timestamp",
 }
 
 
 def record_columns(options: SourceOptions) -> tuple[str, ...]:
-    """Returns the columns that come from the record as it is, with or without decoding."""
+    """Returns the columns that come from the record, with or without decoding."""
     wanted = _further(options)
     return tuple(name for name in _TYPES if wanted.get(name, True))
 
@@ -47,7 +49,9 @@ def record_columns(options: SourceOptions) -> tuple[str, ...]:
 def read_columns(options: SourceOptions) -> set[str]:
     """Returns the columns that are read beyond those of each record: also what only decoding needs."""
     found = {name for name, is_wanted in _further(options).items() if is_wanted}
-    return found | {"headers"} if options.rows.needs_headers else found
+    if EVENT_TIME_COLUMN in found or options.rows.needs_headers:
+        found |= {"headers"}
+    return found - {EVENT_TIME_COLUMN}
 
 
 def _further(options: SourceOptions) -> dict[str, bool]:
@@ -55,6 +59,7 @@ def _further(options: SourceOptions) -> dict[str, bool]:
         "timestampType": options.rows.include_timestamp_type,
         "headers": options.include_headers,
         "leaderEpoch": options.rows.include_leader_epoch,
+        EVENT_TIME_COLUMN: options.event_time.header is not None,
     }
 
 

@@ -1,13 +1,14 @@
-"""Looks for the end of a stream in the records of a micro-batch, in the driver, before its offsets are written down.
+"""Reads the records of a micro-batch in the driver, before its offsets are written down: for the end of a stream, and for event times.
 
-So a micro-batch that is run again ends where it was cut, and asks no function. The price is that each record is read twice: here,
-and by the task that emits it.
+So a micro-batch that is run again ends where it was cut and has the watermark that it had, and asks no function. The price is that each
+record is read twice: here, and by the task that emits it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.clients import TopicDeleted
@@ -17,14 +18,15 @@ from millstream.spark.connections import closed
 from millstream.spark.named_functions import function_named
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.end_of_stream import (
-    COLUMNS,
     OPTION,
     EndOfStreamOptions,
+    Predicate,
     first_end,
-    records_of,
 )
+from millstream.spark.source.event_time.assigners import TimeAssigner, assigner_of
 from millstream.spark.source.options import SourceOptions
 from millstream.spark.source.planning import link_of, readable_starts
+from millstream.spark.source.whole_records import COLUMNS, records_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,51 +35,96 @@ _AT_ONCE: Final = 8
 """So many partitions are read at a time: each holds a fetch or two in memory."""
 
 
-class SearchedRanges(NamedTuple):
-    """`starts`: where the ranges begin, behind what was lost meanwhile; `ends`: the end of each partition that has one in its range."""
+class Answers(NamedTuple):
+    """What rows tell: the offset of the one that ends its partition, and the largest time of those before it."""
+
+    end: Offset | None
+    time: int | None
+
+
+@dataclass(frozen=True)
+class RecordQuestions:
+    """What is asked of the records of a micro-batch. None: nothing is."""
+
+    end: tuple[EndOfStreamOptions, Predicate] | None
+    time: TimeAssigner | None
+
+    def __bool__(self) -> bool:
+        return self.end is not None or self.time is not None
+
+    @property
+    def columns(self) -> Collection[str]:
+        """What is read beside key, value, offset and timestamp."""
+        if self.end is not None or self.time is None:
+            return COLUMNS
+        return self.time.columns
+
+    def asked(self, partition: TopicPartition, rows: pa.RecordBatch) -> Answers:
+        """Raises EndOfStreamFailed, WatermarkFailed and EventTimeMissing, which name the record."""
+        import pyarrow.compute as pc
+
+        end = None if self.end is None else first_end(*self.end, records_of(partition, rows))
+        if end is not None:
+            rows = rows.slice(0, pc.index(rows.column("offset"), end).as_py())
+        return Answers(end, None if self.time is None else self.time.latest(partition, rows))
+
+
+def questions_of(options: SourceOptions) -> RecordQuestions:
+    wanted = options.end_of_stream
+    end = None if wanted is None else (wanted, function_named(OPTION, wanted.function))
+    return RecordQuestions(end, assigner_of(options.event_time))
+
+
+class ScannedRanges(NamedTuple):
+    """`starts`: where the ranges begin, behind what was lost meanwhile; `ends`: the end of each partition that has one in its range.
+
+    `times`: the largest of each partition before that; those that no record tells are left out.
+    """
 
     starts: Offsets
     ends: Offsets
+    times: Mapping[TopicPartition, int]
 
 
-def search_ends(
+def scan_records(
     options: SourceOptions,
-    wanted: EndOfStreamOptions,
+    questions: RecordQuestions,
     starts: Offsets,
     ends: Offsets,
     topic_ids: Mapping[str, Uuid],
-) -> SearchedRanges:
-    """Reads each range until the function of the options is true of a record.
+) -> ScannedRanges:
+    """Reads each range, up to where its partition ends.
 
-    Raises EndOfStreamFailed where the function does not say, and DataLoss where records are gone, if the policy is to fail.
+    Raises what the questions raise, and DataLoss where records are gone, if the policy is to fail.
     """
-    link, is_end = link_of(options), function_named(OPTION, wanted.function)
-    search = _Search(options, starts, ends, topic_ids)
+    link, scan = link_of(options), _Scan(options, questions.columns, starts, ends, topic_ids)
     try:
-        while search.is_under_way():
-            for partition, rows in link.run(search.next_rows()).items():
-                found = first_end(wanted, is_end, records_of(partition, rows))
-                search.take(partition, rows, found)
-            search.go_on_behind_losses()
-            link.run(search.close_those_done())
+        while scan.is_under_way():
+            for partition, rows in link.run(scan.next_rows()).items():
+                scan.take(partition, rows, questions.asked(partition, rows))
+            scan.go_on_behind_losses()
+            link.run(scan.close_those_done())
     finally:
-        link.run(search.close())
-    return SearchedRanges(search.starts, search.found)
+        link.run(scan.close())
+    return ScannedRanges(scan.starts, scan.found, scan.times)
 
 
-class _Search:
+class _Scan:
     """The reads that are under way, one batch of each partition at a time."""
 
     def __init__(
         self,
         options: SourceOptions,
+        columns: Collection[str],
         starts: Offsets,
         ends: Offsets,
         topic_ids: Mapping[str, Uuid],
     ) -> None:
         self.starts = dict(starts)
         self.found: dict[TopicPartition, Offset] = {}
+        self.times: dict[TopicPartition, int] = {}
         self._options = options
+        self._columns = columns
         self._ends = ends
         self._ids = topic_ids
         self._at = {tp: start for tp, start in starts.items() if ends.get(tp, start) > start}
@@ -105,8 +152,11 @@ class _Search:
                 rows[tp] = answer
         return rows
 
-    def take(self, partition: TopicPartition, rows: pa.RecordBatch, end: Offset | None) -> None:
-        """Takes what was found in rows: behind its end a partition is not read."""
+    def take(self, partition: TopicPartition, rows: pa.RecordBatch, found: Answers) -> None:
+        """Takes what rows tell: behind its end a partition is not read."""
+        end, time = found
+        if time is not None:
+            self.times[partition] = max(time, self.times.get(partition, time))
         if end is None:
             self._at[partition] = Offset(rows.column("offset")[-1].as_py() + 1)
         else:
@@ -114,7 +164,7 @@ class _Search:
             del self._at[partition]
 
     def go_on_behind_losses(self) -> None:
-        """What is no longer there for the search is not there for the task either, so the range is shorter for both."""
+        """What is no longer there for the driver is not there for the task either, so the range is shorter for both."""
         if not self._lost:
             return
         starts = {tp: self.starts[tp] for tp in self._lost}
@@ -146,7 +196,7 @@ class _Search:
                     partition.partition,
                     self._at[partition],
                     self._ends[partition],
-                    columns=COLUMNS,
+                    columns=self._columns,
                     topic_id=self._ids.get(partition.topic),
                 )
             )
