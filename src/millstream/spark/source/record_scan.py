@@ -36,7 +36,7 @@ _AT_ONCE: Final = 8
 
 
 class Answers(NamedTuple):
-    """What rows tell: the offset of the one that ends its partition, and the largest time of those before it."""
+    """The answers of rows: the offset of the one that ends its partition, and the largest time of those before it."""
 
     end: Offset | None
     time: int | None
@@ -44,7 +44,7 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordQuestions:
-    """What is asked of the records of a micro-batch. None: nothing is."""
+    """The questions that are asked about each record of a micro-batch: whether it ends its partition, and its time. None: nobody asks."""
 
     end: tuple[EndOfStreamOptions, Predicate] | None
     time: TimeAssigner | None
@@ -54,7 +54,7 @@ class RecordQuestions:
 
     @property
     def columns(self) -> Collection[str]:
-        """What is read beside key, value, offset and timestamp."""
+        """The columns that are read beside key, value, offset and timestamp."""
         if self.end is not None or self.time is None:
             return COLUMNS
         return self.time.columns

@@ -36,5 +36,5 @@ def records_of(partition: TopicPartition, rows: pa.RecordBatch) -> Iterable[Cons
 
 
 def reason_of(error: Exception) -> str:
-    """What a function of a user has raised, in one line."""
+    """Returns what a function of a user has raised, in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

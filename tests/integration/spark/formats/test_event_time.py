@@ -156,6 +156,49 @@ def one_stateful_operator(spark: Any) -> Iterator[None]:
         spark.conf.set(name, before)
 
 
+def written(rows: Any, path: Path) -> list[dict[str, Any]]:
+    """What a query over all that is there writes."""
+
+    def run() -> None:
+        query = (
+            rows.writeStream.format("parquet")
+            .option("path", str(path / "out"))
+            .option("checkpointLocation", str(path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(400)
+
+    started(run)
+    found: list[dict[str, Any]] = (
+        ds.dataset(sorted((path / "out").glob("*.parquet"))).to_table().to_pylist()
+    )
+    return found
+
+
+def rows_of(spark: Any, topics: Any, topic: str, **options: str) -> Any:
+    """All rows of a topic, a few in each micro-batch."""
+    return (
+        spark.readStream.format("millstream")
+        .options(subscribe=topic, startingOffsets="earliest", maxRecordsPerTrigger="8")
+        .options(**{"bootstrap.servers": topics.bootstrap_servers}, **options)
+        .load()
+    )
+
+
+def closed_windows(spark: Any, rows: Any, time: str, path: Path) -> dict[int, int]:
+    """The counts of the windows that are closed when all has been read; `time` is the column of event times."""
+    counts = (
+        rows.withWatermark(time, "0 seconds")
+        .groupBy(window(time, "10 seconds"))
+        .count()
+        .selectExpr("unix_millis(window.start) AS start", "count")
+    )
+    # Two watermarks in one query; the lesser is Spark's.
+    with one_stateful_operator(spark):
+        return {row["start"]: row["count"] for row in written(counts, path)}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("is_ours", [True, False])
@@ -169,36 +212,10 @@ def test_windows_keep_the_records_of_a_slow_partition(
     put(topics, topic, 0, *fast)
     put(topics, topic, 1, *slow)
     event_time = {"watermark": "periodic"} if is_ours else {}
-    rows = (
-        spark.readStream.format("millstream")
-        .options(subscribe=topic, startingOffsets="earliest", maxRecordsPerTrigger="8")
-        .options(**{"bootstrap.servers": topics.bootstrap_servers}, **event_time)
-        .load()
-    )
+    rows = rows_of(spark, topics, topic, **event_time)
     if is_ours:
         rows = rows.withWatermark("wm", "0 seconds")
-    counts = (
-        rows.withWatermark("timestamp", "0 seconds")
-        .groupBy(window("timestamp", "10 seconds"))
-        .count()
-        .selectExpr("unix_millis(window.start) AS start", "count")
-    )
-
-    def run() -> None:
-        query = (
-            counts.writeStream.format("parquet")
-            .option("path", str(tmp_path / "out"))
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        assert query.awaitTermination(400)
-
-    # Two watermarks in one query; the lesser is Spark's.
-    with one_stateful_operator(spark):
-        started(run)
-    files = sorted((tmp_path / "out").glob("*.parquet"))
-    found = {row["start"]: row["count"] for row in ds.dataset(files).to_table().to_pylist()}
+    found = closed_windows(spark, rows, "timestamp", tmp_path)
     reference = Counter(at - at % WINDOW_MS for at in fast + slow)
     closed = {start: n for start, n in reference.items() if start + WINDOW_MS <= max(slow)}
     is_right = all(n == reference[start] for start, n in found.items())
@@ -245,10 +262,7 @@ def test_timers_of_transform_with_state_go_off_by_the_watermark_of_the_slow_part
             pass
 
     rows = (
-        spark.readStream.format("millstream")
-        .options(subscribe=topic, startingOffsets="earliest", maxRecordsPerTrigger="8")
-        .options(**{"bootstrap.servers": topics.bootstrap_servers}, watermark="periodic")
-        .load()
+        rows_of(spark, topics, topic, watermark="periodic")
         .withWatermark("wm", "0 seconds")
         .selectExpr("unix_millis(timestamp) div 10000 * 10000 AS start", "wm")
     )
@@ -258,20 +272,7 @@ def test_timers_of_transform_with_state_go_off_by_the_watermark_of_the_slow_part
         outputMode="append",
         timeMode="EventTime",
     )
-
-    def run() -> None:
-        query = (
-            counts.writeStream.format("parquet")
-            .option("path", str(tmp_path / "out"))
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        assert query.awaitTermination(400)
-
-    started(run)
-    files = sorted((tmp_path / "out").glob("*.parquet"))
-    found = [(row["start"], row["count"]) for row in ds.dataset(files).to_table().to_pylist()]
+    found = [(row["start"], row["count"]) for row in written(counts, tmp_path)]
     reference = Counter(at - at % WINDOW_MS for at in fast + slow)
     assert sorted(found) == sorted((start, reference[start]) for start, _ in found)
     assert len(found) >= 3

@@ -38,7 +38,7 @@ class TimeAssigner(Protocol):
 
     @property
     def columns(self) -> Collection[str]:
-        """What is read beside key, value, offset and timestamp."""
+        """The columns that are read beside key, value, offset and timestamp."""
         ...
 
     def latest(self, partition: TopicPartition, rows: pa.RecordBatch) -> int | None:

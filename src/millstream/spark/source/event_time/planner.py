@@ -75,7 +75,7 @@ class MicroBatchPlanner:
         return 0
 
     def planned(self, backlog: BatchBounds, walk: Walk, now: Instant) -> PlannedBatch:
-        """Where heads of batches are looked at, ends lie behind whole batches, so that the times are those of what is read."""
+        """Returns ends that lie behind whole batches where heads are looked at, so that the times are those of what is read."""
         options, (start, wanted, available, log_end, ended) = self._options, backlog
         open_ends = {tp: end for tp, end in log_end.items() if tp not in ended}
         idle = self._idle(start, open_ends, now.monotonic_ms) | ended
