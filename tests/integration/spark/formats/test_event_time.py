@@ -24,6 +24,9 @@ pytestmark = pytest.mark.spark
 
 WINDOW_MS = 10_000
 BASE_MS = 1_700_000_000_000
+FAST = [BASE_MS + n * 20_000 for n in range(12)]
+SLOW = [BASE_MS + n * 5_000 for n in range(12)]
+"""The times of two partitions that are read side by side."""
 
 
 def reader(topics: Any, topic: str, **options: str) -> StreamReader:
@@ -207,17 +210,15 @@ def test_windows_keep_the_records_of_a_slow_partition(
 ) -> None:
     """A plain watermark follows the fast partition, and takes the records of the slow one for late."""
     topic = topics.new(partitions=2)
-    fast = [BASE_MS + n * 20_000 for n in range(12)]
-    slow = [BASE_MS + n * 5_000 for n in range(12)]
-    put(topics, topic, 0, *fast)
-    put(topics, topic, 1, *slow)
+    put(topics, topic, 0, *FAST)
+    put(topics, topic, 1, *SLOW)
     event_time = {"watermark": "periodic"} if is_ours else {}
     rows = rows_of(spark, topics, topic, **event_time)
     if is_ours:
         rows = rows.withWatermark("wm", "0 seconds")
     found = closed_windows(spark, rows, "timestamp", tmp_path)
-    reference = Counter(at - at % WINDOW_MS for at in fast + slow)
-    closed = {start: n for start, n in reference.items() if start + WINDOW_MS <= max(slow)}
+    reference = Counter(at - at % WINDOW_MS for at in FAST + SLOW)
+    closed = {start: n for start, n in reference.items() if start + WINDOW_MS <= max(SLOW)}
     is_right = all(n == reference[start] for start, n in found.items())
     assert is_right is is_ours
     if is_ours:
@@ -231,10 +232,8 @@ def test_timers_of_transform_with_state_go_off_by_the_watermark_of_the_slow_part
 ) -> None:
     """`wm` alone is Spark's watermark then: each timer goes off when all records before it have been counted."""
     topic = topics.new(partitions=2)
-    fast = [BASE_MS + n * 20_000 for n in range(12)]
-    slow = [BASE_MS + n * 5_000 for n in range(12)]
-    put(topics, topic, 0, *fast)
-    put(topics, topic, 1, *slow)
+    put(topics, topic, 0, *FAST)
+    put(topics, topic, 1, *SLOW)
 
     class Counting(StatefulProcessor):  # here, so that it travels to the workers as it is
         def init(self, handle: Any) -> None:
@@ -273,6 +272,6 @@ def test_timers_of_transform_with_state_go_off_by_the_watermark_of_the_slow_part
         timeMode="EventTime",
     )
     found = [(row["start"], row["count"]) for row in written(counts, tmp_path)]
-    reference = Counter(at - at % WINDOW_MS for at in fast + slow)
+    reference = Counter(at - at % WINDOW_MS for at in FAST + SLOW)
     assert sorted(found) == sorted((start, reference[start]) for start, _ in found)
     assert len(found) >= 3

@@ -9,15 +9,19 @@ from typing import Any
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import StructType
 
 from millstream.clients import ConsumerRecord
 from millstream.model import TopicPartition
+from millstream.spark.data_source import MillstreamSource
 from millstream.spark.source.event_time.assigners import WatermarkFailed
 from millstream.spark.source.event_time.header_times import EventTimeMissing
 from millstream.spark.source.stream_reader import StreamReader
 from tests.integration.spark.formats.checkpoints import OffsetsOf
 from tests.integration.spark.formats.test_event_time import (
     BASE_MS,
+    FAST,
+    SLOW,
     WINDOW_MS,
     closed_windows,
     offsets,
@@ -29,6 +33,8 @@ from tests.integration.spark.formats.test_event_time import (
 pytestmark = pytest.mark.spark
 
 HEADER = "created"
+JSON_TYPES = {"int": "integer", "bigint": "long"}
+"""What Spark calls types in JSON and not in DDL."""
 PERIODIC = {"watermark": "periodic", "eventTimeHeader": HEADER}
 PUNCTUATED = {"watermark": "punctuated", "watermarkFunction": f"{__name__}:mark"}
 
@@ -92,6 +98,23 @@ def test_a_header_is_the_time_of_its_record(topics: Any) -> None:
     times = [int(t.timestamp() * 1000) for b in rows for t in b.column("eventTime").to_pylist()]
     assert sorted(times) == [2_000, 3_500, 4_000, 6_000, 9_000]
     assert rows[0].schema.names[-2:] == ["eventTime", "wm"]
+
+
+def test_a_batch_has_the_times_of_headers_also_beside_decoded_values(topics: Any) -> None:
+    topic = topics.new()
+    put_created(topics, topic, 0, 9_000)
+    given = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": topic}
+    source = MillstreamSource(
+        given | {"eventTimeHeader": HEADER, "value.format": "string", "includeRaw": "true"}
+    )
+    schema = StructType()
+    for column in source.schema().split(", "):
+        schema.add(*(JSON_TYPES.get(word, word) for word in column.split()))
+    batch = source.reader(schema)
+    (rows,) = (rows for each in batch.partitions() for rows in batch.read(each))
+    (row,) = rows.to_pylist()
+    assert (row["value"], row["rawValue"]) == ("x", b"x")
+    assert row["eventTime"].timestamp() == 9
 
 
 def test_a_record_without_the_header_ends_the_query_with_its_name(topics: Any) -> None:
@@ -171,11 +194,9 @@ def test_what_retention_took_brings_no_watermark(topics: Any) -> None:
 def test_windows_over_header_times_close_when_marks_say_so(
     spark: Any, topics: Any, tmp_path: Path
 ) -> None:
-    """The fast partition is twelve windows ahead of the slow one, and the timestamps of the records are of another day."""
+    """One partition is far ahead of the other, and the timestamps of the records are of another year."""
     topic = topics.new(partitions=2)
-    fast = [BASE_MS + n * 20_000 for n in range(12)]
-    slow = [BASE_MS + n * 5_000 for n in range(12)]
-    for number, times in enumerate((fast, slow)):
+    for number, times in enumerate((FAST, SLOW)):
         topics.put(
             topic,
             [
@@ -188,6 +209,6 @@ def test_windows_over_header_times_close_when_marks_say_so(
         )  # fmt: skip
     rows = rows_of(spark, topics, topic, **PUNCTUATED, eventTimeHeader=HEADER)
     found = closed_windows(spark, rows.withWatermark("wm", "0 seconds"), "eventTime", tmp_path)
-    reference = Counter(at - at % WINDOW_MS for at in fast + slow)
+    reference = Counter(at - at % WINDOW_MS for at in FAST + SLOW)
     assert found == {start: reference[start] for start in found}
     assert len(found) >= 2

@@ -128,7 +128,7 @@ def _require_use_of_watermark(given: Mapping[str, str], options: EventTimeOption
         reason = WATERMARK_FUNCTION if is_punctuated else EVENT_TIME_HEADER
         raise ConfigError(
             f"maxWatermarkDrift and {reason} do not go together: it goes by the timestamps in the heads of batches, before a record is "
-            "read; set maxRecordsPerTrigger to hold a fast partition back"
+            "read: leave it out"
         )
 
 
