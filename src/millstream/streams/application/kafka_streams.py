@@ -22,7 +22,6 @@ from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
-from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
 from millstream.streams.application.group.membership import (
     StreamsMembershipPolicy,
     StreamsTaskId,
@@ -31,6 +30,7 @@ from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.group.topology_description import describe
 from millstream.streams.application.interactive.hosts_of_stores import HostsOfStores
 from millstream.streams.application.interactive.interactive_queries import InteractiveQueries
+from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import (
     ProcessStreamThread,
@@ -44,6 +44,7 @@ from millstream.streams.application.states import (
     state_of_threads,
 )
 from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.application.stream_threads import AnyStreamThread, StreamThreads
 from millstream.streams.application.thread_metadata import ThreadMetadata, thread_metadata
 from millstream.streams.application.uncaught_errors import (
     OnUncaughtError,
@@ -121,8 +122,7 @@ class KafkaStreams:
         self._state = ApplicationState.CREATED
         self._listeners: list[StateListener] = []
         self._scope = TaskScope(f"application {config.application_id}")
-        self._threads: list[StreamThread | ProcessStreamThread] = []
-        self._running: dict[StreamThread | ProcessStreamThread, asyncio.Task[None]] = {}
+        self._threads = StreamThreads(self._new_thread, self._scope, self._failed)
         self._pickled: bytes | None = None
         """The application as processes of stream threads get it; None where its threads share this process."""
         self._global_thread: GlobalStreamThread | None = None
@@ -176,18 +176,18 @@ class KafkaStreams:
     @property
     def tasks(self) -> Mapping[str, frozenset[StreamsTaskId]]:
         """By thread, the active tasks that it has."""
-        return {thread.name: thread.active_tasks for thread in self._threads}
+        return {thread.name: thread.active_tasks for thread in self._threads.all}
 
     @property
     def reports(self) -> Mapping[StreamsTaskId, TaskReport]:
         """The last commit of each task."""
-        return {task: report for thread in self._threads for task, report in thread.reports.items()}
+        return self._threads.reports
 
     def metadata_for_local_threads(self) -> tuple[ThreadMetadata, ...]:
         """Returns the stream threads of this instance, with their states, tasks and client ids."""
         return tuple(
             thread_metadata(each.name, each.state, each.active_tasks, each.reports)
-            for each in self._threads
+            for each in self._threads.all
         )
 
     def metrics(self) -> dict[MetricName, float]:
@@ -257,28 +257,28 @@ class KafkaStreams:
             self._enter(ApplicationState.RUNNING)
             return
         if not self._config.use_processes:  # what a process takes over is known here too late
-            self._cleaner = StateCleaner(self._config.state_cleanup_delay_ms, self._now_ms)
-            self._cleaning = self._scope.start(self._clean(self._cleaner), "cleaner", awaited=True)
+            self._cleaner = StateCleaner(
+                self._directory,
+                ObsoleteTasks(self._config.state_cleanup_delay_ms, self._now_ms),
+                self._clock,
+                self._log_prefix,
+            )
+            cleaning = self._cleaner.run(self._owned_when_settled)
+            self._cleaning = self._scope.start(cleaning, "cleaner", awaited=True)
         for _ in range(self._config.num_stream_threads):
-            self._add_thread()
+            self._threads.add(client_id)
 
     def add_stream_thread(self) -> str:
         """Starts one more thread, and returns its name. Raises IllegalState where the application does not run."""
         self._require_running()
         if not self._told.subtopologies:
             raise IllegalState("global stores need no stream threads")
-        return self._add_thread()
+        return self._threads.add(self._application.client_id)
 
     async def remove_stream_thread(self) -> str:
         """Ends a thread, whose tasks go to the others, and returns its name. Raises IllegalState as above, and for the last one."""
         self._require_running()
-        if len(self._running) < 2:
-            raise IllegalState("the last stream thread is not removed: close the application")
-        thread, running = list(self._running.items())[-1]
-        thread.stop()
-        await running
-        self._threads.remove(thread)
-        return thread.name
+        return await self._threads.remove()
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
         """Asks a store of this instance (KIP-796). Partitions that other instances have, or that are being restored, are NOT_PRESENT.
@@ -294,9 +294,7 @@ class KafkaStreams:
             raise UnknownStore(
                 f"there is no store {request.store}; there are {sorted(self._topology.stores)}"
             )
-        found: dict[int, QueryResult] = {}
-        for thread in self._threads:
-            found |= await thread.query(request)
+        found = await self._threads.query(request)
         absent = QueryResult(
             failure=FailureReason.NOT_PRESENT,
             message="this instance does not have the partition now",
@@ -355,7 +353,7 @@ class KafkaStreams:
     @property
     def is_paused(self) -> bool:
         """Whether `pause` was called, and `resume` not since."""
-        return bool(self._threads) and all(thread.is_paused for thread in self._threads)
+        return self._threads.is_paused
 
     async def run(self) -> None:
         """Starts, and closes on SIGINT, SIGTERM or cancellation. Raises what `start` raises, and the error that ends the application."""
@@ -394,7 +392,7 @@ class KafkaStreams:
             self._begin_to_end(ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING)
         if self._closing is None:
             return True
-        if asyncio.current_task() in self._running.values():
+        if self._threads.is_one(asyncio.current_task()):
             return False  # a thread cannot wait for its own end
         done, _ = await asyncio.wait((self._closing,), timeout=timeout_s)
         return bool(done)
@@ -417,7 +415,7 @@ class KafkaStreams:
     @property
     def is_caller(self) -> bool:
         """Whether a function that this application runs in its stream threads is the one that asks."""
-        return any(thread.is_current for thread in self._threads)
+        return any(thread.is_current for thread in self._threads.all)
 
     async def clean_up(self) -> None:
         """Deletes the stores on this machine; the next start restores them. Raises IllegalState while the application runs."""
@@ -430,39 +428,17 @@ class KafkaStreams:
             )
         await asyncio.to_thread(self._directory.clean_up)
 
-    def _add_thread(self) -> str:
-        taken = {thread.name for thread in self._threads if thread.state is not ThreadState.DEAD}
-        names = (
-            f"{self._application.client_id}-StreamThread-{number}"
-            for number in range(1, len(taken) + 2)
-        )
-        name = next(name for name in names if name not in taken)
-        thread = self._new_thread(name)
-        thread.is_paused = self.is_paused
-        self._threads = [each for each in self._threads if each.name != name] + [thread]
-        self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
-        return name
-
-    def _new_thread(self, name: str) -> StreamThread | ProcessStreamThread:
+    def _new_thread(self, name: str) -> AnyStreamThread:
         if self._pickled is not None:
             return ProcessStreamThread(name, self._pickled, self._thread_changed, self._answer)
         stores = None if self._global_thread is None else self._global_thread.stores
         return StreamThread(name, self._application, stores, self._thread_changed, self._answer)
 
-    async def _run(self, thread: StreamThread | ProcessStreamThread) -> None:
-        try:
-            await thread.run()
-        except Exception as error:
-            _LOGGER.exception("stream-thread [%s] has failed", thread.name)
-            self._failed(thread, error)
-        finally:
-            self._running.pop(thread, None)
-
-    def _failed(self, thread: StreamThread | ProcessStreamThread, error: Exception) -> None:
+    def _failed(self, thread: AnyStreamThread, error: Exception) -> None:
         if not self._state.is_running_or_rebalancing:
             return
         if thread.answer is OnUncaughtError.REPLACE_THREAD:
-            self._add_thread()
+            self._threads.add(self._application.client_id)
             return
         self._error = error
         self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
@@ -484,9 +460,7 @@ class KafkaStreams:
     async def _end(self, end: ApplicationState) -> None:
         async with self._starting:
             pass
-        for thread in self._threads:
-            thread.stop()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        await self._threads.stop()
         try:
             await self._closers.aclose()
         except Exception:  # whatever stores and clients raise
@@ -513,30 +487,19 @@ class KafkaStreams:
         if not self._state.is_running_or_rebalancing:
             return
         if self._cleaner is not None:
-            self._cleaner.note(self._owned_directories(), self._now_ms)
-        now = state_of_threads([each.state for each in self._threads])
+            self._cleaner.note(self._owned_directories())
+        now = state_of_threads([each.state for each in self._threads.all])
         if now is not self._state:
             self._enter(now)
 
-    async def _clean(self, cleaner: StateCleaner) -> None:
-        """Deletes, time and again, the stores of tasks that others have for long."""
-        while True:
-            await asyncio.sleep(cleaner.delay_ms / 1000)
-            if any(thread.state is not ThreadState.RUNNING for thread in self._threads):
-                continue  # tasks come and go
-            cleaner.note(self._owned_directories(), self._now_ms)
-            try:
-                for name in cleaner.obsolete(self._directory.tasks(), self._now_ms):
-                    self._directory.set_aside(name)
-                    _LOGGER.info("%s deletes the obsolete stores of %s", self._log_prefix, name)
-                await asyncio.to_thread(self._directory.delete_what_is_set_aside)
-            except OSError:
-                _LOGGER.exception("%s could not delete obsolete stores", self._log_prefix)
+    def _owned_when_settled(self) -> frozenset[str] | None:
+        is_settled = all(each.state is ThreadState.RUNNING for each in self._threads.all)
+        return self._owned_directories() if is_settled else None
 
     def _owned_directories(self) -> frozenset[str]:
         return frozenset(
             task_name(self._application.spec(task.sub_topology, None).name, task.partition)
-            for thread in self._threads
+            for thread in self._threads.all
             for task in thread.active_tasks
         )
 
@@ -557,11 +520,6 @@ class KafkaStreams:
     def _is_restoring(self) -> bool:
         return self._state is not ApplicationState.RUNNING
 
-    def _known_hosts(self) -> KnownHosts:
-        """The newest that a thread has heard."""
-        heard = (thread.known_hosts for thread in self._threads)
-        return max(heard, key=lambda each: each.epoch, default=NO_HOSTS)
-
     def _new_queries(self) -> InteractiveQueries:
         config = self._config
         hosts = HostsOfStores(
@@ -570,15 +528,14 @@ class KafkaStreams:
         return InteractiveQueries(
             self._topology,
             hosts,
-            self._known_hosts,
+            lambda: self._threads.known_hosts,
             lambda: self._supplier.admin(f"{self._application.client_id}-query-admin"),
             self._closers,
         )
 
     def _set_paused(self, *, is_paused: bool) -> None:
         self._require_running()
-        for thread in self._threads:
-            thread.is_paused = is_paused
+        self._threads.set_paused(is_paused=is_paused)
 
     def _enter(self, state: ApplicationState) -> None:
         before = self._state

@@ -1,34 +1,51 @@
-"""Says which directories of tasks may go: those of tasks that this instance has not had for state.cleanup.delay.ms. Pure.
-
-A task that returns soon finds its stores. Nothing goes until the instance has run for the delay: what is there at its start may be given to it.
-"""
+"""Deletes, time and again, the stores of tasks that other instances have for long (state.cleanup.delay.ms)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import logging
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from millstream.runtime import Clock
+from millstream.streams.application.obsolete_tasks import ObsoleteTasks
+from millstream.streams.application.state_directory import StateDirectory
+
+_LOGGER = logging.getLogger(__name__)
+
 
 class StateCleaner:
-    """Times are monotonic. Directories are known by their names."""
+    """`run` it until it is cancelled. `note` tells it of tasks that come and go."""
 
-    def __init__(self, delay_ms: int, now_ms: int) -> None:
-        self.delay_ms: Final = delay_ms
-        self._started_ms = now_ms
-        self._owned: AbstractSet[str] = frozenset()
-        self._owned_until_ms: dict[str, int] = {}
+    def __init__(
+        self, directory: StateDirectory, obsolete: ObsoleteTasks, clock: Clock, log_prefix: str
+    ) -> None:
+        self._directory = directory
+        self._obsolete: Final = obsolete
+        self._clock = clock
+        self._log_prefix = log_prefix
 
-    def note(self, owned: AbstractSet[str], now_ms: int) -> None:
-        """Takes note of the tasks that the instance has now."""
-        self._owned_until_ms |= dict.fromkeys(self._owned | owned, now_ms)
-        self._owned = owned
+    def note(self, owned: AbstractSet[str]) -> None:
+        """Takes the directories of the tasks that the instance has now."""
+        self._obsolete.note(owned, self._now_ms)
 
-    def obsolete(self, present: Iterable[str], now_ms: int) -> list[str]:
-        """Returns those of the directories that may go."""
-        return [
-            name
-            for name in present
-            if name not in self._owned
-            and now_ms - self._owned_until_ms.get(name, self._started_ms) >= self.delay_ms
-        ]
+    async def run(self, owned: Callable[[], AbstractSet[str] | None]) -> None:
+        """Asks for the directories of the instance's tasks before each deletion. None: tasks are about to come, so all stay."""
+        while True:
+            await asyncio.sleep(self._obsolete.delay_ms / 1000)
+            now = owned()
+            if now is None:
+                continue
+            self.note(now)
+            try:
+                for name in self._obsolete.names(self._directory.tasks(), self._now_ms):
+                    self._directory.set_aside(name)
+                    _LOGGER.info("%s deletes the obsolete stores of %s", self._log_prefix, name)
+                await asyncio.to_thread(self._directory.delete_what_is_set_aside)
+            except OSError:
+                _LOGGER.exception("%s could not delete obsolete stores", self._log_prefix)
+
+    @property
+    def _now_ms(self) -> int:
+        return self._clock.now().monotonic_ms

@@ -1,0 +1,109 @@
+"""The stream threads of one instance: added, removed, paused, asked and stopped together.
+
+Owns which threads there are. What a thread does, and what follows when one fails, is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from millstream.clients.core.illegal_state import IllegalState
+from millstream.net.client.tasks import TaskScope
+from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.processes.process_stream_thread import (
+    ProcessStreamThread,
+)
+from millstream.streams.application.states import ThreadState
+from millstream.streams.application.stream_thread import StreamThread
+from millstream.streams.queries import QueryResult, StateQueryRequest
+from millstream.streams.runtime.report import TaskReport
+
+_LOGGER = logging.getLogger(__name__)
+
+AnyStreamThread = StreamThread | ProcessStreamThread
+
+
+class StreamThreads:
+    """`make` makes a thread with a name. `on_failed` hears of a thread that has ended with an error."""
+
+    def __init__(
+        self,
+        make: Callable[[str], AnyStreamThread],
+        scope: TaskScope,
+        on_failed: Callable[[AnyStreamThread, Exception], None],
+    ) -> None:
+        self.all: list[AnyStreamThread] = []
+        """Those that run, and those that have failed and were not replaced."""
+        self._make = make
+        self._scope = scope
+        self._on_failed = on_failed
+        self._running: dict[AnyStreamThread, asyncio.Task[None]] = {}
+
+    @property
+    def reports(self) -> Mapping[StreamsTaskId, TaskReport]:
+        """The last commit of each task."""
+        return {task: report for thread in self.all for task, report in thread.reports.items()}
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The newest that a thread has heard."""
+        heard = (thread.known_hosts for thread in self.all)
+        return max(heard, key=lambda each: each.epoch, default=NO_HOSTS)
+
+    @property
+    def is_paused(self) -> bool:
+        return bool(self.all) and all(thread.is_paused for thread in self.all)
+
+    def set_paused(self, *, is_paused: bool) -> None:
+        for thread in self.all:
+            thread.is_paused = is_paused
+
+    def add(self, client_id: str) -> str:
+        """Starts one more thread, and returns its name, which is that of a dead one where there is one."""
+        taken = {thread.name for thread in self.all if thread.state is not ThreadState.DEAD}
+        names = (f"{client_id}-StreamThread-{number}" for number in range(1, len(taken) + 2))
+        name = next(name for name in names if name not in taken)
+        thread = self._make(name)
+        thread.is_paused = self.is_paused
+        self.all = [each for each in self.all if each.name != name] + [thread]
+        self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
+        return name
+
+    async def remove(self) -> str:
+        """Ends the thread that was added last, and returns its name. Raises IllegalState for the only one."""
+        if len(self._running) < 2:
+            raise IllegalState("the last stream thread is not removed: close the application")
+        thread, running = list(self._running.items())[-1]
+        thread.stop()
+        await running
+        self.all.remove(thread)
+        return thread.name
+
+    async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
+        """Returns, by partition, what the stores of all tasks answer."""
+        found: dict[int, QueryResult] = {}
+        for thread in self.all:
+            found |= await thread.query(request)
+        return found
+
+    def is_one(self, task: asyncio.Task[object] | None) -> bool:
+        """Whether a thread runs as this task of the event loop."""
+        return task in self._running.values()
+
+    async def stop(self) -> None:
+        """Ends all threads after their turns."""
+        for thread in self.all:
+            thread.stop()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _run(self, thread: AnyStreamThread) -> None:
+        try:
+            await thread.run()
+        except Exception as error:
+            _LOGGER.exception("stream-thread [%s] has failed", thread.name)
+            self._on_failed(thread, error)
+        finally:
+            self._running.pop(thread, None)
