@@ -23,6 +23,7 @@ import millstream
 from millstream.errors import ConfigError
 
 OURS: Final = "millstream"
+OUR_PACKAGES: Final = ("millstream", "pyspark_millstream")
 EXTRA: Final = "spark"
 ON_THE_CLUSTER: Final = frozenset({"pyspark", "py4j"})
 _FAST: Final = 1
@@ -124,9 +125,9 @@ def files_of(distribution_: Distribution) -> Iterator[tuple[PurePosixPath, Path]
         raise ConfigError(f"{name} was installed without a list of its files: install it with pip")
     is_ours = _normalised(name) == OURS
     if is_ours:
-        root = Path(millstream.__file__).parent
-        sources = (path for path in sorted(root.rglob("*")) if path.is_file())
-        yield from _packed((PurePosixPath(path.relative_to(root.parent)), path) for path in sources)
+        root = Path(millstream.__file__).parents[1]
+        found = (path for package in OUR_PACKAGES for path in sorted((root / package).rglob("*")))
+        yield from _packed((PurePosixPath(path.relative_to(root)), path) for path in found)
     elif _is_editable(distribution_):
         raise ConfigError(f"{name} is installed as editable, in its sources: install it as it is")
     listed = ((PurePosixPath(file), Path(str(file.locate()))) for file in files)

@@ -5,13 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import tarfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 from millstream.errors import ConfigError
 from millstream.spark import packing
-from millstream.spark.packing import Requirement, closure, launcher, pack, parse_requirement
+from millstream.spark.packing import (
+    Requirement,
+    closure,
+    files_of,
+    launcher,
+    pack,
+    parse_requirement,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +41,12 @@ def test_the_closure_of_pipelines_has_what_executors_import_and_no_pyspark() -> 
     }
     assert {"millstream", "pyarrow", "pandas", "numpy", "rocksdict", "crc32c", "orjson"} <= names
     assert not names & {"pyspark", "py4j", "pytest", "starlette"}
+
+
+def test_all_packages_of_ours_are_packed_without_what_only_a_build_needs() -> None:
+    paths = {str(path) for path, _ in files_of(distribution("millstream"))}
+    assert {"millstream/spark/packing.py", "pyspark_millstream/__init__.py"} <= paths
+    assert not [path for path in paths if path.endswith((".pyc", ".c"))]
 
 
 def test_what_is_missing_is_named() -> None:
