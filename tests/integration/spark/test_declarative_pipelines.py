@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +82,23 @@ def test_a_killed_pipeline_goes_on_and_each_row_is_there_once(
     try:
         wait_for_rows(on_it, first, tmp_path)
     finally:
-        for pid in processes_of(first.pid):
-            os.kill(pid, signal.SIGKILL)
-        first.wait(LONG_ENOUGH_S)
-    wait_until(lambda: processes_of(first.pid) == [])
+        kill(first)
     assert len(copied(on_it)) < ROWS, "it was killed on the way"
 
-    assert started(tmp_path).wait(PATIENCE_S) == 0, (tmp_path / "log").read_text()[-3000:]
+    second = started(tmp_path)
+    try:
+        assert second.wait(PATIENCE_S) == 0, (tmp_path / "log").read_text()[-3000:]
+    finally:
+        kill(second)
     assert Counter(copied(on_it)) == Counter(values)
+
+
+def kill(run: subprocess.Popen[bytes]) -> None:
+    for pid in processes_of(run.pid):
+        with suppress(ProcessLookupError):  # it has ended by itself meanwhile
+            os.kill(pid, signal.SIGKILL)
+    run.wait(LONG_ENOUGH_S)
+    wait_until(lambda: processes_of(run.pid) == [])
 
 
 def wait_for_rows(topics: Any, run: subprocess.Popen[bytes], directory: Path) -> None:
