@@ -22,7 +22,13 @@ from millstream.model import TopicPartition
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.encoding.encoding import Encoding, encoding_of
-from millstream.spark.sink.marks import Attempt, BatchMark, attempt_after, require_same
+from millstream.spark.sink.marks import (
+    Attempt,
+    BatchMark,
+    attempt_after,
+    prefix_in_query,
+    require_same,
+)
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_sink_options
 from millstream.spark.sink.routing import MURMUR2
 from millstream.spark.sink.rows import RowSender
@@ -77,8 +83,9 @@ class _AtomicWrite:
     @property
     def _id(self) -> str:
         """The transactional id, and the group of the marks."""
-        assert self.options.transactional_id_prefix is not None, "it was asked for"
-        return self.options.transactional_id_prefix
+        prefix = self.options.transactional_id_prefix
+        assert prefix is not None, "it was asked for"
+        return prefix_in_query(prefix, self.mark.query) if self.mark.query else prefix
 
     def attempt(self, rows: DataFrame) -> int:
         kept = self._kept(rows)

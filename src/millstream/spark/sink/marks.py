@@ -53,6 +53,14 @@ class BatchMark:
             return None
 
 
+def prefix_in_query(prefix: str, query: str) -> str:
+    """Returns the prefix that a query uses of its own.
+
+    Flows of a pipeline and queries of one program may share their options, and would overwrite each other's marks.
+    """
+    return f"{prefix}-{query}"
+
+
 class Attempt(Enum):
     """The two things that an attempt may have to do."""
 

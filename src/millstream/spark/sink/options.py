@@ -61,8 +61,8 @@ class NullTopic(Enum):
 class SinkOptions:
     """`topic` is where rows go; None: each row says it in its column `topic`.
 
-    `transactional_id_prefix`: the transactional ids of an exactly-once sink are this, a hyphen and the number of a Spark partition; None:
-    they begin with `millstream-` and the id of the query.
+    `transactional_id_prefix`: the transactional ids of an exactly-once sink are this, the id of the query and the number of a Spark
+    partition, with hyphens between; None: they begin with `millstream`.
     """
 
     kafka: KafkaSettings

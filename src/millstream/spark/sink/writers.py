@@ -23,7 +23,7 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemRandom
 from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.encoding.encoding import Encoding
-from millstream.spark.sink.marks import BatchMark
+from millstream.spark.sink.marks import BatchMark, prefix_in_query
 from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions
 from millstream.spark.sink.rows import RowSender, rows_to_write
 from millstream.spark.sink.transactions import BatchWrite, write_exactly_once
@@ -74,16 +74,16 @@ class _Writer:
         task = TaskContext.get()
         assert task is not None, "Spark calls writers in tasks"
         query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
-        prefix = self._options.transactional_id_prefix
         if query is None or batch is None:
             # No micro-batch: a write that is repeated is another one.
             mark = BatchMark(self._id, 0, self._id, self._id)
-            return BatchWrite(prefix or f"millstream-{self._id}", task.partitionId(), mark)
+            prefix = self._options.transactional_id_prefix or f"millstream-{self._id}"
+            return BatchWrite(prefix, task.partitionId(), mark)
         mark = BatchMark(query, int(batch), str(task.getLocalProperty(_RUN)), self._id)
-        return BatchWrite(prefix or self._prefix_of(query), task.partitionId(), mark)
+        return BatchWrite(self._prefix_of(query), task.partitionId(), mark)
 
     def _prefix_of(self, query: str) -> str:
-        return f"millstream-{query}"
+        return prefix_in_query(self._options.transactional_id_prefix or "millstream", query)
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
@@ -106,6 +106,8 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         """Leaves records that tasks have written."""
 
     def _prefix_of(self, query: str) -> str:
+        if self._options.transactional_id_prefix is not None:
+            return super()._prefix_of(query)
         raise ConfigError(
             "an exactly-once write in foreachBatch needs an option transactionalIdPrefix, one for each write: by it the write knows what "
             f"it has written when query {query} repeats a micro-batch"

@@ -210,6 +210,20 @@ def test_groups_and_transactional_ids_have_the_name_of_the_query(copy: Copy) -> 
 
 
 @pytest.mark.slow
+def test_queries_that_share_a_prefix_know_each_what_it_has_written(
+    spark: Any, copy: Copy, tmp_path: Path
+) -> None:
+    other = Copy(spark, copy.topics, tmp_path / "other")
+    other.source, other.out = copy.source, copy.out
+    copy.put(0, 30)
+    for query in (copy, other):
+        query.run(transactionalIdPrefix="shared")
+    copy.forget_commit()
+    copy.run(transactionalIdPrefix="shared")
+    assert copy.values() == sorted(2 * list(range(30)))
+
+
+@pytest.mark.slow
 def test_writes_of_a_function_for_each_batch_are_written_once(
     spark: Any, copy: Copy, tmp_path: Path
 ) -> None:
