@@ -181,6 +181,30 @@ async def test_poll_arrow_and_poll_share_one_position(bootstrap: str, new_topic:
         )
 
 
+async def test_poll_arrow_tells_of_positions_behind_what_no_reader_sees(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    async with Producer(bootstrap_servers=bootstrap, transactional_id=topic) as producer:
+        await producer.init_transactions()
+        await producer.begin_transaction()
+        await producer.send(topic, b"aborted")
+        await producer.flush()
+        await producer.abort_transaction()
+    async with Consumer(
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    ) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        position = 0
+        while position < 2:
+            batches = await consumer.poll_arrow(timeout_ms=LONG_ENOUGH_MS)
+            assert [batch.records.num_rows for batch in batches] == [0] * len(batches)
+            position = batches[-1].next_offset
+        assert position == 2
+
+
 async def test_seek_pause_offsets_and_times(bootstrap: str, new_topic: NewName) -> None:
     topic = new_topic()
     partition = TopicPartition(topic, 0)

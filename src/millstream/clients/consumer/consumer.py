@@ -257,7 +257,7 @@ class Consumer(Generic[Key, Value]):
         """Returns everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
 
         Like `poll`, but no Python object is made per record, and deserializers and interceptors are not asked. The
-        column `headers` is there when asked for.
+        column `headers` is there when asked for. A batch without rows tells of a position behind markers or aborted records.
         """
         deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
         self._check()

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 
 class ArrowRecords(NamedTuple):
-    """Records of one partition as columns: key, value (binary), offset (int64), timestamp (ms), headers."""
+    """Records of one partition as columns: key, value (binary), offset (int64), timestamp (ms), headers.
+
+    As `ConsumerRecords.nextOffsets` of the Java client (KIP-1094) it tells of progress that no record shows.
+    """
 
     topic: str
     partition: int
     records: pa.RecordBatch
     next_offset: int
-    """Where reading goes on; may lie beyond the last record."""
+    """Where reading goes on; may lie beyond the last record, of which there may be none: markers and what was aborted are passed over."""
 
 
 class FetchCollector(Generic[Key, Value]):
@@ -102,8 +105,8 @@ class FetchCollector(Generic[Key, Value]):
             if broken is not None and not rows.num_rows and not batches:
                 raise broken
             next_offset = chunk.next_offset if broken is None else max(start, broken.offset)
-            if rows.num_rows:
-                self._fetcher.counters.records_consumed += rows.num_rows
+            self._fetcher.counters.records_consumed += rows.num_rows
+            if next_offset > start:
                 batches.append(ArrowRecords(*state.topic_partition, rows, next_offset))
             if broken is not None:
                 state.position = next_offset  # the rest is met again by the next call
