@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark oracle-applications oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -50,7 +50,10 @@ oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams
 	@$(PYTHON_BIN) tests/oracle/run_random.py $(if $(SEED),--seed $(SEED)) --count $(or $(COUNT),2000)
 
 oracle-spark: setup-dev  ## the recorded cases of Kafka Streams as live applications on Spark; `make oracle-spark SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
-	@$(PYTHON_BIN) tests/oracle/spark_cases/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
+	@$(PYTHON_BIN) tests/oracle/live_cases/run.py $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
+
+oracle-applications: setup-dev  ## the same cases as instances of KafkaStreams that come and go; `make oracle-applications SEED=7 COUNT=100`, FLAGS=--kafka over Apache Kafka
+	@$(PYTHON_BIN) tests/oracle/live_cases/run.py --threads $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(FLAGS)
 
 oracle-connector: setup-dev  ## the same jobs through our format and through Spark's own Kafka connector (MILLSTREAM_SPARK_KAFKA_JARS)
 	@$(PYTHON_BIN) -m pytest tests/compat/spark

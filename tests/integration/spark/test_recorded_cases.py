@@ -16,9 +16,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "oracle"))
 
-from spark_cases.conversion import LiveCase, Mode, Way
-from spark_cases.live import Cluster
-from spark_cases.running import BROKER_SETTINGS, Counts, Runner, all_cases, carry_functions, kind_of
+from live_cases.cluster import Cluster
+from live_cases.conversion import LiveCase, Mode, Way
+from live_cases.on_spark import SparkDriver
+from live_cases.running import BROKER_SETTINGS, Counts, Runner, all_cases, carry_functions, kind_of
 
 from millstream.testing.broker import Broker
 
@@ -48,7 +49,7 @@ def chosen(runner: Runner) -> list[tuple[LiveCase, Way]]:
 
 def test_every_case_is_run_or_left_out_for_a_reason(tmp_path: Path) -> None:
     cluster: Any = None
-    runner = Runner(cluster, None, tmp_path, SEED)
+    runner = Runner(cluster, SparkDriver(None), tmp_path, SEED)
     found = chosen(runner)
     live = {id(live) for live, _ in found}
     assert runner.counts.left_out == LEFT_OUT
@@ -90,7 +91,7 @@ def sample(runner: Runner) -> list[tuple[LiveCase, Way]]:
 def test_live_applications_give_what_kafka_streams_gives(
     session: Any, cluster: Cluster, tmp_path: Path
 ) -> None:
-    runner = Runner(cluster, session, tmp_path, SEED)
+    runner = Runner(cluster, SparkDriver(session), tmp_path, SEED)
     picked = sample(runner)
     runner.counts = Counts()
     for live, way in picked:

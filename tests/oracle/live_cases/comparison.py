@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from streams.case_runner import CaseRunner
 
+from live_cases.cluster import Written
+from live_cases.conversion import WINDOWED, LiveCase, Mode, Way
+from live_cases.found import Found, Rows, TaskKey
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
-from spark_cases.conversion import WINDOWED, LiveCase, Mode, Way
-from spark_cases.live import Found, Rows, TaskKey, Written
 from tests.integration.streams.runtime.interruptions import ANY, OneByOne
 
 SHOWN = 600

@@ -9,7 +9,7 @@ RECORDED  one partition. The input comes in portions in which a record of one to
           Outputs in their order, stores and dropped records must be those that Kafka Streams' own driver gave.
 DRIVER    one to four partitions, one sub-topology. The same portions; in half of the cases the input is sorted by time, so that there
           are few. Expected is what our driver gives for the input of each partition alone.
-TASKS     one to four partitions, several sub-topologies, portions by chance. Expected is for each task what the kernel of our driver
+TASKS     one to four partitions, several sub-topologies (or one, where input is read as it comes), portions by chance. Expected is for each task what the kernel of our driver
           gives, one record at a time, for what each of its micro-batches has read.
 
 An operator that asks the wall clock how long its last emission is ago is run without that pause, and what Kafka Streams gave is then
@@ -41,6 +41,7 @@ SMALL_CACHE_BYTES = 100_000
 """Of a smaller one it counts who shares it."""
 WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
 VALID_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+READ_AS_IT_COMES = "input is read as it comes"
 CUT = 0.15
 """Portions end after so many of the records, by chance."""
 
@@ -301,25 +302,34 @@ class Way:
     """Why each portion is one record; empty where it is not."""
 
 
-def ways(case: LiveCase, seed: int, modes: Sequence[Mode]) -> Iterator[Way | LeftOut]:
-    """The ways in which it is run, and the reasons why others are left out."""
+def ways(
+    case: LiveCase, seed: int, modes: Sequence[Mode], *, reads_at_once: bool
+) -> Iterator[Way | LeftOut]:
+    """The ways in which it is run, and the reasons why others are left out.
+
+    `reads_at_once`: what a portion has for a task is read before any of it is processed.
+    """
     for mode in modes:
         name = f"{seed}/{case.id}/{mode}"
         try:
-            yield _way(case, mode, name, random.Random(name))
+            yield _way(case, mode, name, random.Random(name), reads_at_once=reads_at_once)
         except LeftOut as reason:
             yield reason
 
 
-def _way(case: LiveCase, mode: Mode, name: str, chance: random.Random) -> Way:
+def _way(
+    case: LiveCase, mode: Mode, name: str, chance: random.Random, *, reads_at_once: bool
+) -> Way:
     several = len(case.groups) > 1
     if mode is Mode.RECORDED:
         if max(case.counts(1).values()) > 1:
             raise LeftOut("recorded: internal topics have several partitions by themselves")
-        why = _why_single(case)
+        why = _why_single(case) if reads_at_once else READ_AS_IT_COMES
         portions = _portions(case, case.inputs, chance, is_single=bool(why))
         return Way(mode, name, 1, tuple(portions), why)
-    if (mode is Mode.DRIVER) == several:
+    if mode is Mode.DRIVER and not reads_at_once:
+        raise LeftOut(f"{mode}: {READ_AS_IT_COMES}")
+    if reads_at_once and (mode is Mode.DRIVER) == several:
         raise LeftOut(f"{mode}: {'several sub-topologies' if several else 'one sub-topology'}")
     _refuse_partitions(case, mode)
     partitions = chance.randint(1, PARTITIONS_MAX)

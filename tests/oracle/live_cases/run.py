@@ -1,4 +1,4 @@
-"""Runs the recorded cases of the streams oracle as live applications on Spark: `python tests/oracle/spark_cases/run.py [OPTIONS] [PATTERN...]`.
+"""Runs the recorded cases of the streams oracle as live applications on Spark: `python tests/oracle/live_cases/run.py [OPTIONS] [PATTERN...]`.
 
     --seed N       of batches, portions, partitions and restarts; a failure is repeated with its seed and its case alone
     --count N      so many cases, chosen by the seed; default: all
@@ -7,6 +7,7 @@
     --kafka        over Apache Kafka 4.3.1, from the jars of MILLSTREAM_KAFKA_CLASSPATH, in place of our broker
     --at ADDR      over brokers that run already
     --shard I/N    every N-th case
+    --threads      by stream threads of instances that come and go, without Spark
     --in-process   without Spark: its jobs are runs of a task host in this process, which takes a tenth of the time
 
 PATTERN chooses cases by their ids, as in `fk_*`. Prints each difference, what was left out and why, and how many were run in which way.
@@ -25,20 +26,19 @@ import time
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from run_cases import say
 
-from spark_cases.conversion import Mode
-from spark_cases.in_process import Hosts
-from spark_cases.live import Cluster
-from spark_cases.running import BROKER_SETTINGS, Runner, all_cases, carry_functions
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from live_cases.cluster import Cluster
+from live_cases.conversion import Mode
+from live_cases.in_process import Hosts
+from live_cases.live import Driver
+from live_cases.on_spark import SparkDriver
+from live_cases.on_threads import ThreadsDriver
+from live_cases.running import BROKER_SETTINGS, Runner, all_cases, carry_functions
 
 
 def chosen(seed: int, count: int | None, patterns: Sequence[str]) -> list[dict]:
@@ -63,9 +63,9 @@ def main() -> int:
     started = time.monotonic()
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(Cluster(_servers(options, stack)))
-        session = stack.enter_context(_in_process() if options.in_process else _session())
+        driver = stack.enter_context(_driver(options))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cases-")))
-        runner = Runner(cluster, session, directory, seed)
+        runner = Runner(cluster, driver, directory, seed)
         for number, case in enumerate(cases[int(shard) :: int(shards)]):
             if options.seconds and time.monotonic() - started > options.seconds:
                 say(f"ends after {number} cases, as --seconds says")
@@ -91,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--at", default="")
     parser.add_argument("--in-process", action="store_true")
+    parser.add_argument("--threads", action="store_true")
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("patterns", nargs="*")
     return parser.parse_args()
@@ -112,28 +113,34 @@ def _servers(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
     return stack.enter_context(servers.kafka(classpath, BROKER_SETTINGS))
 
 
+def _driver(options: argparse.Namespace) -> contextlib.AbstractContextManager[Driver]:
+    if options.threads:
+        return ThreadsDriver()
+    return _in_process() if options.in_process else _on_spark()
+
+
 @contextlib.contextmanager
-def _in_process() -> Iterator[Any]:
+def _in_process() -> Iterator[SparkDriver]:
     from millstream.spark.pipeline import spark_streams
 
     carry_functions()
     with Hosts() as hosts:
         jobs, spark_streams.TaskJobs = spark_streams.TaskJobs, hosts.jobs
         try:
-            yield None
+            yield SparkDriver(None)
         finally:
             spark_streams.TaskJobs = jobs
 
 
 @contextlib.contextmanager
-def _session() -> Iterator[SparkSession]:
+def _on_spark() -> Iterator[SparkDriver]:
     from millstream.spark import SparkOptions, configure
 
     carry_functions()
     session = configure(SparkOptions(master="local[2]", short_lived=True))
     session.sparkContext.setLogLevel("FATAL")
     try:
-        yield session
+        yield SparkDriver(session)
     finally:
         session.stop()
 

@@ -6,7 +6,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import streams.case_runner
 import streams.spec_functions
@@ -14,19 +14,18 @@ import streams.spec_processors
 import streams.spec_topology
 from run_cases import OWN_DATA, load_cases, load_specs, say, spec_of
 
-from spark_cases import conversion
-from spark_cases.comparison import differences
-from spark_cases.conversion import LeftOut, LiveCase, Mode, Way, live_case, ways
-from spark_cases.live import Application, Cluster
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from live_cases import conversion, on_threads
+from live_cases.cluster import Cluster
+from live_cases.comparison import differences
+from live_cases.conversion import LeftOut, LiveCase, Mode, Way, live_case, ways
+from live_cases.live import Driver, LiveApplication
 
 FILES: Final = ("cases", "found", "cached", "headers", "names", "audit", "guarantee")
 BROKER_SETTINGS: Final = {
     "log.initial.task.delay.ms": "86400000",
     "log.cleaner.backoff.ms": "86400000",
     "auto.create.topics.enable": "false",
+    **on_threads.SETTINGS,
 }
 """Neither retention nor compaction: the records of cases are from 1970, and the first marker of a transaction closes their segment."""
 
@@ -77,10 +76,10 @@ def carry_functions() -> None:
 
 
 class Runner:
-    """Cases one after another on one cluster and one session."""
+    """Cases one after another on one cluster, run by one driver."""
 
-    def __init__(self, cluster: Cluster, session: SparkSession, directory: Path, seed: int) -> None:
-        self._cluster, self._session, self._directory = cluster, session, directory
+    def __init__(self, cluster: Cluster, driver: Driver, directory: Path, seed: int) -> None:
+        self._cluster, self._driver, self._directory = cluster, driver, directory
         self._seed = seed
         self._specs = load_specs([OWN_DATA])
         self.counts = Counts()
@@ -97,7 +96,7 @@ class Runner:
         except LeftOut as reason:
             self.counts.left_out[str(reason)] += 1
             return
-        found = list(ways(live, self._seed, modes))
+        found = list(ways(live, self._seed, modes, reads_at_once=self._driver.reads_at_once))
         reasons = [str(way) for way in found if isinstance(way, LeftOut)]
         if len(reasons) == len(found):
             self.counts.left_out["; ".join(reasons)] += 1
@@ -107,7 +106,7 @@ class Runner:
 
     def run_way(self, live: LiveCase, way: Way) -> None:
         self.counts.runs[kind_of(live, way)] += 1
-        application = Application(live, way, self._cluster, self._session, self._directory)
+        application = LiveApplication(live, way, self._cluster, self._driver, self._directory)
         try:
             found = differences(live, way, application.run())
         except Exception:  # noqa: BLE001  # told as the difference that it is

@@ -1,0 +1,234 @@
+"""A case as instances of `KafkaStreams`, one to three, that come and go between two portions of the input.
+
+Each turn in which a task processes what it has queued counts as a micro-batch: within it records are taken by their time. The
+positions after each turn are noted, and count once the task has committed. Instances live on the loop of the cluster, which runs while
+something is awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+from live_cases.found import TaskKey
+from live_cases.live import ApplicationFailed, LiveApplication
+from millstream.model import TopicPartition
+from millstream.streams import Topology
+from millstream.streams.application.kafka_streams import KafkaStreams
+from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.task import ActiveTask
+
+INSTANCES: Final = (1, 1, 2, 3)
+DISTURBED: Final = 0.4
+EXACTLY_ONCE: Final = 0.6
+"""Of applications whose input has no transactions."""
+PATIENCE_S: Final = 20
+SETTINGS: Final = {
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.heartbeat.interval.ms": "100",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.assignment.interval.ms": "0",
+}
+"""Of a broker whose groups share their tasks at once."""
+
+
+@dataclass
+class _Turns:
+    """The turns of one task since its last commit, by the task's object: one that is started anew begins with none."""
+
+    since_commit: dict[ActiveTask, list[dict[str, int]]] = field(default_factory=dict)
+    directories: dict[TaskKey, Path] = field(default_factory=dict)
+    applications: dict[str, LiveApplication] = field(default_factory=dict)
+
+    def processed(self, active: ActiveTask) -> None:
+        assert active._task is not None, "it has processed something"
+        taken = {
+            topic: offset + 1
+            for topic, by_partition in active._task.position.items()
+            for offset in by_partition.values()
+        }
+        turn = {topic: max(at, taken.get(topic, 0)) for topic, at in active.position.items()}
+        self.since_commit.setdefault(active, []).append(turn)
+
+    def committed(self, active: ActiveTask, report: TaskReport) -> None:
+        spec = active._spec
+        application = self.applications[spec.application]
+        key = (spec.sub_topology, active._partition)
+        turns = [*self.since_commit.pop(active, []), dict(report.position)]
+        application.found.positions.setdefault(key, []).extend(turns)
+        application.found.dropped += report.dropped
+        self.directories[key] = Path(spec.state_directory)
+
+
+class ThreadsDriver:
+    """For as long as it is entered, the turns of all tasks of this process are noted."""
+
+    reads_at_once = False
+
+    def __init__(self) -> None:
+        self._turns = _Turns()
+        self._instead: list[tuple[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        turns, process, commit = self._turns, ActiveTask.process, ActiveTask.commit
+
+        async def noted_process(active: ActiveTask, **settings: Any) -> int:
+            processed = await process(active, **settings)
+            turns.processed(active)
+            return processed
+
+        async def noted_commit(active: ActiveTask, **settings: Any) -> TaskReport:
+            report = await commit(active, **settings)
+            turns.committed(active, report)
+            return report
+
+        self._instead = [("process", process), ("commit", commit)]
+        ActiveTask.process = noted_process  # type: ignore[assignment, method-assign]
+        ActiveTask.commit = noted_commit  # type: ignore[assignment, method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, method in self._instead:
+            setattr(ActiveTask, name, method)
+
+    def started(self, application: LiveApplication) -> RunningInThreads:
+        return RunningInThreads(application, self._turns)
+
+    @contextmanager
+    def kept_topics(self) -> Iterator[None]:
+        yield
+
+
+class RunningInThreads:
+    def __init__(self, of: LiveApplication, turns: _Turns) -> None:
+        self._of, self._cluster = of, of.cluster
+        # At least once reads what was aborted, too.
+        is_exact = not of.is_plain or of.chance.random() < EXACTLY_ONCE
+        guarantee = ProcessingGuarantee.AT_LEAST_ONCE
+        if is_exact:
+            guarantee = ProcessingGuarantee.EXACTLY_ONCE_V2
+        of.config = replace(
+            of.config, processing_guarantee=guarantee, commit_interval_ms=20, poll_ms=20,
+            num_stream_threads=of.chance.choice((1, 1, 2)),
+        )  # fmt: skip
+        turns.applications[of.id] = of
+        turns.directories.clear()
+        self._numbers = itertools.count()
+        self._last = Path()
+        of.directory_of = lambda key: turns.directories.get(key, self._last)
+        self._instances: list[KafkaStreams] = []
+        many = of.chance.choice(INSTANCES) if of.case.can_restart else 1
+        self._cluster.run(self._start(many))
+
+    def work(self) -> None:
+        self._cluster.run(self._work())
+
+    def disturb(self) -> None:
+        chance = self._of.chance
+        if chance.random() >= DISTURBED:
+            return
+        self._of.found.restarts += 1
+        match chance.randrange(4):
+            case 0:
+                self._cluster.run(self._start(1))
+            case 1 if len(self._instances) > 1:
+                self._cluster.run(self._close(chance.randrange(len(self._instances))))
+            case 2:
+                self._cluster.run(self._restart_all())
+                if chance.random() < 0.5:
+                    shutil.rmtree(self._of.directory, ignore_errors=True)
+                self._cluster.run(self._start(chance.choice(INSTANCES)))
+            case _:
+                self._cluster.run(self._add_thread())
+
+    def close(self) -> None:
+        self._cluster.run(self._restart_all())
+
+    async def _start(self, count: int) -> None:
+        for _ in range(count):
+            self._last = self._of.directory / str(next(self._numbers))
+            config = replace(self._of.config, state_dir=str(self._last))
+            self._last /= self._of.id
+            instance = KafkaStreams(
+                self._of.topology, config, {"bootstrap_servers": self._cluster.servers}
+            )
+            self._instances.append(instance)
+            try:
+                await instance.start()
+            except Exception as error:
+                raise ApplicationFailed(str(error)) from error
+
+    async def _close(self, number: int) -> None:
+        await self._instances.pop(number).close()
+
+    async def _restart_all(self) -> None:
+        while self._instances:
+            await self._close(-1)
+
+    async def _add_thread(self) -> None:
+        if self._instances[0].state.is_running_or_rebalancing and self._of.case.groups:
+            self._instances[0].add_stream_thread()
+
+    # The end of the input.
+
+    async def _work(self) -> None:
+        ends_s = time.monotonic() + PATIENCE_S
+        while not await self._is_done():
+            if time.monotonic() > ends_s:
+                raise AssertionError(f"does not come to an end: {await self._shown()}")
+            await asyncio.sleep(0.01)
+
+    async def _is_done(self) -> bool:
+        for instance in self._instances:
+            if instance.error is not None:
+                raise ApplicationFailed(str(instance.error))
+            if instance._global_thread is not None:
+                await instance._global_thread.stores.catch_up()
+        if any(instance.state != "RUNNING" for instance in self._instances):
+            return False
+        before = await self._ends()
+        if before is None:
+            return False
+        committed = await self._committed()
+        if any(committed.get(tp, 0) < end for tp, end in before.items()):
+            return False
+        return before == await self._ends()
+
+    async def _ends(self) -> Mapping[TopicPartition, int] | None:
+        """The ends of all that is read; None while a transaction is open, whose records are still to come."""
+        names = set(await self._cluster.admin.list_topics(include_internal=False))
+        topics = {topic for topic in self._sources(self._of.topology) if topic in names}
+        found: dict[TopicPartition, int] = {}
+        for topic in topics:
+            stable = await self._cluster.reader.offsets(topic, -1)
+            if stable != await self._cluster.uncommitted.offsets(topic, -1):
+                return None
+            found |= {TopicPartition(topic, number): end for number, end in stable.items()}
+        return found
+
+    def _sources(self, topology: Topology) -> set[str]:
+        matched = topology.with_pattern_topics(self._of.found.outside)
+        return {
+            topic
+            for group in matched.sub_topologies
+            if not group.is_global
+            for topic in matched.topics_of(group, self._of.id).sources
+        }
+
+    async def _committed(self) -> dict[TopicPartition, int]:
+        group = self._of.id
+        groups = await self._cluster.admin.list_consumer_group_offsets([group], require_stable=True)
+        offsets = groups.result(group)
+        return {tp: offsets.result(tp).offset for tp in offsets}
+
+    async def _shown(self) -> str:
+        states = [instance.state for instance in self._instances]
+        return f"{states}, ends {await self._ends()}, committed {await self._committed()}"
