@@ -150,12 +150,12 @@ class LiveApplication:
         if self.topology.global_stores:
             key = (GLOBAL, 0)
             first = self.topology.sub_topologies[0].id
-            spec = self._spec(first, directory_of(key), None)
+            spec = self.spec(first, directory_of(key), None)
             global_stores = await GlobalStores.open(spec, environment)
             left.add(key, global_stores.stores, self.case)
         try:
             for key, positions in sorted(self.found.positions.items()):
-                spec = self._spec(key[0], directory_of(key), tuple(positions[-1]))
+                spec = self.spec(key[0], directory_of(key), tuple(positions[-1]))
                 active = await ActiveTask.start(spec, key[1], environment, global_stores)
                 try:
                     assert active._task is not None, "it has been started"
@@ -166,7 +166,7 @@ class LiveApplication:
             if global_stores is not None:
                 await global_stores.close()
 
-    def _spec(self, sub_topology: int, directory: Path, topics: tuple[str, ...] | None) -> TaskSpec:
+    def spec(self, sub_topology: int, directory: Path, topics: tuple[str, ...] | None) -> TaskSpec:
         return TaskSpec(
             topology=self.topology,
             sub_topology=sub_topology,

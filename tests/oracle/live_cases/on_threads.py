@@ -23,6 +23,7 @@ from millstream.model import TopicPartition
 from millstream.streams import Topology
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.task import ActiveTask
 
@@ -124,6 +125,12 @@ class RunningInThreads:
         self._numbers = itertools.count()
         self._last = Path()
         of.directory_of = lambda key: turns.directories.get(key, self._last)
+        self._begun_late = {
+            topic
+            for group in of.topology.sub_topologies
+            for topic in of.topology.topics_of(group, of.id).sources
+            if of.spec(group.id, self._last, None).reset_of(topic) is not OffsetReset.EARLIEST
+        }
         self._instances: list[KafkaStreams] = []
         many = of.chance.choice(INSTANCES) if of.case.can_restart else 1
         self._cluster.run(self._start(many))
@@ -199,6 +206,8 @@ class RunningInThreads:
             return False
         committed = await self._committed()
         if any(committed.get(tp, 0) < end for tp, end in before.items()):
+            return False
+        if any(tp.topic in self._begun_late and tp not in committed for tp in before):
             return False
         return before == await self._ends()
 
