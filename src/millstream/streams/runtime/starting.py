@@ -50,6 +50,8 @@ class StartedTask:
     position: CommittedPosition
     is_committed: bool
     """The position stands in the group's offsets for every topic."""
+    begins_late: bool
+    """A topic is read from where its log ends now, or from a time: another start would begin elsewhere."""
     topic_ids: Mapping[str, str]
     restored: int
     global_stores: GlobalStores | None
@@ -111,7 +113,14 @@ class TaskStart:
             spec, partition, self._environment, task, stores, covered=self._covered
         )
         return StartedTask(
-            task, position, not begin, topic_ids, self._restored, self._global_stores, snapshots
+            task=task,
+            position=position,
+            is_committed=not begin,
+            begins_late=any(spec.reset_of(topic) is not OffsetReset.EARLIEST for topic in begin),
+            topic_ids=topic_ids,
+            restored=self._restored,
+            global_stores=self._global_stores,
+            snapshots=snapshots,
         )
 
     # Stores.

@@ -121,6 +121,8 @@ class ActiveTask:
                 # Or a first run that is interrupted would leave state without offsets.
                 await active._commits.commit_offsets(started.position)
                 active._is_committed = True
+            elif started.begins_late:  # or what comes now is passed over where the task moves on
+                await active.commit(renew=True)
             environment.observe(Step.RESTORED, task_id)
         except BaseException:
             await active.close()

@@ -14,10 +14,12 @@ from millstream.clients.core.values import RecordMetadata
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
 from millstream.errors import ConfigError, ProducerFenced
 from millstream.model import TopicPartition
+from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.steps import Step
+from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import Crash, World
 
 FIRST, SECOND = ["a", "b", "a"], ["b", "c", "a"]
@@ -35,6 +37,21 @@ async def test_a_run_commits_outputs_and_offsets_together(world: World) -> None:
     assert (
         committed[TopicPartition(f"{world.application}-by-value-repartition", 0)] == 4
     )  # with the marker
+
+
+@pytest.mark.parametrize("guarantee", list(ProcessingGuarantee))
+async def test_what_comes_after_the_first_start_is_read_wherever_the_task_has_moved(
+    world: World, guarantee: ProcessingGuarantee
+) -> None:
+    world.guarantee(guarantee)
+    builder = StreamsBuilder()
+    source = builder.stream(world.source, key=string(), value=string(), reset=OffsetReset.LATEST)
+    source.to(world.sink)
+    world.topology = builder.build()
+    await world.put(FIRST)
+    await (await world.start(0)).close()
+    await world.put(SECOND)
+    assert (await world.run(0)).written == len(SECOND)
 
 
 @pytest.mark.parametrize("step", list(Step))
