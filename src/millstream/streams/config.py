@@ -36,6 +36,7 @@ _AT_LEAST = {
     "poll_ms": 0,
     "task_timeout_ms": 0,
     "state_cleanup_delay_ms": 1,
+    "repartition_purge_interval_ms": 0,
     "buffered_records_per_partition": 1,
 }
 _HANDLERS = {
@@ -70,6 +71,8 @@ class StreamsConfig:
     the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
     `num_standby_replicas` (num.standby.replicas) takes effect in the runner: how many copies of a task's stores others keep.
+
+    `repartition_purge_interval_ms` (repartition.purge.interval.ms): so often a runner deletes what has been read of repartition topics.
 
     The rest is for `KafkaStreams` alone. `state_dir` (state.dir) holds the stores; None: a directory for temporary files.
     `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
@@ -106,6 +109,7 @@ class StreamsConfig:
     poll_ms: int = 100
     task_timeout_ms: int = 300_000
     state_cleanup_delay_ms: int = 600_000
+    repartition_purge_interval_ms: int = 30_000
     buffered_records_per_partition: int = 10_000
     client_id: str = ""
     use_processes: bool = False
@@ -131,6 +135,7 @@ class StreamsConfig:
             poll_ms=int,
             task_timeout_ms=int,
             state_cleanup_delay_ms=int,
+            repartition_purge_interval_ms=int,
             buffered_records_per_partition=int,
             client_id=str,
             use_processes=bool,
@@ -185,6 +190,7 @@ class StreamsConfig:
             "client.id": self.client_id,
             "commit.interval.ms": self.commit_interval_ms,
             "state.cleanup.delay.ms": self.state_cleanup_delay_ms,
+            "repartition.purge.interval.ms": self.repartition_purge_interval_ms,
             "state.dir": self.state_dir,
             "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,

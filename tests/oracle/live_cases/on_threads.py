@@ -32,6 +32,8 @@ DISTURBED: Final = 0.4
 EXACTLY_ONCE: Final = 0.6
 """Of applications whose input has no transactions."""
 PATIENCE_S: Final = 20
+DAY_MS: Final = 86_400_000
+"""Repartition topics are read afterwards."""
 SETTINGS: Final = {
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.heartbeat.interval.ms": "100",
@@ -162,7 +164,9 @@ class RunningInThreads:
     async def _start(self, count: int) -> None:
         for _ in range(count):
             self._last = self._of.directory / str(next(self._numbers))
-            config = replace(self._of.config, state_dir=str(self._last))
+            config = replace(
+                self._of.config, state_dir=str(self._last), repartition_purge_interval_ms=DAY_MS
+            )
             self._last /= self._of.id
             instance = KafkaStreams(
                 self._of.topology, config, {"bootstrap_servers": self._cluster.servers}

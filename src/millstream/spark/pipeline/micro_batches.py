@@ -25,6 +25,7 @@ from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.source.positions import LATEST
 from millstream.streams.metrics import MetricName
+from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.topology.plan import SubTopologyPlan
 
@@ -33,8 +34,6 @@ RETRY_FIRST_MS: Final = 100
 POLL_MS: Final = 1_000
 TOPIC_TIMEOUT_MS: Final = 1_000
 """A topic that does not answer for so long may be gone."""
-PURGE_MS: Final = 30_000
-"""Repartition topics are cut so often, as in Kafka Streams (repartition.purge.interval.ms)."""
 _LOGGER = logging.getLogger(__name__)
 
 Offsets = Mapping[TopicPartition, Offset]
@@ -74,6 +73,7 @@ class ApplicationDriver:
     records_max: int | None
     plan: CurrentPlan
     max_task_idle_ms: int
+    repartition_purge_interval_ms: int
     metrics: MutableMapping[str, Mapping[MetricName, float]]
     """Those of the last report of each task, by its id."""
 
@@ -92,8 +92,8 @@ class MicroBatches:
         self._read = 0
         self._available: Offsets = {}
         self._attempts = 0
-        self._purged_ms = self._clock.now().monotonic_ms
-        self._purged: dict[TopicPartition, int] = {}
+        interval_ms = driver.repartition_purge_interval_ms
+        self._repartition = RepartitionPurge(plan.repartition_sources, interval_ms, self._now_ms)
 
     def run_available(self) -> bool:
         """Works until everything that is readable now has been processed, and returns whether that was anything.
@@ -310,18 +310,17 @@ class MicroBatches:
         else:  # a pattern that matches no topic yet
             self._driver.stopping.wait(timeout_ms / 1000)
 
+    @property
+    def _now_ms(self) -> int:
+        return self._clock.now().monotonic_ms
+
     def _purge_now_and_then(self) -> None:
-        if self._clock.now().monotonic_ms - self._purged_ms >= PURGE_MS:
+        if self._repartition.is_due(self._now_ms):
             self._purge()
 
     def _purge(self) -> None:
         """Deletes what has been read of repartition topics; the tasks have committed that they have."""
-        self._purged_ms = self._clock.now().monotonic_ms
-        done = {
-            tp: offset
-            for tp, offset in self._backlog.position.items()
-            if tp.topic in self._plan.repartition_sources and offset > self._purged.get(tp, 0)
-        }
+        done = self._repartition.take(self._backlog.position, self._now_ms)
         if not done:
             return
 
@@ -330,7 +329,6 @@ class MicroBatches:
 
         for tp, error in self._link.run(delete()).items():
             _LOGGER.warning("%s keeps what has been read of it: %s", tp, error)
-        self._purged |= done
 
     def _admin_client(self) -> Admin:
         if self._admin is None:

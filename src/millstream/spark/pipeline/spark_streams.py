@@ -374,6 +374,7 @@ class SparkStreams(Queryable):
             records_max=self._options.records_per_trigger_max,
             plan=self._plan,
             max_task_idle_ms=self._config.max_task_idle_ms,
+            repartition_purge_interval_ms=self._config.repartition_purge_interval_ms,
             metrics=self._metrics,
         )
 

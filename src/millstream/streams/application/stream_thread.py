@@ -27,6 +27,7 @@ from millstream.streams.application.group.membership import (
     TaskAssignment,
 )
 from millstream.streams.application.group.remarks import GroupRemarks
+from millstream.streams.application.purging import Purging
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
@@ -37,6 +38,7 @@ from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
@@ -116,6 +118,7 @@ class StreamThread:
         self._remarks = GroupRemarks()
         self._committed_ms = 0
         self._tasks: ThreadTasks | None = None
+        self._purging: Purging | None = None
         self._kernel_thread: int | None = None
 
     @property
@@ -169,6 +172,8 @@ class StreamThread:
                 self._committed,
                 log_prefix=f"stream-thread [{self.name}]",
             )
+            self._purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
+            last_first.push_async_callback(self._purging.close)
             await self._loop(member, tasks, admin)
 
     async def _loop(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
@@ -214,6 +219,8 @@ class StreamThread:
         if is_due or tasks.commit_requested:
             await tasks.commit()
             self._committed_ms = self._now_ms
+            if self._purging is not None:
+                self._purging.maybe_begin(tasks.committed, self._now_ms)
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""
@@ -288,6 +295,16 @@ class StreamThread:
             lambda transactional_id: supplier.producer(client_id, transactional_id),
             member.commit,
         )
+
+    def _new_purge(self) -> RepartitionPurge:
+        application = self._application
+        topology, config = application.topology, application.config
+        repartition = {
+            topic
+            for group in topology.sub_topologies
+            for topic in topology.topics_of(group, config.application_id).repartition
+        }
+        return RepartitionPurge(repartition, config.repartition_purge_interval_ms, self._now_ms)
 
     @property
     def _now_ms(self) -> int:

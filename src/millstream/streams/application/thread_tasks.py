@@ -80,6 +80,15 @@ class ThreadTasks:
         """Whether something is to be committed."""
         return any(each.has_news for each in self._running.values())
 
+    @property
+    def committed(self) -> dict[TopicPartition, int]:
+        """The positions of all inputs as the last commits have left them."""
+        return {
+            TopicPartition(topic, task.partition): offset
+            for task, each in self._running.items()
+            for topic, offset in each.active.position.items()
+        }
+
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
         """Commits and closes tasks, those that are being started, too."""
         for task in tasks:

@@ -87,6 +87,7 @@ def batches(monkeypatch: pytest.MonkeyPatch, link: Any) -> tuple[MicroBatches, J
         records_max=None,
         plan=plan,
         max_task_idle_ms=0,
+        repartition_purge_interval_ms=30_000,
         metrics={},
     )
     batches = MicroBatches(BEFORE, driver)
