@@ -1,8 +1,7 @@
 """A case as instances of `KafkaStreams`, one to three, that come and go between two portions of the input.
 
-Each turn in which a task processes what it has queued counts as a micro-batch: within it records are taken by their time. The
-positions after each turn are noted, and count once the task has committed. Instances live on the loop of the cluster, which runs while
-something is awaited.
+The order in which each task takes records from its queues is noted, and counts once the task has committed. Instances live on the
+loop of the cluster, which runs while something is awaited.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from millstream.model import TopicPartition
 from millstream.streams import Topology
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.kernel.task.queues import PartitionGroup, Run
 from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.task import ActiveTask
@@ -44,66 +44,66 @@ SETTINGS: Final = {
 
 
 @dataclass
-class _Turns:
-    """The turns of one task since its last commit, by the task's object: one that is started anew begins with none."""
+class _Taken:
+    """The records that each task has taken since its last commit, by its queues: one that is started anew has others."""
 
-    since_commit: dict[ActiveTask, list[dict[str, int]]] = field(default_factory=dict)
+    since_commit: dict[PartitionGroup, list[tuple[str, int]]] = field(default_factory=dict)
     directories: dict[TaskKey, Path] = field(default_factory=dict)
     applications: dict[str, LiveApplication] = field(default_factory=dict)
 
-    def processed(self, active: ActiveTask) -> None:
-        assert active._task is not None, "it has processed something"
-        taken = {
-            topic: offset + 1
-            for topic, by_partition in active._task.position.items()
-            for offset in by_partition.values()
-        }
-        turn = {topic: max(at, taken.get(topic, 0)) for topic, at in active.position.items()}
-        self.since_commit.setdefault(active, []).append(turn)
+    def took(self, group: PartitionGroup, run: Run) -> None:
+        taken = self.since_commit.setdefault(group, [])
+        taken += [(run.topic, offset) for offset in run.offsets]
 
-    def committed(self, active: ActiveTask, report: TaskReport) -> None:
-        spec = active._spec
-        application = self.applications[spec.application]
-        key = (spec.sub_topology, active._partition)
-        turns = [*self.since_commit.pop(active, []), dict(report.position)]
-        application.found.positions.setdefault(key, []).extend(turns)
+    def committed(self, active: ActiveTask, before: Mapping[str, int], report: TaskReport) -> None:
+        assert active._task is not None, "it has committed something"
+        application = self.applications[active._spec.application]
+        key = (active._spec.sub_topology, active._partition)
+        position = dict(before)
+        positions = application.found.positions.setdefault(key, [])
+        for topic, offset in self.since_commit.pop(active._task._group, []):
+            position[topic] = offset + 1
+            positions.append(dict(position))
+        positions.append(dict(report.position))
         application.found.dropped += report.dropped
-        self.directories[key] = Path(spec.state_directory)
+        self.directories[key] = Path(active._spec.state_directory)
 
 
 class ThreadsDriver:
-    """For as long as it is entered, the turns of all tasks of this process are noted."""
+    """For as long as it is entered, it is noted what all tasks of this process take, and in which order."""
 
     reads_at_once = False
 
     def __init__(self) -> None:
-        self._turns = _Turns()
-        self._instead: list[tuple[str, Any]] = []
+        self._taken = _Taken()
+        self._instead: list[tuple[type, str, Any]] = []
 
     def __enter__(self) -> Self:
-        turns, process, commit = self._turns, ActiveTask.process, ActiveTask.commit
+        taken, take, commit = self._taken, PartitionGroup.take, ActiveTask.commit
 
-        async def noted_process(active: ActiveTask, **settings: Any) -> int:
-            processed = await process(active, **settings)
-            turns.processed(active)
-            return processed
+        def noted_take(group: PartitionGroup, rows_max: int) -> Run | None:
+            run = take(group, rows_max)
+            if run is not None:
+                taken.took(group, run)
+            return run
 
         async def noted_commit(active: ActiveTask, **settings: Any) -> TaskReport:
+            before = dict(active.position)
             report = await commit(active, **settings)
-            turns.committed(active, report)
+            taken.committed(active, before, report)
             return report
 
-        self._instead = [("process", process), ("commit", commit)]
-        ActiveTask.process = noted_process  # type: ignore[assignment, method-assign]
+        self._instead = [(PartitionGroup, "take", take), (ActiveTask, "commit", commit)]
+        PartitionGroup.take = noted_take  # type: ignore[method-assign]
         ActiveTask.commit = noted_commit  # type: ignore[assignment, method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name, method in self._instead:
-            setattr(ActiveTask, name, method)
+        for owner, name, method in self._instead:
+            setattr(owner, name, method)
 
     def started(self, application: LiveApplication) -> RunningInThreads:
-        return RunningInThreads(application, self._turns)
+        return RunningInThreads(application, self._taken)
 
     @contextmanager
     def kept_topics(self) -> Iterator[None]:
@@ -111,7 +111,7 @@ class ThreadsDriver:
 
 
 class RunningInThreads:
-    def __init__(self, of: LiveApplication, turns: _Turns) -> None:
+    def __init__(self, of: LiveApplication, taken: _Taken) -> None:
         self._of, self._cluster = of, of.cluster
         # At least once reads what was aborted, too.
         is_exact = not of.is_plain or of.chance.random() < EXACTLY_ONCE
@@ -122,11 +122,11 @@ class RunningInThreads:
             of.config, processing_guarantee=guarantee, commit_interval_ms=20, poll_ms=20,
             num_stream_threads=of.chance.choice((1, 1, 2)),
         )  # fmt: skip
-        turns.applications[of.id] = of
-        turns.directories.clear()
+        taken.applications[of.id] = of
+        taken.directories.clear()
         self._numbers = itertools.count()
         self._last = Path()
-        of.directory_of = lambda key: turns.directories.get(key, self._last)
+        of.directory_of = lambda key: taken.directories.get(key, self._last)
         self._begun_late = {
             topic
             for group in of.topology.sub_topologies
