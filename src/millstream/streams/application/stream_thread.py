@@ -293,7 +293,7 @@ class StreamThread:
             reader,
             admin,
             lambda transactional_id: supplier.producer(client_id, transactional_id),
-            member.commit,
+            member,
         )
 
     def _new_purge(self) -> RepartitionPurge:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Coroutine,
     Iterable,
@@ -13,10 +12,11 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from millstream.clients import OffsetAndMetadata, Producer, RangeReader, TopicDeleted
 from millstream.clients.admin import Admin, OffsetSpec
+from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import OffsetOutOfRange, UnknownTopicOrPartition
 from millstream.model import TopicPartition
 from millstream.streams.runtime.committed import CommittedPosition, owners_of
@@ -35,25 +35,45 @@ _LATEST: Final = -1
 _Result = TypeVar("_Result")
 
 
+class GroupMember(Protocol):
+    """A member of the group in whose name offsets are committed."""
+
+    async def commit(self, offsets: Offsets) -> None:
+        """Commits offsets outside of transactions. Raises CommitFailed where the group went on without the member."""
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Returns what transactions say of the member, so that coordinators refuse one that the group went on without.
+
+        Raises CommitFailed where it knows that the group did.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TaskClients:
     """`reader` and `admin` serve all tasks of a process; `make_producer` makes one for a transactional id, or for None.
 
-    `commit_as_member` commits offsets in the name of a member of the group; None where the group has no members.
+    `member` belongs to the group of the application; None where the group has no members.
     """
 
     reader: RangeReader
     admin: Admin
     make_producer: Callable[[str | None], Producer]
-    commit_as_member: Callable[[Offsets], Awaitable[None]] | None = None
+    member: GroupMember | None = None
 
     async def commit_offsets(self, group_id: str, offsets: Offsets) -> None:
         """Commits offsets outside of transactions. Raises CommitFailed where the group went on without the member."""
-        if self.commit_as_member is not None:
-            await self.commit_as_member(offsets)
+        if self.member is not None:
+            await self.member.commit(offsets)
         else:
             committed = await self.admin.alter_consumer_group_offsets(group_id, offsets)
             committed.raise_errors()
+
+    def group_metadata(self, group_id: str) -> ConsumerGroupMetadata:
+        """Returns the group and the member of it that a transaction commits offsets for. Raises CommitFailed as `commit_offsets` does."""
+        return (
+            ConsumerGroupMetadata(group_id) if self.member is None else self.member.group_metadata()
+        )
 
     async def committed(
         self, group_id: str, topics: Iterable[str], partition: int

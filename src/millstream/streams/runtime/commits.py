@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from millstream.clients import Producer
-from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import MillstreamError
 from millstream.streams.errors import StreamsError
 from millstream.streams.handlers import OnError
@@ -55,7 +54,7 @@ class TaskCommits:
         written = await self.write(task, output)
         self._step(Step.PRODUCED)
         if self._spec.is_exact:
-            group = ConsumerGroupMetadata(self._spec.application)
+            group = self._clients.group_metadata(self._spec.application)
             offsets = position.encode(self._partition, self._owner)
             sending = self._producer.send_offsets_to_transaction(offsets, group)
             await self._clients.while_there(list(position.offsets), sending)

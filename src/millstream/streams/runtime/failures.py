@@ -11,12 +11,15 @@ from millstream.clients.producer.transaction.core.errors import (
     TransactionFailed,
 )
 from millstream.errors import (
+    IllegalGeneration,
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
     InvalidTxnState,
     ProducerFenced,
     RetriableError,
+    StaleMemberEpoch,
     TransactionAbortable,
+    UnknownMemberId,
     UnknownProducerId,
 )
 from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
@@ -34,6 +37,9 @@ _RETRIABLE: Final = (
     TransactionAborted,
     TopicDeleted,
     CommitFailed,
+    IllegalGeneration,
+    StaleMemberEpoch,
+    UnknownMemberId,
     ConnectionError,
     TimeoutError,
 )

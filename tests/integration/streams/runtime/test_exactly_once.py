@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import shutil
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millstream.clients import BatchDelivery
-from millstream.clients.core.values import RecordMetadata
+from millstream.clients.core.values import ConsumerGroupMetadata, RecordMetadata
 from millstream.clients.producer.transaction.core.errors import TransactionFailed
-from millstream.errors import ConfigError, ProducerFenced
+from millstream.errors import ConfigError, IllegalGeneration, ProducerFenced
 from millstream.model import TopicPartition
 from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.config import ProcessingGuarantee
-from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.clients import Offsets, TaskClients
 from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.serdes import string
 from tests.integration.streams.runtime.world import Crash, World
 
@@ -37,6 +40,35 @@ async def test_a_run_commits_outputs_and_offsets_together(world: World) -> None:
     assert (
         committed[TopicPartition(f"{world.application}-by-value-repartition", 0)] == 4
     )  # with the marker
+
+
+class _CountedOut:
+    """A member that the group went on without."""
+
+    def __init__(self, application: str) -> None:
+        self._application = application
+
+    async def commit(self, offsets: Offsets) -> None:
+        raise AssertionError("exactly once commits in transactions")
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        return ConsumerGroupMetadata(self._application, 3, "counted-out")
+
+
+async def test_a_member_that_the_group_went_on_without_cannot_commit(world: World) -> None:
+    await world.put(FIRST)
+    environment = world.environment()
+    clients = replace(environment.clients, member=_CountedOut(world.application))
+    task = await ActiveTask.start(world.spec(0), 0, replace(environment, clients=clients))
+    try:
+        with pytest.raises(IllegalGeneration) as failed:
+            await task.run({world.source: len(FIRST)})
+        assert is_retriable(failed.value), "it starts anew as a member"
+    finally:
+        await task.close()
+    assert await world.committed() == {}
+    await world.run_all()
+    assert await world.results() == [("a", 1), ("b", 1), ("a", 2)]
 
 
 @pytest.mark.parametrize("guarantee", list(ProcessingGuarantee))

@@ -60,7 +60,7 @@ class StreamsMember:
             allow_auto_create_topics=False,
         )
         self._membership = StreamsMembership(policy, new_member_id(self._cluster.random))
-        self._commits = Commits(self._cluster, self._scope, self._metadata, _ignored)
+        self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
         self._wanted = asyncio.Event()
         self._failures = 0
         self._error: KafkaError | None = None
@@ -139,7 +139,8 @@ class StreamsMember:
         finally:
             await self._cluster.close()
 
-    def _metadata(self) -> ConsumerGroupMetadata:
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Returns what transactions say of the member. Raises CommitFailed where it is none at the moment."""
         membership = self._membership
         if not membership.is_in_group:
             raise CommitFailed(

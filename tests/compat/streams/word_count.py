@@ -1,0 +1,29 @@
+"""The topology of WordCount.java as an instance of ours, until it is told to terminate: `word_count.py SERVERS APPLICATION STATE`."""
+
+from __future__ import annotations
+
+import sys
+
+from millstream.streams import Materialized, StoreType, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams.blocking import KafkaStreams
+from millstream.streams.serdes import long, string
+
+
+def word_count() -> Topology:
+    builder = StreamsBuilder()
+    (
+        builder.stream("words", key=string(), value=string())
+        .group_by(lambda _, word: word, key=string(), value=string())
+        .count(materialized=Materialized("counts", type=StoreType.IN_MEMORY))
+        .to_stream()
+        .to("counts", key=string(), value=long())
+    )
+    return builder.build()
+
+
+if __name__ == "__main__":
+    servers, application, state = sys.argv[1:]
+    config = StreamsConfig(
+        application, processing_guarantee="exactly_once_v2", state_dir=state, commit_interval_ms=100
+    )
+    KafkaStreams(word_count(), config, {"bootstrap.servers": servers}).run()

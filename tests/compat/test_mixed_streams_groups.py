@@ -1,0 +1,119 @@
+"""Instances of Kafka Streams and ours are one application: they share a group, its tasks and its state, exactly once.
+
+`make oracle` with MILLSTREAM_KAFKA_CLASSPATH set, as for test_kafka_streams.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from millstream.testing.broker import Broker
+from tests.compat import test_kafka_streams as java
+from tests.oracle.broker.servers import kafka
+from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.raw_client import RawClient
+
+pytestmark = java.pytestmark
+PROGRAM = Path(__file__).parent / "streams" / "word_count.py"
+
+
+@contextmanager
+def python_instance(
+    broker: Any, application: str, state: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """One process of the application; it ends when it is told to terminate."""
+    with (
+        (state.parent / f"{state.name}.log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, str(PROGRAM), broker.bootstrap_servers, application, str(state)],
+            stdout=log,
+            stderr=log,
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class _Servers(NamedTuple):
+    """Stands for a broker of ours."""
+
+    bootstrap_servers: str
+
+
+@pytest.fixture(params=["millstream", "kafka"])
+def broker(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with ExitStack() as stack:
+        if request.param == "kafka":
+            servers = stack.enter_context(kafka(java.CLASSPATH, java.SETTINGS))
+        else:
+            servers = stack.enter_context(Broker(settings=java.SETTINGS)).bootstrap_servers
+        with RawClient(servers) as client:
+            client.create_topic("words", java.PARTITIONS)
+            client.create_topic("counts")
+        yield _Servers(servers)
+
+
+def test_tasks_move_between_java_and_python_and_every_word_is_counted_once(
+    broker: Any, tmp_path: Path
+) -> None:
+    exactly_once = "exactly_once_v2"
+    counted = 0
+
+    def count_more() -> None:
+        nonlocal counted
+        counted += 100
+        java.produce(broker, "a b c " * 100)
+
+    def all_are_counted() -> bool:
+        expected = dict.fromkeys("abc", counted)
+        return java.read_counts(broker, expected) == expected
+
+    with java.instance(broker, "mixed", tmp_path / "java", exactly_once) as first:
+        count_more()
+        assert all_are_counted()
+        with python_instance(broker, "mixed", tmp_path / "python") as second:
+            group = java.wait_until(broker, "mixed", java.is_stable(members=2))
+            assert sorted(map(len, java.active_tasks(group))) == [3, 3]
+            count_more()
+            assert all_are_counted()
+            count_more()
+            first.kill()
+            count_more()
+            assert all_are_counted(), "ours goes on with the state that Kafka's has written"
+            with java.instance(broker, "mixed", tmp_path / "again", exactly_once) as third:
+                java.wait_until(broker, "mixed", java.is_stable(members=2))
+                count_more()
+                second.send_signal(signal.SIGSTOP)
+                java.wait_until(broker, "mixed", java.is_stable(members=1))
+                count_more()
+                assert all_are_counted(), "Kafka's goes on with ours"
+                second.send_signal(signal.SIGCONT)
+                java.wait_until(broker, "mixed", java.is_stable(members=2))
+                count_more()
+                assert all_are_counted(), "what it had begun before was refused"
+                second.kill()
+                count_more()
+                assert all_are_counted()
+                java.stop(third)
+
+
+def test_an_application_of_ours_closes_and_kafkas_goes_on(broker: Any, tmp_path: Path) -> None:
+    with python_instance(broker, "handed", tmp_path / "python") as process:
+        java.produce(broker, "a b a")
+        assert java.read_counts(broker, {"a": 2, "b": 1}) == {"a": 2, "b": 1}
+        process.terminate()
+        assert process.wait(LONG_ENOUGH_S) == 0
+    with java.instance(broker, "handed", tmp_path / "java", "exactly_once_v2") as process:
+        java.produce(broker, "a c")
+        assert java.read_counts(broker, {"a": 3, "b": 1, "c": 1}) == {"a": 3, "b": 1, "c": 1}
+        java.stop(process)
