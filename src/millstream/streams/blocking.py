@@ -99,6 +99,7 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
     metadata_for_all_streams_clients = calls(
         application.KafkaStreams.metadata_for_all_streams_clients
     )
+    all_local_store_partition_lags = waits(application.KafkaStreams.all_local_store_partition_lags)
     query_metadata_for_key = waits(application.KafkaStreams.query_metadata_for_key)
 
     def store(

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.errors import ConfigError
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.generated.streams_group_heartbeat import Endpoint
 from millstream.runtime import Clock
@@ -27,9 +26,11 @@ from millstream.streams.application.group.membership import (
     StreamsTaskId,
 )
 from millstream.streams.application.group.remarks import ShutdownRequested
+from millstream.streams.application.group.standby_replicas import set_standby_replicas
 from millstream.streams.application.group.topology_description import describe
 from millstream.streams.application.interactive.hosts_of_stores import HostsOfStores
 from millstream.streams.application.interactive.interactive_queries import InteractiveQueries
+from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
 from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import (
@@ -104,10 +105,6 @@ class KafkaStreams:
             config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
         self._topology = topology
         self._config = config
-        if config.num_standby_replicas:
-            raise ConfigError(
-                "KafkaStreams keeps no standby copies yet: leave num_standby_replicas at 0, or run the topology on Spark"
-            )
         if not topology.sub_topologies:
             raise TopologyError("the topology reads nothing: give it a source or a global table")
         server = config.application_server
@@ -186,7 +183,9 @@ class KafkaStreams:
     def metadata_for_local_threads(self) -> tuple[ThreadMetadata, ...]:
         """Returns the stream threads of this instance, with their states, tasks and client ids."""
         return tuple(
-            thread_metadata(each.name, each.state, each.active_tasks, each.reports)
+            thread_metadata(
+                each.name, each.state, each.active_tasks, each.reports, each.standby_tasks
+            )
             for each in self._threads.all
         )
 
@@ -243,6 +242,7 @@ class KafkaStreams:
         try:
             if self._config.use_processes:
                 self._pickled = pickled_application(self._application)
+            await self._set_standby_replicas()
             await self._open_global_stores()
         except BaseException:
             if self._closing is None:
@@ -281,7 +281,9 @@ class KafkaStreams:
         return await self._threads.remove()
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
-        """Asks a store of this instance (KIP-796). Partitions that other instances have, or that are being restored, are NOT_PRESENT.
+        """Asks a store of this instance, its standby copies and what is being restored included unless it is to be active (KIP-796).
+
+        Partitions that are not here are NOT_PRESENT.
 
         Raises StreamsNotStarted, and UnknownStore for a store that the topology does not have.
         """
@@ -341,6 +343,14 @@ class KafkaStreams:
         """
         self._require_queryable()
         return await self._queries.metadata_of_key(store, key, key_serde, partitioner)
+
+    async def all_local_store_partition_lags(self) -> StoreLags:
+        """Returns, by store and partition, how far this instance's stores, standby copies included, are behind their changelogs (KIP-535).
+
+        Raises StreamsNotStarted, and what the cluster answers.
+        """
+        self._require_queryable()
+        return await self._queries.lags(await self._threads.store_offsets())
 
     def pause(self) -> None:
         """Processes nothing until `resume`. The tasks stay, and are restored (KIP-834)."""
@@ -469,6 +479,13 @@ class KafkaStreams:
             self._enter(end)
             self._ended.set()
 
+    async def _set_standby_replicas(self) -> None:
+        replicas = self._config.num_standby_replicas
+        if not replicas:
+            return  # whatever the group's config says
+        async with self._supplier.admin(f"{self._application.client_id}-admin") as admin:
+            await set_standby_replicas(admin, self._config.application_id, replicas)
+
     async def _open_global_stores(self) -> None:
         if not self._topology.global_stores:
             return
@@ -500,7 +517,7 @@ class KafkaStreams:
         return frozenset(
             task_name(self._application.spec(task.sub_topology, None).name, task.partition)
             for thread in self._threads.all
-            for task in thread.active_tasks
+            for task in (*thread.active_tasks, *thread.standby_tasks)
         )
 
     @property
@@ -531,6 +548,7 @@ class KafkaStreams:
             lambda: self._threads.known_hosts,
             lambda: self._supplier.admin(f"{self._application.client_id}-query-admin"),
             self._closers,
+            lags=LagsOfStores(self._topology, config.application_id),
         )
 
     def _set_paused(self, *, is_paused: bool) -> None:

@@ -22,6 +22,7 @@ from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.member import StreamsMember
 from millstream.streams.application.group.membership import (
+    NO_TASKS,
     StreamsMembershipPolicy,
     StreamsTaskId,
     TaskAssignment,
@@ -30,7 +31,7 @@ from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.purging import Purging
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_metadata import ThreadClientIds
-from millstream.streams.application.thread_tasks import ThreadTasks
+from millstream.streams.application.thread_tasks import StoreOffsets, ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
@@ -126,6 +127,13 @@ class StreamThread:
         return frozenset() if self._taken is None else self._taken.active
 
     @property
+    def standby_tasks(self) -> Mapping[StreamsTaskId, Mapping[str, int]]:
+        """Its standby tasks, those that warm up among them, with the input offsets that their stores cover as far as these are known."""
+        known = {} if self._tasks is None else self._tasks.standbys.tasks
+        copies = frozenset() if self._taken is None else self._taken.copies
+        return {task: known.get(task, {}) for task in copies}
+
+    @property
     def is_current(self) -> bool:
         """Whether the caller is a function that the tasks of this thread run, which their end cannot wait for."""
         return self._kernel_thread == threading.get_ident()
@@ -139,6 +147,10 @@ class StreamThread:
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
         return {} if self._tasks is None else await self._tasks.query(request)
+
+    async def store_offsets(self) -> StoreOffsets:
+        """Returns how far the stores of its tasks are with their changelogs."""
+        return {} if self._tasks is None else await self._tasks.store_offsets()
 
     async def run(self) -> None:
         """Runs until `stop`. Tasks are committed and closed, and the group is left, however it ends."""
@@ -170,6 +182,7 @@ class StreamThread:
                 self._global_stores,
                 application.config,
                 self._committed,
+                standbys_changed=lambda: self._on_change(self),
                 log_prefix=f"stream-thread [{self.name}]",
             )
             self._purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
@@ -250,13 +263,18 @@ class StreamThread:
         self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
         """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator wants something else by then."""
-        before = frozenset() if self._taken is None else self._taken.active
-        await tasks.give_up(before - target.active, commit=True)
-        self._taken = TaskAssignment(before & target.active)
-        specs = await self._specs(admin, target.active - before)
+        before = NO_TASKS if self._taken is None else self._taken
+        await tasks.give_up(before.active - target.active, commit=True)
+        await tasks.standbys.give_up(before.copies - target.copies)
+        self._taken = kept = TaskAssignment(
+            before.active & target.active, before.copies & target.copies
+        )
+        new_active, new_copies = target.active - kept.active, target.copies - kept.copies
+        specs = await self._specs(admin, new_active | new_copies)
         if member.target != target:
             return
-        tasks.take(specs)
+        tasks.take({task: specs[task] for task in new_active})
+        tasks.standbys.take({task: specs[task] for task in new_copies})
         self._taken = target
         self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
         member.acknowledge(target)

@@ -18,6 +18,7 @@ from millstream.streams.application.processes.process_stream_thread import (
 )
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.stream_thread import StreamThread
+from millstream.streams.application.thread_tasks import StoreOffsets
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
 
@@ -87,6 +88,13 @@ class StreamThreads:
         found: dict[int, QueryResult] = {}
         for thread in self.all:
             found |= await thread.query(request)
+        return found
+
+    async def store_offsets(self) -> StoreOffsets:
+        """Returns how far the stores of all tasks are with their changelogs."""
+        found: dict[StreamsTaskId, Mapping[str, int] | None] = {}
+        for thread in self.all:
+            found |= await thread.store_offsets()
         return found
 
     def is_one(self, task: asyncio.Task[object] | None) -> bool:

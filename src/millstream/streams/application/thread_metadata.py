@@ -12,7 +12,9 @@ from millstream.streams.runtime.report import TaskReport
 
 @dataclass(frozen=True, slots=True)
 class TaskMetadata:
-    """A task of a thread. `committed_offsets`: by input topic, as of its last commit here; empty before the first one."""
+    """A task of a thread. `committed_offsets`: by input topic, as of its last commit here, or as far as the stores of a standby task cover
+    commits elsewhere; empty before they are known.
+    """
 
     task_id: StreamsTaskId
     committed_offsets: Mapping[str, int]
@@ -20,11 +22,12 @@ class TaskMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMetadata:
-    """A stream thread, its active tasks in order, and the client ids under which brokers know it."""
+    """A stream thread, its active and its standby tasks in order, and the client ids under which brokers know it."""
 
     thread_name: str
     thread_state: ThreadState
     active_tasks: tuple[TaskMetadata, ...]
+    standby_tasks: tuple[TaskMetadata, ...]
 
     consumer_client_id: str
     restore_consumer_client_id: str
@@ -66,6 +69,7 @@ def thread_metadata(
     state: ThreadState,
     active_tasks: Iterable[StreamsTaskId],
     reports: Mapping[StreamsTaskId, TaskReport],
+    standby_tasks: Mapping[StreamsTaskId, Mapping[str, int]],
 ) -> ThreadMetadata:
     """Returns what is known of a thread."""
     ids = ThreadClientIds(name)
@@ -73,6 +77,14 @@ def thread_metadata(
         TaskMetadata(task, reports[task].position if task in reports else {})
         for task in sorted(active_tasks)
     )
+    copies = (TaskMetadata(task, offsets) for task, offsets in sorted(standby_tasks.items()))
     return ThreadMetadata(
-        name, state, tuple(tasks), ids.consumer, ids.restore_consumer, ids.producer, ids.admin
+        name,
+        state,
+        tuple(tasks),
+        tuple(copies),
+        ids.consumer,
+        ids.restore_consumer,
+        ids.producer,
+        ids.admin,
     )

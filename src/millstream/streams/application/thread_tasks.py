@@ -1,4 +1,4 @@
-"""The active tasks of one stream thread: started beside the others, fed, processed, committed and closed.
+"""The tasks of one stream thread: active ones are started beside the others, fed, processed, committed and closed.
 
 A task that fails where the next attempt may succeed is started anew, for as long as task.timeout.ms. What fails for good is raised.
 """
@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeVar
 
 from millstream.clients import Consumer
@@ -17,17 +18,25 @@ from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.task_timeouts import TaskTimeouts
+from millstream.streams.application.thread_standbys import (
+    ThreadStandbys,
+    is_asked,
+    not_active,
+)
 from millstream.streams.config import StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.starting import TaskStart
 from millstream.streams.runtime.task import ActiveTask
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
 _Result = TypeVar("_Result")
+StoreOffsets = Mapping[StreamsTaskId, Mapping[str, int] | None]
+"""By task and changelog topic, how far its stores have been restored; None for a running active task, which writes the changelogs."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -41,7 +50,7 @@ class _Running:
 
 
 class ThreadTasks:
-    """For use by the one loop of its thread. `report` is called after each commit of a task."""
+    """For use by the one loop of its thread. `report` hears of each commit of a task, `standbys_changed` of copies that come further."""
 
     def __init__(
         self,
@@ -51,6 +60,7 @@ class ThreadTasks:
         config: StreamsConfig,
         report: Callable[[StreamsTaskId, TaskReport], None],
         *,
+        standbys_changed: Callable[[], None],
         log_prefix: str,
     ) -> None:
         self._environment = environment
@@ -63,6 +73,10 @@ class ThreadTasks:
         self._scope = TaskScope("stream thread")
         self._running: dict[StreamsTaskId, _Running] = {}
         self._starting: dict[StreamsTaskId, tuple[TaskSpec, asyncio.Task[ActiveTask]]] = {}
+        self._restoring: dict[StreamsTaskId, TaskStart] = {}
+        self.standbys: Final = ThreadStandbys(
+            environment, lambda: not self.is_settled, standbys_changed, log_prefix=log_prefix
+        )
 
     @property
     def is_settled(self) -> bool:
@@ -98,6 +112,8 @@ class ThreadTasks:
         self._assign()
         for starting in cancelled:
             await _cancelled(starting)
+        for task in tasks:
+            self._restoring.pop(task, None)
         for each in given_up:
             try:
                 if commit and each.has_news:
@@ -122,6 +138,7 @@ class ThreadTasks:
         for task, (spec, starting) in list(self._starting.items()):
             if starting.done():
                 del self._starting[task]
+                self._restoring.pop(task, None)
                 self._running[task] = _Running(starting.result(), spec)
                 self._assign()
                 for topic, offset in self._running[task].active.position.items():
@@ -173,15 +190,37 @@ class ThreadTasks:
                 raise error
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
-        """Returns, by partition, what the stores of this name answer. Tasks that are being started are left out."""
-        found: dict[int, QueryResult] = {}
+        """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that are being restored, and of copies."""
+        found = await self.standbys.query(request)
+        for task, (spec, _) in list(self._starting.items()):
+            if is_asked(request, task, spec):
+                answer = await self._query_restoring(request, task)
+                if answer is not None:
+                    found[task.partition] = answer
         for task, each in list(self._running.items()):
-            is_wanted = request.partitions is None or task.partition in request.partitions
-            if is_wanted and each.spec.has_store(request.store) and task in self._running:
+            if is_asked(request, task, each.spec) and task in self._running:
                 found[task.partition] = await each.active.query(request)
         return found
 
+    async def _query_restoring(
+        self, request: StateQueryRequest, task: StreamsTaskId
+    ) -> QueryResult | None:
+        if request.require_active:
+            return not_active(f"task {task} is being restored")
+        start = self._restoring.get(task)
+        return None if start is None else await start.query(request)
+
+    async def store_offsets(self) -> StoreOffsets:
+        """Returns how far the stores of all tasks are with their changelogs."""
+        found: dict[StreamsTaskId, Mapping[str, int] | None] = dict.fromkeys(self._running)
+        for task in list(self._starting):
+            start = self._restoring.get(task)
+            found[task] = {} if start is None else await start.restored_to()
+        found.update(self.standbys.restored_to)
+        return found
+
     async def close(self, *, commit: bool) -> None:
+        await self.standbys.close()
         await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
 
     @property
@@ -255,9 +294,14 @@ class ThreadTasks:
             await asyncio.sleep(delay_s)
             try:
                 return await ActiveTask.start(
-                    spec, task.partition, self._environment, self._global_stores
+                    spec,
+                    task.partition,
+                    self._environment,
+                    self._global_stores,
+                    partial(self._restoring.__setitem__, task),
                 )
             except Exception as error:
+                self._restoring.pop(task, None)
                 if not is_retriable(error):
                     raise
                 self._timeouts.failed(task, error, self._now_ms)

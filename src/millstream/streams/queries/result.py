@@ -63,7 +63,10 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class StateQueryRequest:
-    """`partitions`: None asks all that are here. `position_bound`: what the store must have seen at least."""
+    """`partitions`: None asks all that are here. `position_bound`: what the store must have seen at least.
+
+    `require_active`: only the stores of running active tasks answer; else standby copies and stores that are being restored do, too.
+    """
 
     store: str
     query: Query
@@ -100,6 +103,15 @@ class StateQueryResult:
                 for partition, offset in offsets.items():
                     known[partition] = max(offset, known.get(partition, -1))
         return merged
+
+    @property
+    def active(self) -> Mapping[int, QueryResult]:
+        """The results without those of partitions that have no running active task here, where that was required."""
+        return {
+            number: each
+            for number, each in self.partitions.items()
+            if each.failure is not FailureReason.NOT_ACTIVE
+        }
 
     def only_partition_result(self) -> QueryResult | None:
         """Returns the one result that has an answer, as for a key; None when none has. Raises ValueError when several have."""

@@ -185,10 +185,12 @@ class QuestionsOfStores:
     ) -> dict[int | None, Any]:  # Any: rows of any type
         """Returns answers by partition; that of a global store by None. Raises StoreMigrated, and QueryFailed."""
         only = None if partition is None else (partition,)
-        result = await self._application.query(StateQueryRequest(store, call, only))
+        request = StateQueryRequest(store, call, only, require_active=True)
+        result = await self._application.query(request)
         if result.global_result is not None:
             return {None: result.global_result.value}
-        return {number: _value(store, each) for number, each in result.partitions.items()}
+        answers = result.active if only is None else result.partitions
+        return {number: _value(store, each) for number, each in answers.items()}
 
     def _call_of_key(self, question: KeyQuestion, key: object) -> ViewCall:
         kind, (first, last) = self._kind(question.store), _times(question)
@@ -260,6 +262,6 @@ def _of_one_key(row: object) -> object:
 
 
 def _value(store: str, result: QueryResult) -> Any:  # Any: rows of any type
-    if result.failure is FailureReason.NOT_PRESENT:
+    if result.failure in {FailureReason.NOT_PRESENT, FailureReason.NOT_ACTIVE}:
         raise StoreMigrated(f"store {store}: {result.message}: ask again")
     return result.value

@@ -76,11 +76,16 @@ class TaskClients:
         )
 
     async def committed(
-        self, group_id: str, topics: Iterable[str], partition: int
+        self,
+        group_id: str,
+        topics: Iterable[str],
+        partition: int,
+        *,
+        require_stable: bool = True,
     ) -> CommittedPosition:
-        """The position of a task, once transactions that are about to commit it have ended."""
+        """The position of a task, once transactions that are about to commit it have ended; else that of its last commit by now."""
         return CommittedPosition.decode(
-            await self._offsets(group_id, topics, partition, require_stable=True)
+            await self._offsets(group_id, topics, partition, require_stable=require_stable)
         )
 
     async def owners(self, group_id: str, topics: Iterable[str], partition: int) -> set[str]:

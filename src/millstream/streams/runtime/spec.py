@@ -82,6 +82,12 @@ class TaskSpec:
         return any(store.name == name for store in self.topology.stores_of(group))
 
     @property
+    def has_changelogs(self) -> bool:
+        """Whether the tasks of this sub-topology have stores that are restored from a topic."""
+        group = self.topology.sub_topologies[self.sub_topology]
+        return bool(self.topology.topics_of(group, self.application).changelogs)
+
+    @property
     def name(self) -> str:
         """The name of the sub-topology that outlives an upgrade."""
         group = self.topology.sub_topologies[self.sub_topology]

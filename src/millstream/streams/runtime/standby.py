@@ -14,7 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from millstream.streams.kernel.task.standby import StandbyStores
+from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.covered import CoveredInput, last_offsets
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import mark, open_task, stored_state
@@ -39,34 +41,73 @@ class StandbyTask:
         self._clients = environment.clients
         self._task: StandbyStores | None = None
         self._topic_ids: Mapping[str, str] = {}
+        self._covered = CoveredInput()
+        self.restored_to: dict[str, int] = {}
+        """By changelog topic, how far it has been restored."""
+
+    @property
+    def covers(self) -> Mapping[str, int]:
+        """By input topic, the next offset that the stores have not seen; empty until `note_commit` and `catch_up` have found it."""
+        return self._covered.offsets
+
+    async def open(self) -> None:
+        """Opens the stores, as `catch_up` does where they are not yet. Waits while another task has them: raises StoreLocked, as above."""
+        if self._task is None:
+            self._task = await self._opened()
+            await self._require_trust()
+
+    async def note_commit(self) -> None:
+        """Asks for what `covers` will tell, unless it has not come to what was asked before."""
+        if self._task is None or self._covered.is_waiting:
+            return
+        sources, partition = self._spec.sources, self._partition
+        committed = await self._clients.committed(
+            self._spec.application, sources, partition, require_stable=False
+        )
+        topics = self._task.restore_positions().keys()
+        ends = await self._clients.ends(topics - set(sources), partition)
+        processed = {topic: committed.offsets.get(topic, 0) for topic in topics & set(sources)}
+        self._covered.note(committed.offsets, ends | processed)
 
     async def catch_up(self, records_max: int) -> int:
         """Restores up to `records_max` records of each changelog, and returns how many are left.
 
         Raises StoreLocked, DataLoss where a changelog was made anew or cut off under it, and what the cluster answers.
         """
-        if self._task is None:
-            self._task = await self._opened()
-            await self._require_trust()
+        await self.open()
         task = self._task
+        assert task is not None, "it has been opened"
         logs = await self._logs(task)
         self._topic_ids = topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         left, read = 0, 0
         for topic, restored_to in task.restore_positions().items():
-            first = max(restored_to or 0, logs[topic].start)
-            end = min(logs[topic].end, first + records_max)
+            first = max(restored_to or 0, self.restored_to.get(topic, 0), logs[topic].start)
+            end = max(first, min(logs[topic].end, first + records_max))
             if first < end:
                 read += await self._restore(task, topic, first, end)
-            left += max(0, logs[topic].end - max(first, end))
+            self.restored_to[topic] = end  # markers of transactions at the end are no records
+            left += max(0, logs[topic].end - end)
+        self._covered.restored_to(self.restored_to)
         if read:
             now_ms = self._environment.clock.now().wall_ms
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
         return left
 
+    async def query(self, request: StateQueryRequest) -> QueryResult | None:
+        """Asks a store as it is between two batches of its changelog; None where the stores are not open. May be called beside `catch_up`."""
+        return await self._environment.in_kernel(partial(self._queried, request))
+
     async def close(self) -> None:
+        """Closes the stores. What a cancelled call has begun in the kernel has ended then."""
         task, self._task = self._task, None
-        if task is not None:
-            await self._environment.in_kernel(task.close)
+        await self._environment.in_kernel(_nothing if task is None else task.close)
+
+    def _queried(self, request: StateQueryRequest) -> QueryResult | None:
+        """In the kernel, where stores are closed after they were taken from here."""
+        task = self._task
+        if task is None:
+            return None
+        return task.query(request, last_offsets(self.covers, self._partition))
 
     async def _opened(self) -> StandbyStores:
         spec = self._spec
@@ -125,6 +166,10 @@ class StandbyTask:
             await self._environment.in_kernel(partial(_put, task, topic, rows))
             read += rows.num_rows
         return read
+
+
+def _nothing() -> None:
+    """Comes to its turn after all that was begun before."""
 
 
 def _put(task: StandbyStores, topic: str, rows: pa.RecordBatch) -> None:

@@ -20,6 +20,7 @@ from millstream.errors import ConfigError
 from millstream.streams.kernel.task.inputs import TaskTopics
 from millstream.streams.kernel.task.stream_task import StreamTask
 from millstream.streams.options import OffsetReset
+from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
@@ -89,8 +90,26 @@ class TaskStart:
             return await self._start()
         except BaseException:
             if self._task is not None:
-                await self._environment.in_kernel(self._task.close)
+                await self._close_stores()
             raise
+
+    async def query(self, request: StateQueryRequest) -> QueryResult | None:
+        """Asks a store as it is between two batches that are restored; None where the stores are not open.
+
+        What it has seen of the input nobody knows yet. May be called beside `start`, and until the task that it has made is closed.
+        """
+        return await self._environment.in_kernel(partial(self._queried, request))
+
+    async def restored_to(self) -> Mapping[str, int]:
+        """Returns, by changelog topic, how far it is restored; nothing where the stores are not open."""
+        return await self._environment.in_kernel(self._restored_to)
+
+    def _queried(self, request: StateQueryRequest) -> QueryResult | None:
+        return None if self._task is None else self._task.query(request, {})
+
+    def _restored_to(self) -> Mapping[str, int]:
+        positions = {} if self._task is None else self._task.restore_positions()
+        return {topic: offset or 0 for topic, offset in positions.items()}
 
     async def _start(self) -> StartedTask:
         spec, partition = self._spec, self._partition
@@ -191,7 +210,7 @@ class TaskStart:
 
     async def _replaced(self, snapshot: Path | None) -> StoredState:
         """Opens other stores in place of those that are open: a snapshot's or empty ones."""
-        await self._environment.in_kernel(self._open_task.close)
+        await self._close_stores()
         await self._environment.in_kernel(self._delete_stores)
         if snapshot is not None:
             await self._environment.in_kernel(partial(snapshot.rename, self._path))
@@ -207,6 +226,11 @@ class TaskStart:
             processed = committed.offsets.get(topic, 0)
             logs[topic] = replace(logs[topic], end=min(logs[topic].end, processed))
         return logs
+
+    async def _close_stores(self) -> None:
+        """Takes them away from whoever asks them before they are closed in the kernel."""
+        task, self._task = self._open_task, None
+        await self._environment.in_kernel(task.close)
 
     @property
     def _open_task(self) -> StreamTask:

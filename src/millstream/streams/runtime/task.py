@@ -30,6 +30,7 @@ from millstream.streams.queries.result import Position, QueryResult, StateQueryR
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
+from millstream.streams.runtime.covered import last_offsets
 from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.fencing import fence_former_owners
 from millstream.streams.runtime.global_stores import GlobalStores
@@ -56,6 +57,10 @@ class WorkDone:
     written: int = 0
     logged: int = 0
     log_ends: dict[str, int] = field(default_factory=dict)
+
+
+def _hidden(_: TaskStart) -> None:
+    """Nobody asks stores that are being restored."""
 
 
 class ActiveTask:
@@ -95,8 +100,9 @@ class ActiveTask:
         partition: int,
         environment: TaskEnvironment,
         global_stores: GlobalStores | None = None,
+        show: Callable[[TaskStart], None] = _hidden,
     ) -> ActiveTask:
-        """Fences every other attempt of the task and brings its stores up to date.
+        """Fences every other attempt of the task and brings its stores up to date. `show` is given the start, whose stores can be asked.
 
         Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers.
         """
@@ -111,6 +117,7 @@ class ActiveTask:
                 await fence_former_owners(spec, partition, environment)
             environment.observe(Step.FENCED, task_id)
             start = TaskStart(spec, partition, environment, producer, global_stores)
+            show(start)
             started = await start.start()
         except BaseException:
             await producer.close(timeout_ms=0)
@@ -253,11 +260,7 @@ class ActiveTask:
     @property
     def _covered(self) -> Position:
         """By topic and partition, the last offset that the last commit covers."""
-        return {
-            topic: {self._partition: offset - 1}
-            for topic, offset in self._position.offsets.items()
-            if offset > 0
-        }
+        return last_offsets(self._position.offsets, self._partition)
 
     @property
     def _open_task(self) -> StreamTask:

@@ -38,7 +38,15 @@ def thread_tasks(task_timeout_ms: int) -> ThreadTasks:
         cast("TaskClients", None), SystemClock(), ThreadPoolExecutor(1)
     )  # no client is asked
     consumer = cast("Consumer[bytes, bytes]", AssignedOnly())
-    return ThreadTasks(environment, consumer, None, config, lambda *_: None, log_prefix="thread")
+    return ThreadTasks(
+        environment,
+        consumer,
+        None,
+        config,
+        lambda *_: None,
+        standbys_changed=lambda: None,
+        log_prefix="thread",
+    )
 
 
 async def settle(tasks: ThreadTasks) -> None:

@@ -58,6 +58,11 @@ class TaskAssignment:
     standby: frozenset[StreamsTaskId] = frozenset()
     warm_up: frozenset[StreamsTaskId] = frozenset()
 
+    @property
+    def copies(self) -> frozenset[StreamsTaskId]:
+        """The tasks of both kinds whose stores it keeps a copy of."""
+        return self.standby | self.warm_up
+
 
 NO_TASKS: Final = TaskAssignment()
 

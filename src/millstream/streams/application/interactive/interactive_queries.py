@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from millstream.clients import Admin
+from millstream.clients.admin import OffsetSpec
 from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.application.interactive.hosts_of_stores import (
     NOT_AVAILABLE,
@@ -14,6 +15,8 @@ from millstream.streams.application.interactive.hosts_of_stores import (
 )
 from millstream.streams.application.interactive.live_partitions import Ask, LivePartitions
 from millstream.streams.application.interactive.live_stores import LiveStore, live_store
+from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
+from millstream.streams.application.thread_tasks import StoreOffsets
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries import StoreQueryParameters
@@ -24,7 +27,7 @@ from millstream.streams.topology.topology import Topology
 
 
 class InteractiveQueries:
-    """Of one instance while it runs. `closers` end the connection that asks how many partitions topics have, if it was needed."""
+    """Of one instance while it runs. `closers` end the connection that asks about topics, if it was needed."""
 
     def __init__(
         self,
@@ -33,9 +36,12 @@ class InteractiveQueries:
         known: Callable[[], KnownHosts],
         make_admin: Callable[[], Admin],
         closers: AsyncExitStack,
+        *,
+        lags: LagsOfStores,
     ) -> None:
         self._topology = topology
         self._hosts = hosts
+        self._lags = lags
         self._known = known
         self._make_admin = make_admin
         self._closers = closers
@@ -85,6 +91,15 @@ class InteractiveQueries:
         partition = self._hosts.partition_of(store, key, count, key_serde, partitioner)
         return self._hosts.metadata_of_partition(store, partition, self._known())
 
+    async def lags(self, offsets: StoreOffsets) -> StoreLags:
+        """Returns how far stores are behind their changelogs. Raises what the cluster answers."""
+        changelogs = self._lags.changelogs(offsets)
+        if not changelogs:
+            return {}
+        latest = dict.fromkeys(changelogs, OffsetSpec.LATEST)
+        listed = (await self._asking().list_offsets(latest)).raise_errors()
+        return self._lags.lags(offsets, {each: listed.result(each).offset for each in changelogs})
+
     async def _partitions_of(self, topics: frozenset[str]) -> int:
         """Returns the number of partitions of the widest topic. Topics are described once, and again when they have grown."""
         held = {
@@ -92,9 +107,12 @@ class InteractiveQueries:
         }
         is_known = topics <= self._counts.keys()
         if not is_known or any(each.partition >= self._counts[each.topic] for each in held):
-            if self._admin is None:
-                self._admin = self._make_admin()
-                self._closers.push_async_callback(self._admin.close)
-            described = (await self._admin.describe_topics(list(topics))).raise_errors()
+            described = (await self._asking().describe_topics(list(topics))).raise_errors()
             self._counts |= {name: len(described.result(name).partitions) for name in topics}
         return max(self._counts[name] for name in topics)
+
+    def _asking(self) -> Admin:
+        if self._admin is None:
+            self._admin = self._make_admin()
+            self._closers.push_async_callback(self._admin.close)
+        return self._admin

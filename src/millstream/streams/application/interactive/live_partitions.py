@@ -59,22 +59,25 @@ class LivePartitions:
         wanted = self.wanted
         call = ViewCall(wanted.type.name, method, arguments, named)
         only = None if wanted.partition is None else (wanted.partition,)
-        result = await self._ask(StateQueryRequest(wanted.store, call, only))
+        active = not wanted.stale_stores
+        request = StateQueryRequest(wanted.store, call, only, require_active=active)
+        result = await self._ask(request)
         if result.global_result is not None:
             return [_value(result.global_result)]
         if self._is_restoring() and not wanted.stale_stores:
             raise StoreNotAvailable(
                 f"store {wanted.store} cannot be asked while tasks of this instance are assigned and restored: ask again, "
-                "or give stale_stores=True for what is open"
+                "or give stale_stores=True for what is open, standby copies included"
             )
-        if not result.partitions:
+        answers = result.partitions if wanted.partition is not None else result.active
+        if not answers:
             raise StoreMigrated(
                 f"this instance has no partition of store {wanted.store} now: find the host of a key with query_metadata_for_key"
             )
-        return [self._answer(number, each) for number, each in result.partitions.items()]
+        return [self._answer(number, each) for number, each in answers.items()]
 
     def _answer(self, partition: int, result: QueryResult) -> Stored:
-        if result.failure is FailureReason.NOT_PRESENT:
+        if result.failure in {FailureReason.NOT_PRESENT, FailureReason.NOT_ACTIVE}:
             raise InvalidStorePartition(
                 f"this instance does not have partition {partition} of store {self.wanted.store} now: "
                 "query_metadata_for_key finds the host of a key"

@@ -44,6 +44,13 @@ class AskThread:
 
 
 @dataclass(frozen=True, slots=True)
+class AskStoreOffsets:
+    """Asks how far the stores of the thread are with their changelogs. `number` comes back with the answer."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerError:
     """The answer to an error of the thread."""
 
@@ -52,17 +59,21 @@ class AnswerError:
 
 @dataclass(frozen=True, slots=True)
 class ThreadChanged:
-    """The state of the thread, its tasks, those commits that were not told yet, and the hosts that answer queries."""
+    """The state of the thread, its tasks, those commits that were not told yet, and the hosts that answer queries.
+
+    `standby_tasks`: with the input offsets that their stores cover.
+    """
 
     state: ThreadState
     active_tasks: frozenset[StreamsTaskId]
     reports: Mapping[StreamsTaskId, TaskReport]
     known_hosts: KnownHosts
+    standby_tasks: Mapping[StreamsTaskId, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadAnswered:
-    """The pickled answers of the stores by partition, or the error that asking them has raised."""
+    """The pickled answer of the stores, or the error that asking them has raised."""
 
     number: int
     results: bytes | None

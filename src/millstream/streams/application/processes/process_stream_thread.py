@@ -13,15 +13,16 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.processes.link import Link
 from millstream.streams.application.processes.messages import (
     AnswerError,
+    AskStoreOffsets,
     AskThread,
     PauseThread,
     StartThread,
@@ -39,6 +40,7 @@ from millstream.streams.application.processes.pickling import (
     unpickled_error,
 )
 from millstream.streams.application.states import ThreadState
+from millstream.streams.application.thread_tasks import StoreOffsets
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
@@ -62,6 +64,7 @@ class ProcessStreamThread:
         self.is_current: Final = False  # its functions run elsewhere
         self.state = ThreadState.CREATED
         self.active_tasks: frozenset[StreamsTaskId] = frozenset()
+        self.standby_tasks: Mapping[StreamsTaskId, Mapping[str, int]] = {}
         self.reports: dict[StreamsTaskId, TaskReport] = {}
         self.known_hosts = NO_HOSTS
         self.answer: OnUncaughtError | None = None
@@ -74,7 +77,7 @@ class ProcessStreamThread:
         self._stopping = False
         self._link: Link | None = None
         self._numbers = count()
-        self._asked: dict[int, asyncio.Future[dict[int, QueryResult]]] = {}
+        self._asked: dict[int, asyncio.Future[dict[Any, Any]]] = {}  # Any: of each kind of answer
 
     @property
     def is_paused(self) -> bool:
@@ -94,11 +97,22 @@ class ProcessStreamThread:
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
+        data = pickled(request)
+        return await self._ask(lambda number: AskThread(number, data))
+
+    async def store_offsets(self) -> StoreOffsets:
+        """Returns how far the stores of its tasks are with their changelogs."""
+        return await self._ask(AskStoreOffsets)
+
+    async def _ask(
+        self, question: Callable[[int], object]
+    ) -> dict[Any, Any]:  # Any: as each question is answered
+        """Returns the answer of the process; an empty one where there is none or it ends."""
         if self._link is None:
             return {}
         number = next(self._numbers)
         self._asked[number] = asyncio.get_running_loop().create_future()
-        self._send(AskThread(number, pickled(request)))
+        self._send(question(number))
         try:
             return await self._asked[number]
         finally:
@@ -132,6 +146,7 @@ class ProcessStreamThread:
         finally:
             self._link = None
             self.active_tasks = frozenset()
+            self.standby_tasks = {}
             self._answer_nothing()
             await link.close()
             await asyncio.to_thread(_ended, process)
@@ -163,6 +178,7 @@ class ProcessStreamThread:
 
     def _changed(self, message: ThreadChanged) -> None:
         self.active_tasks = message.active_tasks
+        self.standby_tasks = message.standby_tasks
         self.known_hosts = message.known_hosts
         told = {**self.reports, **message.reports}
         self.reports = {task: told[task] for task in told.keys() & message.active_tasks}
@@ -177,7 +193,7 @@ class ProcessStreamThread:
             waiting.set_exception(unpickled_error(message.error))
         elif message.results is not None:
             results = unpickled(message.results)
-            assert isinstance(results, dict), "results by partition"
+            assert isinstance(results, dict), "every answer is one by partition or by task"
             waiting.set_result(results)
 
     def _answer_nothing(self) -> None:

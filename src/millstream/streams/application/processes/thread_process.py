@@ -23,6 +23,7 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.processes.link import Link
 from millstream.streams.application.processes.messages import (
     AnswerError,
+    AskStoreOffsets,
     AskThread,
     PauseThread,
     StartThread,
@@ -112,7 +113,7 @@ class ThreadProcess:
                     thread.is_paused = message.is_paused
                 case StopThread():
                     thread.stop()
-                case AskThread():
+                case AskThread() | AskStoreOffsets():
                     self._scope.start(self._answer_to(message, thread), "query", awaited=True)
                 case AnswerError() if not self._answer.done():
                     self._answer.set_result(message.answer)
@@ -126,11 +127,9 @@ class ThreadProcess:
             1
         )  # a function of the application may not end; the next owner of its tasks fences it
 
-    async def _answer_to(self, question: AskThread, thread: StreamThread) -> None:
-        request = unpickled(question.request)
-        assert isinstance(request, StateQueryRequest), "it is pickled so"
+    async def _answer_to(self, question: AskThread | AskStoreOffsets, thread: StreamThread) -> None:
         try:
-            results = pickled(await thread.query(request))
+            results = pickled(await _answered(question, thread))
         except Exception as error:  # noqa: BLE001  # whoever asked is told
             self._link.send(ThreadAnswered(question.number, None, pickled_error(error)))
         else:
@@ -143,7 +142,11 @@ class ThreadProcess:
             if self._told.get(task) is not report
         }
         self._told |= news
-        self._link.send(ThreadChanged(thread.state, thread.active_tasks, news, thread.known_hosts))
+        self._link.send(
+            ThreadChanged(
+                thread.state, thread.active_tasks, news, thread.known_hosts, thread.standby_tasks
+            )
+        )
 
     async def _ask(self, error: Exception) -> OnUncaughtError:
         self._fail(error)
@@ -156,6 +159,14 @@ class ThreadProcess:
 
     def _fail(self, error: Exception) -> None:
         self._link.send(ThreadFailed(pickled_error(error)))
+
+
+async def _answered(question: AskThread | AskStoreOffsets, thread: StreamThread) -> object:
+    if isinstance(question, AskStoreOffsets):
+        return await thread.store_offsets()
+    request = unpickled(question.request)
+    assert isinstance(request, StateQueryRequest), "it is pickled so"
+    return await thread.query(request)
 
 
 class _ForwardedLogs(logging.handlers.QueueHandler):

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel.columns.batch import RawBatch
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.task.questions import ask_store
 from millstream.streams.kernel.task.state import TaskState
+from millstream.streams.queries.result import Position, QueryResult, StateQueryRequest
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.storage.task_stores import StoreFactory
 from millstream.streams.state.store import StateStore
@@ -45,6 +47,9 @@ class StandbyStores:
 
     def restore(self, topic: str, raw: RawBatch) -> None:
         self._state.restore(topic, raw)
+
+    def query(self, request: StateQueryRequest, position: Position) -> QueryResult:
+        return ask_store(self.id, self.stores, request, position)
 
     def commit(
         self,

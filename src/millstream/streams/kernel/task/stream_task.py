@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from millstream.streams.config import OnError, StreamsConfig
-from millstream.streams.errors import InvalidStoreError
 from millstream.streams.handlers import OutgoingRecord
 from millstream.streams.kernel.columns.batch import Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.compile import make_operator
@@ -32,18 +31,16 @@ from millstream.streams.kernel.task.metrics import (
     PUNCTUATE,
     task_metrics,
 )
+from millstream.streams.kernel.task.questions import ask_store
 from millstream.streams.kernel.task.sinks import Sink, SinkRecords
 from millstream.streams.kernel.task.state import TaskState
 from millstream.streams.kernel.task.traversal import DepthFirst, RunningNode, Traversal
 from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
 from millstream.streams.processor import PunctuationType
-from millstream.streams.queries.answers import answer
 from millstream.streams.queries.result import (
-    FailureReason,
     Position,
     QueryResult,
     StateQueryRequest,
-    is_up_to,
 )
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom
@@ -219,21 +216,8 @@ class StreamTask:
 
         `position`: what the stores have seen, for a runner that knows of records before those of this task. None: `position` of the task.
         """
-        store = self._stores.get(request.store)
-        if store is None:
-            raise InvalidStoreError(
-                f"there is no store {request.store}; there are {sorted(self._stores)}"
-            )
-        if position is None:
-            position = self.position
-        if not is_up_to(position, request.position_bound):
-            return QueryResult(
-                failure=FailureReason.NOT_UP_TO_BOUND,
-                message=f"store {request.store} is at {position}, not yet at {request.position_bound}",
-                position=position,
-            )
-        info = (f"task {self.id}: {type(store).__name__}",) if request.execution_info else ()
-        return replace(answer(store, request.query), position=position, execution_info=info)
+        known = self.position if position is None else position
+        return ask_store(self.id, self._stores, request, known)
 
     @property
     def stream_time(self) -> int:
