@@ -149,15 +149,16 @@ class ThreadStandbys:
         return left
 
     async def _close(self, task: StreamsTaskId, kept: _Kept) -> None:
-        standby, kept.standby = kept.standby, None
-        if standby is None:
+        """Closes what there is. Whoever is cancelled in it leaves it to be closed again, which waits for the first time."""
+        if kept.standby is None:
             return
         try:
-            await standby.close()
+            await kept.standby.close()
         except Exception:  # whatever stores of users raise
             _LOGGER.exception(
                 "%s standby task [%s] was not closed in order", self._log_prefix, task
             )
+        kept.standby = None
 
 
 def is_asked(request: StateQueryRequest, task: StreamsTaskId, spec: TaskSpec) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
@@ -20,6 +21,7 @@ class OpenedStores(Protocol):
 _Task = TypeVar("_Task", bound=OpenedStores)
 OPEN_TIMEOUT_MS: Final = 30_000
 OPEN_RETRY_S: Final = 0.05
+_LOGGER = logging.getLogger(__name__)
 _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
 
 
@@ -57,6 +59,20 @@ async def open_task(make: Callable[[], _Task], environment: TaskEnvironment, pla
                     "each its own state directory"
                 ) from error
         await asyncio.sleep(OPEN_RETRY_S)
+
+
+async def opened_or_made_anew(
+    opened: Callable[[], Awaitable[_Task]], delete: Callable[[], Awaitable[None]], what: str
+) -> _Task:
+    """Opens stores; those that are damaged are deleted, and empty ones opened."""
+    try:
+        return await opened()
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        _LOGGER.warning("%s are deleted and restored: %s", what, error)
+    await delete()
+    return await opened()
 
 
 async def _made(make: Callable[[], _Task], environment: TaskEnvironment) -> _Task:

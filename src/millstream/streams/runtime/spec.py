@@ -137,6 +137,10 @@ class TaskEnvironment:
     async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
         return await self.kernel_call(work)
 
+    async def surely_in_kernel(self, work: Callable[[], _Result]) -> _Result:
+        """The same, done also where the caller is cancelled meanwhile: what is not closed stays locked."""
+        return await asyncio.shield(self.kernel_call(work))
+
     def kernel_call(self, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
         """Has the kernel do something, and returns at once."""
         return asyncio.get_running_loop().run_in_executor(self.kernel, work)

@@ -19,7 +19,7 @@ from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.covered import CoveredInput, last_offsets
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import mark, open_task, stored_state
+from millstream.streams.runtime.opening import mark, open_task, opened_or_made_anew, stored_state
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.state.storage.factory import RocksTaskStores
@@ -53,7 +53,9 @@ class StandbyTask:
     async def open(self) -> None:
         """Opens the stores, as `catch_up` does where they are not yet. Waits while another task has them: raises StoreLocked, as above."""
         if self._task is None:
-            self._task = await self._opened()
+            self._task = await opened_or_made_anew(
+                self._opened, self._delete_stores, f"the standby stores of task {self.id}"
+            )
             await self._require_trust()
 
     async def note_commit(self) -> None:
@@ -100,7 +102,7 @@ class StandbyTask:
     async def close(self) -> None:
         """Closes the stores. What a cancelled call has begun in the kernel has ended then."""
         task, self._task = self._task, None
-        await self._environment.in_kernel(_nothing if task is None else task.close)
+        await self._environment.surely_in_kernel(_nothing if task is None else task.close)
 
     def _queried(self, request: StateQueryRequest) -> QueryResult | None:
         """In the kernel, where stores are closed after they were taken from here."""
@@ -135,11 +137,14 @@ class StandbyTask:
                 "the standby stores of task %s are deleted and restored: %s", self.id, why
             )
             await self.close()
-            directory = self._spec.stores_path(self._partition)
-            await self._environment.in_kernel(lambda: shutil.rmtree(directory))
+            await self._delete_stores()
             self._task = await self._opened()
         topic_ids = {topic: str(log.topic_id) for topic, log in logs.items()}
         await mark(self._task, self._environment, StoreMarker(topic_ids, {}, now_ms))
+
+    async def _delete_stores(self) -> None:
+        directory = self._spec.stores_path(self._partition)
+        await self._environment.in_kernel(lambda: shutil.rmtree(directory))
 
     async def _logs(self, task: StandbyStores) -> dict[str, ReadableLog]:
         """Returns the logs to restore from. A source topic counts as far as the task has processed it."""

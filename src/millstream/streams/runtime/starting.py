@@ -26,7 +26,12 @@ from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
-from millstream.streams.runtime.opening import is_damage, mark, open_task, stored_state
+from millstream.streams.runtime.opening import (
+    mark,
+    open_task,
+    opened_or_made_anew,
+    stored_state,
+)
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.snapshots.tasks import (
     TaskSnapshots,
@@ -230,7 +235,7 @@ class TaskStart:
     async def _close_stores(self) -> None:
         """Takes them away from whoever asks them before they are closed in the kernel."""
         task, self._task = self._open_task, None
-        await self._environment.in_kernel(task.close)
+        await self._environment.surely_in_kernel(task.close)
 
     @property
     def _open_task(self) -> StreamTask:
@@ -243,14 +248,8 @@ class TaskStart:
         return self._stores
 
     async def _opened_or_made_anew(self) -> StreamTask:
-        try:
-            return await self._opened()
-        except Exception as error:
-            if not is_damage(error):
-                raise
-            _LOGGER.warning("the stores of task %s are deleted and restored: %s", self._id, error)
-        await self._environment.in_kernel(self._delete_stores)
-        return await self._opened()
+        delete = partial(self._environment.in_kernel, self._delete_stores)
+        return await opened_or_made_anew(self._opened, delete, f"the stores of task {self._id}")
 
     async def _opened(self) -> StreamTask:
         spec = self._spec

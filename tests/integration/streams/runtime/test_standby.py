@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.streams.queries import KeyQuery, StateQueryRequest
 from millstream.streams.runtime.standby import StandbyTask
 from millstream.streams.runtime.steps import Step
 from tests.integration.streams.runtime.world import Crash, World
@@ -95,6 +96,54 @@ async def test_a_standby_takes_nothing_of_a_transaction_that_is_not_committed(
         await there.run(COUNT)  # fences the one that has crashed
     await task.close()
     assert sorted(await world.results()) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
+async def test_a_standby_tells_which_input_it_covers_and_answers(
+    world: World, tmp_path: Path
+) -> None:
+    await count(world, "aab")
+    repartition = world.spec(COUNT).sources[0]
+    (store,) = world.topology.stores
+    request = StateQueryRequest(store, KeyQuery("a"))
+    async with elsewhere(world, tmp_path / "there") as there, standby_of(there) as standby:
+        assert await standby.query(request) is None
+        await standby.open()
+        await standby.note_commit()
+        assert await standby.catch_up(2) > 0
+        assert standby.covers == {}, "not all that was written before the commit is restored"
+        assert await standby.catch_up(PLENTY) == 0
+        committed = dict(standby.covers)
+        assert committed.keys() == {repartition}
+        answer = await standby.query(request)
+        assert answer is not None
+        assert (answer.value, answer.position) == (
+            2,
+            {repartition: {0: committed[repartition] - 1}},
+        )
+        await count(world, "a")
+        await standby.catch_up(PLENTY)
+        await standby.note_commit()
+        assert standby.covers == committed, "the commit is not known to be covered yet"
+        await standby.catch_up(PLENTY)
+        assert standby.covers[repartition] > committed[repartition]
+        assert standby.restored_to == {
+            topic: (await world.ends([topic]))[topic] for topic in standby.restored_to
+        }
+
+
+async def test_a_standby_whose_files_are_damaged_begins_anew(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await count(world, "aab")
+    async with elsewhere(world, tmp_path / "there") as there:
+        async with standby_of(there) as standby:
+            await standby.catch_up(PLENTY)
+        for manifest in there.spec(COUNT).stores_path(0).glob("MANIFEST-*"):
+            manifest.write_bytes(b"damaged")
+        async with standby_of(there) as again:
+            assert await again.catch_up(PLENTY) == 0
+        assert [each.restored for each in await there.run_all()] == [0, 0]
+    assert "are deleted and restored" in caplog.text
 
 
 async def test_a_standby_of_a_changelog_that_was_made_anew_begins_anew(

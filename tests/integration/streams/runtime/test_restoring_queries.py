@@ -1,0 +1,109 @@
+"""Stores that are being restored can be asked: between two batches, for what they have by then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from millstream.clients import RangeReader
+from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
+from millstream.streams.runtime.spec import TaskEnvironment
+from millstream.streams.runtime.starting import TaskStart
+from millstream.streams.runtime.task import ActiveTask
+from tests.integration.streams.runtime.world import World
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COUNT = 1
+"""The sub-topology that counts."""
+
+
+class HeldReader:
+    """Reads the first records of a range, and the others when it is let go on."""
+
+    def __init__(self, reader: RangeReader, records: int) -> None:
+        self._reader = reader
+        self._records = records
+        self.is_held = asyncio.Event()
+        self.goes_on = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:  # Any: whatever else a reader has
+        return getattr(self._reader, name)
+
+    async def read(
+        self, topic: str, partition: int, start: int, end: int, **settings: Any
+    ) -> AsyncIterator[pa.RecordBatch]:
+        middle = start + self._records
+        async for batch in self._reader.read(topic, partition, start, middle, **settings):
+            yield batch
+        self.is_held.set()
+        await self.goes_on.wait()
+        async for batch in self._reader.read(topic, partition, middle, end, **settings):
+            yield batch
+
+
+def held(world: World, reader: HeldReader) -> TaskEnvironment:
+    environment = world.environment()
+    clients = replace(environment.clients, reader=cast("RangeReader", reader))
+    return replace(environment, clients=clients)
+
+
+async def test_a_store_that_is_being_restored_shows_what_it_has(world: World) -> None:
+    await world.put(list("abab"))
+    await world.run_all()
+    there = replace(world.spec(COUNT), state_directory=str(world.directory / "elsewhere"))
+    (store,) = there.topology.stores
+    request = StateQueryRequest(store, RangeQuery())
+    reader = HeldReader(world.reader, 2)
+    starts: list[TaskStart] = []
+
+    async def asked() -> tuple[QueryResult | None, QueryResult | None]:
+        await reader.is_held.wait()
+        try:
+            (start,) = starts
+            assert await start.restored_to() == {f"{world.application}-{store}-changelog": 2}
+            bound = replace(request, position_bound={"in": {0: 0}})
+            return await start.query(request), await start.query(bound)
+        finally:
+            reader.goes_on.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        starting = tasks.create_task(
+            ActiveTask.start(there, 0, held(world, reader), None, starts.append)
+        )
+        asking = tasks.create_task(asked())
+    partial, bounded = asking.result()
+    assert partial is not None
+    assert partial.value == [("a", 1), ("b", 1)]
+    assert partial.position == {}, "nobody knows how much of the input that is"
+    assert bounded is not None
+    assert bounded.failure is FailureReason.NOT_UP_TO_BOUND
+    task = starting.result()
+    assert (await task.query(request)).value == [("a", 2), ("b", 2)]
+    await task.close()
+
+
+async def test_a_start_that_was_given_up_answers_nothing(world: World) -> None:
+    await world.put(list("abab"))
+    await world.run_all()
+    there = replace(world.spec(COUNT), state_directory=str(world.directory / "elsewhere"))
+    (store,) = there.topology.stores
+    reader = HeldReader(world.reader, 2)
+    starts: list[TaskStart] = []
+
+    async def given_up() -> None:
+        await reader.is_held.wait()
+        starting.cancel()
+
+    async with asyncio.TaskGroup() as tasks:
+        starting = tasks.create_task(
+            ActiveTask.start(there, 0, held(world, reader), None, starts.append)
+        )
+        tasks.create_task(given_up())
+    assert starting.cancelled()
+    (start,) = starts
+    assert await start.query(StateQueryRequest(store, RangeQuery())) is None
+    assert await start.restored_to() == {}

@@ -1,0 +1,193 @@
+"""The standby tasks of a stream thread: brought further in turns, begun anew where they fail, closed when they are given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+import pytest
+
+from millstream.runtime.system import SystemClock
+from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
+from millstream.streams.application import thread_standbys
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.thread_standbys import RECORDS_MAX, ThreadStandbys
+from millstream.streams.queries import FailureReason, KeyQuery, QueryResult, StateQueryRequest
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.errors import DataLoss, StoreLocked
+from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.serdes import string
+
+FIRST, SECOND = StreamsTaskId(0, 0), StreamsTaskId(0, 1)
+REQUEST = StateQueryRequest("counts", KeyQuery("a"))
+
+
+class Copy:
+    """Stands for a StandbyTask: each turn brings `RECORDS_MAX` records, of `records`."""
+
+    made: list[Copy]
+    records = 2 * RECORDS_MAX + 1
+    failures: list[Exception]
+    opens: asyncio.Event
+
+    def __init__(self, _spec: TaskSpec, partition: int, _environment: TaskEnvironment) -> None:
+        self.partition = partition
+        self.covers: dict[str, int] = {}
+        self.restored_to: dict[str, int] = {}
+        self.turns = 0
+        self.is_closed = False
+        self.made.append(self)
+
+    async def open(self) -> None:
+        await self.opens.wait()
+
+    async def note_commit(self) -> None:
+        if self.failures:
+            raise self.failures.pop()
+
+    async def catch_up(self, records_max: int) -> int:
+        self.turns += 1
+        end = min(self.records, self.restored_to.get("log", 0) + records_max)
+        self.restored_to["log"] = end
+        if end == self.records:
+            self.covers = {"in": end}
+        return self.records - end
+
+    async def query(self, _: StateQueryRequest) -> QueryResult:
+        return QueryResult(self.partition)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> type[Copy]:
+    Copy.made, Copy.failures, Copy.opens = [], [], asyncio.Event()
+    Copy.opens.set()
+    monkeypatch.setattr(thread_standbys, "StandbyTask", Copy)
+    return Copy
+
+
+def spec(*, with_store: bool = True) -> TaskSpec:
+    builder = StreamsBuilder()
+    values = builder.stream("in", key=string(), value=string())
+    if with_store:
+        values.group_by_key().count(materialized=Materialized("counts"))
+    else:
+        values.to("out")
+    config = StreamsConfig(application_id="app")
+    return TaskSpec(topology=builder.build(), sub_topology=0, config=config, state_directory="")
+
+
+def standbys(
+    stands_back: Callable[[], bool] = lambda: False, on_change: Callable[[], None] = lambda: None
+) -> ThreadStandbys:
+    environment = TaskEnvironment(
+        cast("TaskClients", None), SystemClock(), ThreadPoolExecutor(1)
+    )  # no client is asked
+    return ThreadStandbys(
+        environment,
+        stands_back,
+        on_change,
+        log_prefix="thread",
+        update_interval_ms=0,
+        retry_ms=0,
+    )
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():  # noqa: ASYNC110  # turns of the loop are what is waited for
+        await asyncio.sleep(0)
+
+
+async def test_copies_take_turns_until_they_lack_nothing_and_look_again(
+    copies: type[Copy],
+) -> None:
+    changes: list[None] = []
+    kept = standbys(on_change=lambda: changes.append(None))
+    kept.take({FIRST: spec(), SECOND: spec()})
+    assert kept.tasks == {FIRST: {}, SECOND: {}}
+    whole = {FIRST: {"in": copies.records}, SECOND: {"in": copies.records}}
+    await until(lambda: kept.tasks == whole)
+    assert kept.restored_to == {
+        FIRST: {"log": copies.records},
+        SECOND: {"log": copies.records},
+    }
+    assert len(changes) == 6, "three turns each, and none for nothing"
+    await until(lambda: all(each.turns > 4 for each in copies.made))
+    await kept.close()
+    assert [each.is_closed for each in copies.made] == [True, True]
+    assert kept.tasks == {}
+
+
+@pytest.mark.parametrize("error", [DataLoss("cut off"), StoreLocked("open"), KeyError("a bug")])
+async def test_a_copy_that_fails_begins_anew(
+    copies: type[Copy], error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    copies.failures.append(error)
+    kept = standbys()
+    with caplog.at_level("INFO"):
+        kept.take({FIRST: spec()})
+        await until(lambda: kept.tasks[FIRST] == {"in": copies.records})
+    assert [each.is_closed for each in copies.made] == [True, False]
+    assert f"thread standby task [0_0] begins anew in 0.0 s: {error}" in caplog.text
+    await kept.close()
+
+
+async def test_a_task_without_changelogs_is_had_and_nothing_is_done(copies: type[Copy]) -> None:
+    kept = standbys()
+    kept.take({FIRST: spec(with_store=False)})
+    assert kept.tasks == {FIRST: {}}
+    assert await kept.query(REQUEST) == {}
+    await kept.give_up(frozenset({FIRST}))
+    assert copies.made == []
+
+
+async def test_copies_stand_back_while_active_tasks_are_restored(copies: type[Copy]) -> None:
+    is_restoring, asked = True, 0
+
+    def stands_back() -> bool:
+        nonlocal asked
+        asked += 1
+        return is_restoring
+
+    kept = standbys(stands_back)
+    kept.take({FIRST: spec()})
+    await until(lambda: asked > 2)
+    assert copies.made == []
+    is_restoring = False
+    await until(lambda: kept.tasks[FIRST] == {"in": copies.records})
+    await kept.close()
+
+
+async def test_one_whose_stores_another_task_has_holds_up_nobody_and_is_given_up(
+    copies: type[Copy],
+) -> None:
+    copies.opens.clear()
+    kept = standbys()
+    kept.take({FIRST: spec()})
+    await until(lambda: len(copies.made) == 1)
+    await kept.give_up(frozenset({FIRST}))
+    copies.opens.set()
+    kept.take({SECOND: spec()})
+    await until(lambda: kept.tasks[SECOND] == {"in": copies.records})
+    await kept.give_up(frozenset({FIRST, SECOND}))
+    assert [(each.is_closed, each.turns > 2) for each in copies.made] == [
+        (True, False),
+        (True, True),
+    ]
+
+
+async def test_copies_answer_unless_an_active_task_is_required(copies: type[Copy]) -> None:
+    kept = standbys()
+    kept.take({FIRST: spec(), SECOND: spec()})
+    await until(lambda: len(copies.made) == 2)
+    assert await kept.query(REQUEST) == {0: QueryResult(0), 1: QueryResult(1)}
+    only = StateQueryRequest("counts", KeyQuery("a"), (1,), require_active=True)
+    found = await kept.query(only)
+    assert {number: each.failure for number, each in found.items()} == {1: FailureReason.NOT_ACTIVE}
+    assert found[1].message == "an active task is required, and task 0_1 is a standby task here"
+    assert await kept.query(StateQueryRequest("others", KeyQuery("a"))) == {}
+    await kept.close()

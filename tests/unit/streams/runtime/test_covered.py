@@ -1,0 +1,33 @@
+"""What input a standby covers: the offsets of a commit, once its changelogs are restored to where they ended after it."""
+
+from __future__ import annotations
+
+from millstream.streams.runtime.covered import CoveredInput, last_offsets
+
+
+def test_a_commit_is_covered_once_all_changelogs_are_restored_to_their_ends() -> None:
+    covered = CoveredInput()
+    covered.restored_to({"log": 9})
+    assert covered.offsets == {}
+    assert not covered.is_waiting
+    covered.note({"in": 5}, {"log": 10, "other": 3})
+    covered.restored_to({"log": 10, "other": 2})
+    covered.restored_to({"log": 10})
+    assert covered.is_waiting
+    assert covered.offsets == {}
+    covered.restored_to({"log": 12, "other": 3})
+    assert covered.offsets == {"in": 5}
+    assert not covered.is_waiting
+
+
+def test_the_last_commit_stays_covered_while_the_next_is_awaited() -> None:
+    covered = CoveredInput()
+    covered.note({"in": 5}, {})
+    covered.restored_to({})
+    covered.note({"in": 8}, {"log": 1})
+    covered.restored_to({"log": 0})
+    assert covered.offsets == {"in": 5}
+
+
+def test_a_position_is_the_last_offset_that_was_seen() -> None:
+    assert last_offsets({"in": 5, "new": 0}, 2) == {"in": {2: 4}}
