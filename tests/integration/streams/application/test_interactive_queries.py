@@ -123,7 +123,10 @@ async def test_each_instance_finds_the_one_that_has_a_key(
 async def test_either_query_server_answers_for_every_key(instances: Instances) -> None:
     await instances.put(WORDS)
     ports = [free_port(), free_port()]
-    apps = [instances.new(application_server=f"127.0.0.1:{port}") for port in ports]
+    apps = [
+        instances.new(application_server=f"127.0.0.1:{port}", num_standby_replicas=1)
+        for port in ports
+    ]
     async with QueryServer(apps[0]), QueryServer(apps[1]):
         status, answer = await asked(ports[0], "/stores/counts/keys/w3")
         assert (status, answer["error"]) == (503, "Service Unavailable"), "it is not started"

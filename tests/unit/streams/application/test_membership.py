@@ -91,6 +91,20 @@ def test_later_ones_say_what_is_new_and_come_in_the_interval() -> None:
     assert (request.standby_tasks, request.warmup_tasks) == ([], [])
 
 
+def test_standby_and_warm_up_tasks_are_had_and_told_like_active_ones() -> None:
+    one = member()
+    told = answer(1, [TaskIds("0", [0])])
+    told.standby_tasks, told.warmup_tasks = [TaskIds("1", [2, 3])], [TaskIds("1", [1])]
+    one.handle_heartbeat(one.heartbeat_request(0), told)
+    assert one.target is not None
+    assert one.target.copies == {StreamsTaskId(1, number) for number in (1, 2, 3)}
+    one.acknowledge(one.target)
+    request = one.heartbeat_request(1)
+    assert request.standby_tasks == [TaskIds("1", [2, 3])]
+    assert request.warmup_tasks == [TaskIds("1", [1])]
+    assert one.is_reconciled
+
+
 def test_the_hosts_of_the_group_are_kept_until_the_coordinator_tells_of_others() -> None:
     one = StreamsMembership(replace(POLICY, endpoint=Endpoint("one", 1)), "m")
     request = one.heartbeat_request(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -12,10 +13,11 @@ import pytest
 from millstream.clients import Consumer
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
-from millstream.streams import StreamsConfig
+from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.errors import TaskTimedOut
+from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
@@ -92,3 +94,40 @@ async def test_until_then_it_is_tried_again_and_can_be_given_up(was_tried: async
     assert not tasks.is_settled
     await tasks.close(commit=True)
     assert tasks.is_settled
+
+
+async def test_a_task_that_is_being_restored_answers_unless_it_is_to_be_active(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Restoring:
+        async def query(self, _: StateQueryRequest) -> QueryResult:
+            return QueryResult("partial")
+
+        async def restored_to(self) -> dict[str, int]:
+            return {"log": 3}
+
+    is_shown = asyncio.Event()
+
+    async def start(*arguments: Any) -> ActiveTask:  # Any: what a task is started with
+        arguments[-1](Restoring())
+        is_shown.set()
+        await asyncio.Event().wait()
+        raise AssertionError("it is given up before")
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    builder = StreamsBuilder()
+    builder.table("rows", materialized=Materialized("rows"))
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({TASK: replace(SPEC, topology=builder.build())})
+    request = StateQueryRequest("rows", RangeQuery())
+    assert await tasks.query(request) == {}
+    assert await tasks.store_offsets() == {TASK: {}}
+    await is_shown.wait()
+    assert await tasks.query(request) == {0: QueryResult("partial")}
+    assert await tasks.query(replace(request, partitions=(1,))) == {}
+    refused = (await tasks.query(replace(request, require_active=True)))[0]
+    assert refused.failure is FailureReason.NOT_ACTIVE
+    assert refused.message.endswith("task 0_0 is being restored")
+    assert await tasks.store_offsets() == {TASK: {"log": 3}}
+    await tasks.close(commit=False)
+    assert await tasks.query(request) == {}

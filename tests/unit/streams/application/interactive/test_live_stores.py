@@ -129,3 +129,28 @@ async def test_a_store_that_is_elsewhere_is_an_error_and_not_empty() -> None:
 async def test_a_store_of_another_type_is_refused(drivers) -> None:
     with pytest.raises(InvalidStoreError, match="TimestampedKeyValueStore, no window store"):
         await shown(drivers, "rows", window_store()).all()
+
+
+async def test_copies_are_asked_only_for_stale_rows(drivers) -> None:
+    """The first partition is active here, the second one is a copy."""
+
+    def asking(wanted: StoreQueryParameters) -> LivePartitions:
+        async def ask(request: StateQueryRequest) -> StateQueryResult:
+            answers = [each.query(StateQueryRequest("rows", request.query)) for each in drivers]
+            found = {number: each.partitions[0] for number, each in enumerate(answers)}
+            if request.require_active:
+                found[1] = QueryResult(failure=FailureReason.NOT_ACTIVE, message="a copy")
+            only = found.keys() if request.partitions is None else request.partitions
+            return StateQueryResult({number: found[number] for number in only})
+
+        return LivePartitions(wanted, ask, lambda: False)
+
+    def of(*, partition=None, stale=False):
+        wanted = StoreQueryParameters("rows", key_value_store(), partition, stale)
+        return live_store(asking(wanted))
+
+    assert await of().all() == [("a", 2), ("b", 1)]
+    assert await of(stale=True).all() == [("a", 2), ("b", 1), ("c", 1)]
+    assert await of(partition=1, stale=True).all() == [("c", 1)]
+    with pytest.raises(InvalidStorePartition, match="does not have partition 1 of store rows"):
+        await of(partition=1).all()
