@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -96,13 +96,7 @@ class StateQueryResult:
     @property
     def position(self) -> Position:
         """The position of all answers together: a bound for queries that must not see less."""
-        merged: dict[str, dict[int, int]] = {}
-        for result in self.partitions.values():
-            for topic, offsets in result.position.items():
-                known = merged.setdefault(topic, {})
-                for partition, offset in offsets.items():
-                    known[partition] = max(offset, known.get(partition, -1))
-        return merged
+        return furthest(result.position for result in self.partitions.values())
 
     @property
     def active(self) -> Mapping[int, QueryResult]:
@@ -123,6 +117,17 @@ class StateQueryResult:
         if len(found) > 1:
             raise ValueError(f"{len(found)} partitions answered; look at `partitions`")
         return found[0] if found else None
+
+
+def furthest(positions: Iterable[Position]) -> Position:
+    """Returns the position of what has seen all that any of these has."""
+    merged: dict[str, dict[int, int]] = {}
+    for position in positions:
+        for topic, offsets in position.items():
+            known = merged.setdefault(topic, {})
+            for partition, offset in offsets.items():
+                known[partition] = max(offset, known.get(partition, -1))
+    return merged
 
 
 def is_up_to(position: Position, bound: Position) -> bool:

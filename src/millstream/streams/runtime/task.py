@@ -26,7 +26,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from millstream.clients import Producer
 from millstream.errors import MillstreamError
 from millstream.streams.kernel.task.stream_task import PreparedCommit, StreamTask, TaskOutput
-from millstream.streams.queries.result import Position, QueryResult, StateQueryRequest
+from millstream.streams.queries.result import (
+    Position,
+    QueryResult,
+    StateQueryRequest,
+    furthest,
+)
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
@@ -333,5 +338,5 @@ def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
 
 
 def _queried(task: StreamTask, request: StateQueryRequest, covered: Position) -> QueryResult:
-    """A task knows of the records that it has taken itself, not of those before its start."""
-    return task.query(request, {**covered, **task.position})
+    """A task knows of the records that it has taken itself, not of those before its start, nor of the ends of transactions after them."""
+    return task.query(request, furthest([covered, task.position]))

@@ -120,12 +120,18 @@ async def test_a_standby_tells_which_input_it_covers_and_answers(
             2,
             {repartition: {0: committed[repartition] - 1}},
         )
-        await count(world, "a")
+        await world.put(["a"])
+        await world.run(0)
+        active = await world.start(COUNT)
+        await active.run(await world.ends([repartition]))
+        told = await active.query(request)
+        await active.close()
         await standby.catch_up(PLENTY)
         await standby.note_commit()
         assert standby.covers == committed, "the commit is not known to be covered yet"
         await standby.catch_up(PLENTY)
         assert standby.covers[repartition] > committed[repartition]
+        assert await standby.query(request) == told, "the end of a transaction counts for both"
         assert standby.restored_to == {
             topic: (await world.ends([topic]))[topic] for topic in standby.restored_to
         }
