@@ -28,10 +28,11 @@ from millstream.streams.application.group.membership import (
     TaskAssignment,
 )
 from millstream.streams.application.group.remarks import GroupRemarks
+from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.purging import Purging
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_metadata import ThreadClientIds
-from millstream.streams.application.thread_tasks import StoreOffsets, ThreadTasks
+from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest

@@ -13,12 +13,12 @@ from millstream.clients.core.illegal_state import IllegalState
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.processes.process_stream_thread import (
     ProcessStreamThread,
 )
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.stream_thread import StreamThread
-from millstream.streams.application.thread_tasks import StoreOffsets
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
 

@@ -17,6 +17,7 @@ from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.task_timeouts import TaskTimeouts
 from millstream.streams.application.thread_standbys import (
     ThreadStandbys,
@@ -35,8 +36,6 @@ from millstream.streams.runtime.task import ActiveTask
 RETRY_FIRST_S: Final = 0.1
 RETRY_LAST_S: Final = 5.0
 _Result = TypeVar("_Result")
-StoreOffsets = Mapping[StreamsTaskId, Mapping[str, int] | None]
-"""By task and changelog topic, how far its stores have been restored; None for a running active task, which writes the changelogs."""
 _LOGGER = logging.getLogger(__name__)
 
 

@@ -140,10 +140,10 @@ async def test_a_standby_tells_which_input_it_covers_and_answers(
 async def test_a_standby_whose_files_are_damaged_begins_anew(
     world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await count(world, "aab")
+    await count(world, "abc")
     async with elsewhere(world, tmp_path / "there") as there:
         async with standby_of(there) as standby:
-            await standby.catch_up(PLENTY)
+            assert await standby.catch_up(PLENTY) == 0
         for manifest in there.spec(COUNT).stores_path(0).glob("MANIFEST-*"):
             manifest.write_bytes(b"damaged")
         async with standby_of(there) as again:

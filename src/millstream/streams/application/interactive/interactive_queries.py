@@ -15,8 +15,11 @@ from millstream.streams.application.interactive.hosts_of_stores import (
 )
 from millstream.streams.application.interactive.live_partitions import Ask, LivePartitions
 from millstream.streams.application.interactive.live_stores import LiveStore, live_store
-from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
-from millstream.streams.application.thread_tasks import StoreOffsets
+from millstream.streams.application.interactive.store_lags import (
+    LagsOfStores,
+    StoreLags,
+    StoreOffsets,
+)
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries import StoreQueryParameters

@@ -1,4 +1,4 @@
-"""How far the stores of an instance are behind their changelogs (KIP-535). Pure."""
+"""The lag of the stores of an instance: how far they are behind their changelogs (KIP-535). Pure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from millstream.model import TopicPartition
-from millstream.streams.application.thread_tasks import StoreOffsets
+from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.topology.topology import Topology
+
+StoreOffsets = Mapping[StreamsTaskId, Mapping[str, int] | None]
+"""By task and changelog topic, how far its stores have been restored; None for a running active task, which writes the changelogs."""
 
 
 @dataclass(frozen=True, slots=True)
 class LagInfo:
-    """One partition of a store. The position of an active task's store is the end; that of one whose restoration has not begun is 0."""
+    """The lag of one partition of a store. The position of an active task's store is the end; that of one whose restoration has not begun is 0."""
 
     current_offset_position: int
     end_offset_position: int
 
     @property
     def offset_lag(self) -> int:
-        """How many offsets of the changelog the store has not seen."""
+        """The number of offsets of the changelog that the store has not seen."""
         return max(0, self.end_offset_position - self.current_offset_position)
 
 

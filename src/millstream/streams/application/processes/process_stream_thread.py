@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.processes.link import Link
 from millstream.streams.application.processes.messages import (
     AnswerError,
@@ -40,7 +41,6 @@ from millstream.streams.application.processes.pickling import (
     unpickled_error,
 )
 from millstream.streams.application.states import ThreadState
-from millstream.streams.application.thread_tasks import StoreOffsets
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
