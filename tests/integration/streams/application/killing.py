@@ -10,6 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Final
 
+from millstream.streams.application.group.standby_replicas import set_standby_replicas
 from millstream.testing.broker import Broker
 from tests.integration.streams.application.instances import Instances
 
@@ -26,13 +27,15 @@ async def count_while_killing(
 ) -> None:
     """Checks that each word has counted once. An instance that comes back finds the disk of the one that was killed.
 
-    Every other start is one with two processes, which end on their own when their application is killed.
+    Every other start is one with two processes, which end on their own when their application is killed. With every other seed the
+    instances keep copies of each other's stores.
     """
     chance = random.Random(seed)
     words: list[str] = []
     servers = broker.bootstrap_servers
     directories = [directory / str(number) for number in range(INSTANCES)]
     async with Instances.open(servers, directory, "word-count", ("words", "counts")) as instances:
+        await set_standby_replicas(instances.admin, "word-count", seed % 2)
         threads = cycle((1, 2))
         processes = [await _started(servers, each, next(threads)) for each in directories]
         try:
@@ -53,7 +56,9 @@ async def count_while_killing(
             await instances.until_counted(words)
             for process in processes:
                 process.send_signal(signal.SIGTERM)
-            assert [await process.wait() for process in processes] == [0] * INSTANCES
+            codes = [await process.wait() for process in processes]
+            # One that has only just been started is ended before it can end itself.
+            assert set(codes) <= {0, -signal.SIGTERM}, f"ended with {codes}"
         finally:
             for process in processes:
                 if process.returncode is None:
