@@ -51,7 +51,7 @@ class StandbyTask:
         return self._covered.offsets
 
     async def open(self) -> None:
-        """Opens the stores, as `catch_up` does where they are not yet. Waits while another task has them: raises StoreLocked, as above."""
+        """Opens the stores, which `catch_up` does, too, and waits while another task has them. Raises StoreLocked, and what the cluster answers."""
         if self._task is None:
             self._task = await opened_or_made_anew(
                 self._opened, self._delete_stores, f"the standby stores of task {self.id}"

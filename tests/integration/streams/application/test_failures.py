@@ -145,10 +145,6 @@ def test_settings_that_the_application_decides_are_refused() -> None:
     twice = {"bootstrap.servers": "x:1", "bootstrap_servers": "y:1"}
     with pytest.raises(ConfigError, match=r"bootstrap\.servers and bootstrap_servers are the same"):
         KafkaStreams(topology, config, twice)
-    with pytest.raises(ConfigError, match="no standby copies"):
-        KafkaStreams(
-            topology, replace(config, num_standby_replicas=1), {"bootstrap.servers": "x:1"}
-        )
     with pytest.raises(TopologyError, match="reads nothing"):
         KafkaStreams(StreamsBuilder().build(), config, {"bootstrap.servers": "x:1"})
     with pytest.raises(ValueError, match="num_stream_threads must be at least 1"):
