@@ -12,6 +12,7 @@ import pytest
 from millstream.clients.admin import ConfigResource, ConfigResourceType
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
+from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.interactive.store_lags import LagInfo
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
@@ -24,6 +25,7 @@ from millstream.streams.queries import (
     StoreQueryParameters,
     key_value_store,
 )
+from millstream.streams.serdes import string
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import eventually, until
 
@@ -218,6 +220,31 @@ async def test_active_tasks_and_copies_change_places(
     assert dict(await first.store("counts").all()) == Counter(WORDS * 3)
     assert "StoreLocked" not in caplog.text
     assert "begins anew" not in caplog.text
+
+
+async def test_a_table_that_is_restored_from_its_source_has_copies(instances: Instances) -> None:
+    builder = StreamsBuilder(optimization="all")
+    rows = builder.table(
+        instances.source, key=string(), value=string(), materialized=Materialized("rows")
+    )
+    rows.to_stream().to(instances.sink, value=string())
+    topology = builder.build()
+    settings: dict[str, Any] = {  # Any: settings of any type
+        "num_standby_replicas": 1,
+        "processing_guarantee": "at_least_once",
+        "commit_interval_ms": 100,
+    }
+    await instances.put(WORDS)
+    apps = [instances.new(topology, **settings) for _ in range(2)]
+    await asyncio.gather(*(app.start() for app in apps))
+    await until(lambda: are_spread(*apps))
+    table = {str(number): word for number, word in enumerate(WORDS)}
+    stale = StoreQueryParameters("rows", key_value_store(), stale_stores=True)
+
+    async def both_have_all() -> bool:
+        return all([dict(await app.store(stale).all()) == table for app in apps])
+
+    await eventually(both_have_all)
 
 
 async def test_the_number_of_copies_is_the_groups_config(instances: Instances) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from millstream.protocol.generated.streams_group_heartbeat import CopartitionGroup, TopicInfo
-from millstream.streams import JoinWindows, StreamsBuilder
+from millstream.streams import JoinWindows, Materialized, StreamsBuilder
 from millstream.streams.application.group.topology_description import describe
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
@@ -35,6 +35,30 @@ def test_a_count_over_a_repartition_topic_is_two_sub_topologies() -> None:
     (changelog,) = counting.state_changelog_topics
     assert changelog.replication_factor == -1
     assert {each.key: each.value for each in changelog.topic_configs}["cleanup.policy"] == "compact"
+
+
+def test_a_source_topic_that_is_a_changelog_counts_as_state() -> None:
+    builder = StreamsBuilder(optimization="all")
+    kept: Materialized[str, str] = Materialized("rows")
+    rows = builder.table("rows", key=string(), value=string(), materialized=kept)
+    rows.to_stream().to("out")
+    (told,) = describe(builder.build(), "app").subtopologies
+    assert told.source_topics == ["rows"]
+    assert names(told.state_changelog_topics) == [("rows", 0)]
+
+
+def test_but_not_where_another_source_may_have_more_partitions() -> None:
+    builder = StreamsBuilder(optimization="all")
+    kept: Materialized[str, str] = Materialized("rows")
+    rows = builder.table("rows", key=string(), value=string(), materialized=kept)
+    rows.to_stream().merge(builder.stream("more", key=string(), value=string())).to("out")
+    (told,) = describe(builder.build(), "app").subtopologies
+    assert (told.source_topics, told.state_changelog_topics) == (["more", "rows"], [])
+    joined = StreamsBuilder(optimization="all")
+    rows = joined.table("rows", key=string(), value=string())
+    joined.stream("more", key=string(), value=string()).join(rows, lambda x, y: x + y).to("out")
+    (told,) = describe(joined.build(), "app").subtopologies
+    assert names(told.state_changelog_topics) == [("rows", 0)]
 
 
 def test_topics_that_are_joined_are_told_by_their_places() -> None:

@@ -60,7 +60,7 @@ def _described(
         state_changelog_topics=[
             _topic(name, 0, settings)
             for name, settings in sorted(mine.changelogs.items())
-            if name not in mine.sources
+            if name not in mine.sources or _are_as_many(mine.sources, together)
         ],
         repartition_sink_topics=sorted(internal.intersection(mine.sinks)),
         repartition_source_topics=[
@@ -73,6 +73,15 @@ def _described(
             if topics <= set(mine.sources)
         ],
     )
+
+
+def _are_as_many(sources: Iterable[str], together: Iterable[frozenset[str]]) -> bool:
+    """Whether all sources of tasks are sure to have as many partitions as there are tasks.
+
+    The coordinator wants that of changelogs, those that are source topics included. Told of one, it gives the tasks standbys.
+    """
+    names = set(sources)
+    return len(names) == 1 or any(names <= topics for topics in together)
 
 
 def _topic(name: str, partitions: int, settings: Mapping[str, str]) -> TopicInfo:
