@@ -187,6 +187,8 @@ async def test_a_program_without_an_event_loop_sees_rows(instances: Instances) -
             counts = app.store("counts")
             asyncio.run(until(lambda: dict(counts.all()) == COUNTS))
             assert counts.get("w3") == COUNTS["w3"]
+            lags = app.all_local_store_partition_lags()["counts"]
+            assert [each.offset_lag for each in lags.values()] == [0] * PARTITIONS
             return dict(counts.reverse_all())
 
     assert await asyncio.to_thread(counted) == COUNTS
