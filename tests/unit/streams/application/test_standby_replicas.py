@@ -66,7 +66,9 @@ async def test_it_is_set_once() -> None:
 
 
 async def test_what_another_has_set_needs_no_permission() -> None:
-    await set_to(Configs("1", fixed=GroupAuthorizationFailed("no")), 1)
+    configs = Configs("1", fixed=GroupAuthorizationFailed("no"))
+    await set_to(configs, 1)
+    assert configs.changes == 0
 
 
 async def test_it_is_set_also_where_it_may_not_be_seen() -> None:
