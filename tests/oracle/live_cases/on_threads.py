@@ -120,7 +120,7 @@ class RunningInThreads:
             guarantee = ProcessingGuarantee.EXACTLY_ONCE_V2
         of.config = replace(
             of.config, processing_guarantee=guarantee, commit_interval_ms=20, poll_ms=20,
-            num_stream_threads=of.chance.choice((1, 1, 2)),
+            num_stream_threads=of.chance.choice((1, 1, 2)), num_standby_replicas=of.chance.choice((0, 1)),
         )  # fmt: skip
         taken.applications[of.id] = of
         taken.directories.clear()
