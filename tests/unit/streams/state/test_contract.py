@@ -21,6 +21,7 @@ from millstream.streams.state.storage.byte_store import ByteStore, MemoryByteSto
 from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.state.storage.transaction import TransactionalRows
 from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.window.plain import PlainWindowStore
 from millstream.streams.topology import StoreKind, StoreSpec
 
 
@@ -371,3 +372,20 @@ def test_an_iterator_does_not_outlive_its_store_on_disk(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(InvalidStoreError, match="stores of this task are closed"):
         list(rows)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_restored_store_lets_in_what_the_store_lets_in(persistent: bool) -> None:
+    """Where duplicates are kept a deletion deletes nothing, but in memory it brings the store's time forward."""
+    options: dict[str, Any] = {"retain_duplicates": True, "persistent": persistent}
+    kind = Kind(windows(StoreKind.WINDOW, **options), put_window, lambda store: list(store.all()))
+    world = World(kind, MemoryByteStore(), cached=False)
+    store, restored = world.open_empty(), world.open()
+    assert isinstance(store, PlainWindowStore)
+    assert isinstance(restored, PlainWindowStore)
+    store.put("a", "x", 0)
+    store.put("a", None, 1_000)
+    restore(restored, logged(store))
+    for each in (store, restored):
+        each.put("a", "late", 1)
+    assert kind.shown(restored) == kind.shown(store)

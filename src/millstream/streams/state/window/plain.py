@@ -50,9 +50,12 @@ class PlainWindowStore(WindowRows):
         self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
     ) -> None:
         start = unpack_time(key, len(key) - 12)[0]
-        if value is None and self._duplicates:
+        is_deletion = value is None and self._duplicates  # which deletes nothing
+        if is_deletion and self.spec.persistent:
             return
         self.advance(start)
+        if is_deletion:
+            return
         if not self.is_expired(start):
             self.rows.put(self.segment(start) + key, value)
 
