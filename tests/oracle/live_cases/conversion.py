@@ -321,6 +321,8 @@ def _way(
     case: LiveCase, mode: Mode, name: str, chance: random.Random, *, reads_at_once: bool
 ) -> Way:
     several = len(case.groups) > 1
+    if not reads_at_once:
+        _refuse_in_groups(case, mode)
     if mode is Mode.RECORDED:
         if max(case.counts(1).values()) > 1:
             raise LeftOut("recorded: internal topics have several partitions by themselves")
@@ -345,6 +347,13 @@ def _way(
     if chance.random() < 0.5:
         inputs.sort(key=lambda each: each.timestamp)
     return Way(mode, name, partitions, tuple(_portions(case, inputs, chance, is_single=False)), "")
+
+
+def _refuse_in_groups(case: LiveCase, mode: Mode) -> None:
+    if "pattern" in case.text:
+        raise LeftOut(f"{mode}: a pattern, which groups of the streams protocol do not have")
+    if case.config.cache_max_bytes and len(case.groups) > 1:
+        raise LeftOut(f"{mode}: a record cache, which gives out by commits, before another task")
 
 
 def _refuse_partitions(case: LiveCase, mode: Mode) -> None:
