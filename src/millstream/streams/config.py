@@ -63,7 +63,7 @@ class StreamsConfig:
     default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where the
     built-in handlers write what cannot be read, processed or written; handlers of one's own name topics themselves.
     `handle_global_errors` (processing.exception.handler.global.enabled) asks `on_processing_error` for processors of
-    global stores, too. `metrics_recording_level` DEBUG adds the lateness of records. `settings` are the application's own, for its processors.
+    global stores, too. `metrics_recording_level` DEBUG adds the lateness of records, and latencies and rates of tasks. `settings` are the application's own, for its processors.
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).

@@ -39,6 +39,10 @@ class Statistic(StrEnum):
     TOTAL = "total"
     RATE = "rate"
     """Records a second."""
+    RATE_OF_SUM = "rate-of-sum"
+    """The sum of the values a second, for values that count."""
+    WINDOWED_SUM = "windowed-sum"
+    """The sum of the values that rates and averages look back on."""
     AVG = "avg"
     MAX = "max"
     MIN = "min"
@@ -106,12 +110,16 @@ class Sensor:
         now = self._now_ms()
         live = [each for each in self._windows if now - each.last_ms < _WINDOWS * _WINDOW_MS]
         count = sum(each.count for each in live)
-        if statistic is Statistic.RATE:
-            return count / self._elapsed_s(live, now)
+        total = sum(each.total for each in live)
+        if statistic is Statistic.WINDOWED_SUM:
+            return total
+        if statistic in {Statistic.RATE, Statistic.RATE_OF_SUM}:
+            amount = count if statistic is Statistic.RATE else total
+            return amount / self._elapsed_s(live, now)
         if not count:
             return math.nan
         if statistic is Statistic.AVG:
-            return sum(each.total for each in live) / count
+            return total / count
         if statistic is Statistic.MAX:
             return max(each.max for each in live)
         return min(each.min for each in live)

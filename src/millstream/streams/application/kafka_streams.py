@@ -31,6 +31,7 @@ from millstream.streams.application.group.topology_description import describe
 from millstream.streams.application.interactive.hosts_of_stores import HostsOfStores
 from millstream.streams.application.interactive.interactive_queries import InteractiveQueries
 from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
+from millstream.streams.application.metrics.client_metrics import ClientMetrics, MetricValue
 from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import (
@@ -125,6 +126,7 @@ class KafkaStreams:
         self._global_thread: GlobalStreamThread | None = None
         self._closing: asyncio.Task[None] | None = None
         self._cleaner: StateCleaner | None = None
+        self._metrics: ClientMetrics | None = None
         self._cleaning: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         self._starting = asyncio.Lock()
@@ -189,13 +191,14 @@ class KafkaStreams:
             for each in self._threads.all
         )
 
-    def metrics(self) -> dict[MetricName, float]:
-        """Returns the metrics of all tasks by Kafka Streams' names, as of their last commits."""
-        return {
-            name: value
-            for report in self.reports.values()
-            for name, value in report.metrics.items()
-        }
+    def metrics(self) -> dict[MetricName, MetricValue]:
+        """Returns the metrics of the instance, its stream threads and their tasks by Kafka Streams' names; none before the start.
+
+        Those of tasks are as of their last commits, those of threads that are processes at most some seconds old.
+        """
+        if self._metrics is None:
+            return {}
+        return self._metrics.metrics(self._state, self._threads.all, self._threads.failed_count)
 
     def on_state_change(self, listener: StateListener) -> None:
         """Has the listener called with each new state and the one before it. Raises IllegalState after the start."""
@@ -221,6 +224,7 @@ class KafkaStreams:
         self._closers.callback(self._directory.unlock)
         client_id = self._config.client_id or f"{self._config.application_id}-{process_id}"
         self._log_prefix = f"stream-client [{client_id}]"
+        self._metrics = ClientMetrics.of(self._topology, self._config, client_id, process_id)
         self._enter(ApplicationState.REBALANCING)
         self._application = ApplicationEnvironment(
             topology=self._topology,

@@ -29,12 +29,14 @@ from millstream.streams.application.group.membership import (
 )
 from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.interactive.store_lags import StoreOffsets
+from millstream.streams.application.metrics.thread_measures import ThreadMeasures
 from millstream.streams.application.purging import Purging
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
@@ -122,6 +124,7 @@ class StreamThread:
         self._tasks: ThreadTasks | None = None
         self._purging: Purging | None = None
         self._kernel_thread: int | None = None
+        self._measures = ThreadMeasures(name, application.clock)
 
     @property
     def active_tasks(self) -> frozenset[StreamsTaskId]:
@@ -144,6 +147,10 @@ class StreamThread:
         self._stopping = True
         if self.state is not ThreadState.DEAD:
             self._enter(ThreadState.PENDING_SHUTDOWN)
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Returns what the thread has measured of itself."""
+        return self._measures.metrics()
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
@@ -208,7 +215,7 @@ class StreamThread:
             await tasks.close(commit=not failed)
 
     async def _turn(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
-        config = self._application.config
+        config, measured = self._application.config, self._measures.begin_turn()
         member.check()
         if member.known_hosts is not self.known_hosts:
             self.known_hosts = member.known_hosts
@@ -227,14 +234,17 @@ class StreamThread:
         if self.is_paused:
             await asyncio.sleep(config.poll_ms / 1000)
         else:
-            await tasks.read(self._patience_ms(tasks))
-            await tasks.process(self._application.clock.now().wall_ms)
+            measured.lap()
+            measured.polled(await tasks.read(self._patience_ms(tasks)))
+            measured.processed(await tasks.process(self._application.clock.now().wall_ms))
         is_due = self._now_ms - self._committed_ms >= self._application.commit_interval_ms
         if is_due or tasks.commit_requested:
-            await tasks.commit()
+            measured.lap()
+            measured.committed(await tasks.commit())
             self._committed_ms = self._now_ms
             if self._purging is not None:
                 self._purging.maybe_begin(tasks.committed, self._now_ms)
+        measured.end(tasks.created, tasks.closed)
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""

@@ -13,6 +13,7 @@ from millstream.clients.core.illegal_state import IllegalState
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.known_hosts import NO_HOSTS, KnownHosts
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.processes.process_stream_thread import (
     ProcessStreamThread,
@@ -38,6 +39,8 @@ class StreamThreads:
     ) -> None:
         self.all: list[AnyStreamThread] = []
         """Those that run, and those that have failed and were not replaced."""
+        self.failed_count = 0
+        """The number of threads that have ended with an error."""
         self._make = make
         self._scope = scope
         self._on_failed = on_failed
@@ -112,6 +115,7 @@ class StreamThreads:
             await thread.run()
         except Exception as error:
             _LOGGER.exception("stream-thread [%s] has failed", thread.name)
+            self.failed_count += not isinstance(error, ShutdownRequested)
             self._on_failed(thread, error)
         finally:
             self._running.pop(thread, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -18,6 +18,7 @@ from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.store_lags import StoreOffsets
+from millstream.streams.application.metrics.task_measures import TaskMeasures
 from millstream.streams.application.task_timeouts import TaskTimeouts
 from millstream.streams.application.thread_standbys import (
     ThreadStandbys,
@@ -28,7 +29,7 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
-from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import TaskStart
 from millstream.streams.runtime.task import ActiveTask
@@ -43,6 +44,7 @@ _LOGGER = logging.getLogger(__name__)
 class _Running:
     active: ActiveTask
     spec: TaskSpec
+    measures: TaskMeasures
     paused: set[str] = field(default_factory=set)
     has_news: bool = False
     """Something was processed since the last commit."""
@@ -70,6 +72,8 @@ class ThreadTasks:
         self._report = report
         self._log_prefix = log_prefix
         self._scope = TaskScope("stream thread")
+        self.created = self.closed = 0
+        """The numbers of tasks that were started and closed since the thread was."""
         self._running: dict[StreamsTaskId, _Running] = {}
         self._starting: dict[StreamsTaskId, tuple[TaskSpec, asyncio.Task[ActiveTask]]] = {}
         self._restoring: dict[StreamsTaskId, TaskStart] = {}
@@ -125,6 +129,7 @@ class ThreadTasks:
                     error,
                 )
             finally:
+                self.closed += 1
                 await _closed(each.active)
 
     def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
@@ -138,13 +143,17 @@ class ThreadTasks:
             if starting.done():
                 del self._starting[task]
                 self._restoring.pop(task, None)
-                self._running[task] = _Running(starting.result(), spec)
+                active, level = starting.result(), spec.config.metrics_recording_level
+                measures = TaskMeasures(active.id, level, lambda: self._now_ms)
+                self._running[task] = _Running(active, spec, measures)
+                self.created += 1
                 self._assign()
                 for topic, offset in self._running[task].active.position.items():
                     self._consumer.seek(TopicPartition(topic, task.partition), offset)
 
-    async def read(self, timeout_ms: int) -> None:
-        """Queues the records that have come, at once or as soon as there are any within the time."""
+    async def read(self, timeout_ms: int) -> int:
+        """Queues the records that have come, at once or as soon as there are any within the time. Returns how many."""
+        read = 0
         owners = {
             (topic, task.partition): (task, each)
             for task, each in self._running.items()
@@ -152,7 +161,7 @@ class ThreadTasks:
         }
         if not owners:
             await asyncio.sleep(timeout_ms / 1000)
-            return
+            return read
         for batch in await self._consumer.poll_arrow(timeout_ms=timeout_ms, headers=True):
             task, each = owners[batch.topic, batch.partition]
             if self._running.get(task) is not each:
@@ -161,22 +170,31 @@ class ThreadTasks:
                 await self._guarded(task, each.active.add(batch.topic, batch.records))
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
+            read += batch.records.num_rows
+        return read
 
-    async def process(self, now_ms: int) -> None:
-        """Has each task process what it has queued, and its punctuations that are due.
+    async def process(self, now_ms: int) -> ProcessedWork:
+        """Has each task process what it has queued, and its punctuations that are due. Returns how much it was.
 
         More is fetched meanwhile. Only what waits for other topics fills a queue, so it is looked at afterwards.
         """
+        done = ProcessedWork()
         for task, each in list(self._running.items()):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or (due_ms is not None and due_ms <= now_ms):
                 lags = self._lags(task, each)
                 each.has_news = True
-                await self._guarded(task, each.active.process(lags=lags))
+                began_ms = self._now_ms
+                work = await self._guarded(task, each.active.process(lags=lags))
+                if work is not None:
+                    each.measures.worked(work, self._now_ms - began_ms)
+                    done = done.plus(work)
+        TaskMeasures.end_turn(each.measures for each in self._running.values())
         self._pause()
+        return done
 
-    async def commit(self) -> None:
-        """Commits the tasks that have done something, side by side: each waits for brokers."""
+    async def commit(self) -> int:
+        """Commits the tasks that have done something, side by side: each waits for brokers. Returns how many it was."""
         due = [(task, each) for task, each in self._running.items() if each.has_news]
         for task, each in self._running.items():
             if not each.has_news:
@@ -187,6 +205,7 @@ class ThreadTasks:
         for error in ended:
             if error is not None:
                 raise error
+        return len(due)
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of this name answer: those of active tasks, of tasks that are being restored, and of copies."""
@@ -260,7 +279,9 @@ class ThreadTasks:
         report = await self._guarded(task, each.active.commit())
         if report is not None:
             self._timeouts.progressed(task)
-            self._report(task, report)
+            each.measures.dropped(report.dropped)
+            metrics = {**report.metrics, **each.measures.metrics()}
+            self._report(task, replace(report, metrics=metrics))
 
     async def _guarded(
         self, task: StreamsTaskId, work: Coroutine[object, object, _Result]
@@ -273,6 +294,7 @@ class ThreadTasks:
                 raise
             failed = self._running.pop(task)
             self._assign()
+            self.closed += 1
             await _closed(failed.active)
             self._timeouts.failed(task, error, self._now_ms)
             _LOGGER.info("%s task [%s] is started anew: %s", self._log_prefix, task, error)

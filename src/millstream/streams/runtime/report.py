@@ -1,9 +1,10 @@
-"""The report of one run of a task, for its runner. Pure data; it travels between processes."""
+"""The reports of a task for its runner, of one run and of one call. Pure data; those of runs travel between processes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from millstream.streams.metrics import MetricName, metric_name
 
@@ -31,9 +32,27 @@ class TaskReport:
     """Something was committed: outputs, offsets, or the same offsets again."""
 
 
-def with_task_id(metrics: Mapping[MetricName, float], task_id: str) -> dict[MetricName, float]:
-    """Returns metrics that several tasks have under one name under names of their own."""
+class ProcessedWork(NamedTuple):
+    """Records and punctuations, and how long the punctuations took."""
+
+    records: int = 0
+    punctuations: int = 0
+    punctuation_ms: int = 0
+
+    def plus(self, other: ProcessedWork) -> ProcessedWork:
+        """Returns both together."""
+        return ProcessedWork(
+            self.records + other.records,
+            self.punctuations + other.punctuations,
+            self.punctuation_ms + other.punctuation_ms,
+        )
+
+
+def with_tags(
+    metrics: Mapping[MetricName, float], tags: Mapping[str, str]
+) -> dict[MetricName, float]:
+    """Returns metrics that several tasks have under one name under names of their own, by these tags."""
     return {
-        metric_name(each.group, each.name, {"task-id": task_id} | dict(each.tags)): value
+        metric_name(each.group, each.name, {**tags, **dict(each.tags)}): value
         for each, value in metrics.items()
     }

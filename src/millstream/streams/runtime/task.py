@@ -41,7 +41,7 @@ from millstream.streams.runtime.fencing import fence_former_owners
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.opening import mark
 from millstream.streams.runtime.outputs import record_count, together
-from millstream.streams.runtime.report import TaskReport, with_task_id
+from millstream.streams.runtime.report import ProcessedWork, TaskReport, with_tags
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import StartedTask, TaskStart
@@ -87,6 +87,7 @@ class ActiveTask:
         self._producer = producer
         self._commits = TaskCommits(spec, partition, environment, producer)
         self._task: StreamTask | None = started.task
+        started.task.measure_with(lambda: environment.clock.now().monotonic_ms)
         self._global_stores = started.global_stores
         self._position = started.position
         self._read_to = dict(started.position.offsets)
@@ -172,8 +173,8 @@ class ActiveTask:
         """Says that all records before this offset have been added: between the last one and it there may be none to read."""
         self._read_to[topic] = max(self._read_to[topic], offset)
 
-    async def process(self, *, lags: Mapping[str, int] | None = None) -> int:
-        """Processes what is queued, and punctuations that are due. Returns how many records it was.
+    async def process(self, *, lags: Mapping[str, int] | None = None) -> ProcessedWork:
+        """Processes what is queued, and punctuations that are due. Returns how much it was.
 
         With exactly once the outputs wait for the commit; at least once they are written now. `lags` as `run` has them.
         """
@@ -188,7 +189,7 @@ class ActiveTask:
             self._output.append(output)
         else:
             self._count(await self._commits.write(task, output))
-        return output.processed
+        return ProcessedWork(output.processed, output.punctuated, output.punctuation_ms)
 
     async def commit(self, *, renew: bool = False) -> TaskReport:
         """Makes everything processed so far durable, with its position. `renew` as `run` has it."""
@@ -215,7 +216,7 @@ class ActiveTask:
             next_punctuation_ms=task.next_punctuation_ms,
             held_to={topic: self._read_to[topic] for topic in held},
             idles_until_ms=task.idles_until_ms if held else None,
-            metrics=with_task_id(task.metrics(), self.id),
+            metrics=with_tags(task.metrics(), {"task-id": self.id}),
             is_committed=is_committed,
         )
 

@@ -96,6 +96,12 @@ async def test_a_process_that_is_killed_is_replaced_and_each_record_counts_once(
         assert [type(error) for error in asked] == [ThreadProcessFailed]
         assert "has ended with code -9" in str(asked[0])
         assert len(app.tasks) == 2
+        threads = {
+            each.name.removesuffix("-stream-threads"): value
+            for each, value in app.metrics().items()
+            if each.name.endswith("-stream-threads")
+        }
+        assert threads == {"alive": 2, "failed": 1}
 
 
 async def test_an_error_and_the_log_of_a_process_come_to_the_application(

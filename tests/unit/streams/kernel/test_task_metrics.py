@@ -147,6 +147,7 @@ def test_rates_and_averages_look_back_two_windows_of_thirty_seconds() -> None:
     now = [0]
     metrics = StreamsMetrics(lambda: now[0], {})
     sensor = metrics.add_sensor("s")
+    # count, total, rate, rate of sum, windowed sum, avg, max, min, value
     for statistic in Statistic:
         sensor.add(statistic, "g", statistic)
 
@@ -156,12 +157,12 @@ def test_rates_and_averages_look_back_two_windows_of_thirty_seconds() -> None:
     sensor.record(2)
     now[0] = 40_000
     sensor.record(6)
-    assert measured() == [2, 8, 2 / 40, 4, 6, 2, 6]  # count total rate avg max min value
+    assert measured() == [2, 8, 2 / 40, 8 / 40, 8, 4, 6, 2, 6]
     now[0] = 70_000  # the first window has expired
-    assert measured() == [2, 8, 1 / 30, 6, 6, 6, 6]
+    assert measured() == [2, 8, 1 / 30, 6 / 30, 6, 6, 6, 6, 6]
     now[0] = 200_000
-    assert measured()[:3] == [2, 8, 0]
-    assert math.isnan(measured()[3])
+    assert measured()[:5] == [2, 8, 0, 0, 0]
+    assert math.isnan(measured()[5])
 
 
 def test_a_removed_sensor_has_no_metrics() -> None:

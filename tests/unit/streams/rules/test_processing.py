@@ -268,3 +268,27 @@ def test_what_was_forwarded_before_the_failure_is_not_undone() -> None:
     write(builder.stream("L").process(Fails))
     outputs = run(builder, "L:a@1 L:bad@2 L:b@3", on_processing_error=OnError.CONTINUE)
     assert outputs == "1:k=a@1 2:k=bad@2 3:k=b@3"
+
+
+def test_punctuations_are_counted_and_timed_by_the_clock_of_the_runner() -> None:
+    passed_ms = [0]
+
+    class Slow:
+        def init(self, context: ProcessorContext) -> None:
+            context.schedule(ms(10), PunctuationType.STREAM_TIME, lambda _: self.take(7))
+
+        def process(self, record: Record) -> None:
+            self.take(100)
+
+        def take(self, time_ms: int) -> None:
+            passed_ms[0] += time_ms
+
+    builder = StreamsBuilder()
+    builder.stream("L").process(Slow)
+    task = task_of(builder)
+    task.measure_with(lambda: passed_ms[0])
+    task.add("L", RawBatch([b"k"] * 2, [b"a", b"b"], [0, 15], range(2)))
+    output = task.process(0)
+    assert (output.processed, output.punctuated, output.punctuation_ms) == (2, 2, 14)
+    output = task.process(0)
+    assert (output.processed, output.punctuated, output.punctuation_ms) == (0, 0, 0)

@@ -10,6 +10,7 @@ from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.metrics import MetricName
 from millstream.streams.runtime.report import TaskReport
 
 
@@ -69,6 +70,13 @@ class ThreadChanged:
     reports: Mapping[StreamsTaskId, TaskReport]
     known_hosts: KnownHosts
     standby_tasks: Mapping[StreamsTaskId, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMeasured:
+    """The metrics of the thread as they are now; told now and then."""
+
+    metrics: Mapping[MetricName, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from millstream.streams.application.processes.messages import (
     ThreadEnded,
     ThreadFailed,
     ThreadLogged,
+    ThreadMeasured,
 )
 from millstream.streams.application.processes.pickling import (
     ThreadProcessFailed,
@@ -42,6 +43,7 @@ from millstream.streams.application.processes.pickling import (
 )
 from millstream.streams.application.states import ThreadState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.report import TaskReport
 
@@ -76,6 +78,7 @@ class ProcessStreamThread:
         self._is_paused = False
         self._stopping = False
         self._link: Link | None = None
+        self._metrics: Mapping[MetricName, float] = {}
         self._numbers = count()
         self._asked: dict[int, asyncio.Future[dict[Any, Any]]] = {}  # Any: of each kind of answer
 
@@ -94,6 +97,10 @@ class ProcessStreamThread:
         if self.state is not ThreadState.DEAD:
             self._enter(ThreadState.PENDING_SHUTDOWN)
         self._send(StopThread())
+
+    def metrics(self) -> Mapping[MetricName, float]:
+        """Returns what the thread has measured of itself, as the process has told it last."""
+        return self._metrics
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the stores of its tasks answer."""
@@ -160,6 +167,8 @@ class ProcessStreamThread:
             match message:
                 case ThreadChanged():
                     self._changed(message)
+                case ThreadMeasured():
+                    self._metrics = message.metrics
                 case ThreadAnswered():
                     self._answered(message)
                 case ThreadLogged():

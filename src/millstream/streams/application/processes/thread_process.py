@@ -33,6 +33,7 @@ from millstream.streams.application.processes.messages import (
     ThreadEnded,
     ThreadFailed,
     ThreadLogged,
+    ThreadMeasured,
 )
 from millstream.streams.application.processes.pickling import (
     pickled,
@@ -45,6 +46,8 @@ from millstream.streams.queries import StateQueryRequest
 from millstream.streams.runtime.process.preparation import loop_factory, prepare
 from millstream.streams.runtime.report import TaskReport
 
+MEASURED_EVERY_S: Final = 1.0
+"""So often the application is told the metrics of the thread."""
 ORPHANED_S: Final = 10.0
 """So long a thread may take to end when its application is gone."""
 _LOGGER = logging.getLogger(__name__)
@@ -74,6 +77,7 @@ class ThreadProcess:
             thread = await self._made(start, application, last_first)
             if thread is not None:
                 self._scope.start(self._heed(thread), "heed", awaited=True)
+                self._scope.start(self._tell_metrics(thread), "metrics", awaited=True)
                 await self._run(thread)
         self._link.send(ThreadEnded())
         await self._link.close()
@@ -126,6 +130,11 @@ class ThreadProcess:
         os._exit(
             1
         )  # a function of the application may not end; the next owner of its tasks fences it
+
+    async def _tell_metrics(self, thread: StreamThread) -> None:
+        while True:
+            self._link.send(ThreadMeasured(thread.metrics()))
+            await asyncio.sleep(MEASURED_EVERY_S)
 
     async def _answer_to(self, question: AskThread | AskStoreOffsets, thread: StreamThread) -> None:
         try:

@@ -6,7 +6,7 @@ out, and commits; see README.md of this package for the order of calls that lose
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -67,6 +67,10 @@ class TaskOutput:
     sinks: dict[str, SinkBatch] = field(default_factory=dict)
     changelogs: dict[str, SinkBatch] = field(default_factory=dict)
     processed: int = 0
+    punctuated: int = 0
+    """The number of punctuations."""
+    punctuation_ms: int = 0
+    """How long they took, by the clock of `measure_with`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,8 @@ class StreamTask:
         self._records = SinkRecords()
         self._failures = Failures(self._context, self._write_dead_letter)
         self._lateness = self._lateness_sensor()
+        self._measured_ms: Callable[[], int] = lambda: 0
+        self._punctuation_ms = 0
         byte_stores = stores(self.id)
         self._context.state_dir = byte_stores.directory
         self._state = TaskState(
@@ -239,6 +245,10 @@ class StreamTask:
             queue.resume(partition_times.get(topic, -1))
         self._context.stream_time = self._group.stream_time
 
+    def measure_with(self, now_ms: Callable[[], int]) -> None:
+        """Has punctuations timed by a clock of the runner's. Without one they take no time."""
+        self._measured_ms = now_ms
+
     def add(self, topic: str, raw: RawBatch) -> None:
         """Queue records of one input topic, in offset order."""
         self._group.add(topic, raw)
@@ -285,6 +295,7 @@ class StreamTask:
         thrown away.
         """
         context = self._context
+        punctuated, punctuation_ms = context.counts["", PUNCTUATE], self._punctuation_ms
         if wall_clock_ms > context.wall_clock_ms or records_max == 0:
             context.wall_clock_ms = max(wall_clock_ms, context.wall_clock_ms)
             self._punctuate(PunctuationType.WALL_CLOCK_TIME, context.wall_clock_ms)
@@ -307,6 +318,8 @@ class StreamTask:
         self._context.counts["", PROCESS] += processed
         output = self._take_output()
         output.processed = processed
+        output.punctuated = context.counts["", PUNCTUATE] - punctuated
+        output.punctuation_ms = self._punctuation_ms - punctuation_ms
         return output
 
     def production_failed(self, record: OutgoingRecord, error: Exception) -> OnError:
@@ -491,12 +504,14 @@ class StreamTask:
             assert isinstance(operator, ProcessOperator), "only processors schedule punctuations"
             self._context.begin(None, (-1,))
             self._context.counts["", PUNCTUATE] += 1
+            began_ms = self._measured_ms()
             try:
                 operator.punctuate(due, time_ms)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
                 self._failures.unpunctuated(due.node, time_ms, error)
             finally:
                 queue.append(due)
+                self._punctuation_ms += self._measured_ms() - began_ms
 
     def _take_output(self) -> TaskOutput:
         return TaskOutput(self._records.take(), self._state.take_changelogs())
