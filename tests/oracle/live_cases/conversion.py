@@ -354,6 +354,8 @@ def _refuse_in_groups(case: LiveCase, mode: Mode) -> None:
         raise LeftOut(f"{mode}: a pattern, which groups of the streams protocol do not have")
     if case.config.cache_max_bytes and len(case.groups) > 1:
         raise LeftOut(f"{mode}: a record cache, which gives out by commits, before another task")
+    if mode is Mode.RECORDED and case.feedback_groups:
+        raise LeftOut(f"{mode}: a task joins what others write while they go on")
 
 
 def _refuse_partitions(case: LiveCase, mode: Mode) -> None:
