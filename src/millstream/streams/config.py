@@ -20,6 +20,7 @@ from millstream.streams.metrics import RecordingLevel
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 from millstream.streams.topology.functions import check_arity
+from millstream.streams.tracing import OnTrace, log_trace
 
 __all__ = ["OnError", "ProcessingGuarantee", "StreamsConfig", "with_prefix"]
 
@@ -38,6 +39,7 @@ _AT_LEAST = {
     "state_cleanup_delay_ms": 1,
     "repartition_purge_interval_ms": 0,
     "buffered_records_per_partition": 1,
+    "trace_every": 0,
 }
 _HANDLERS = {
     "on_deserialization_error": ("context", "record", "error"),
@@ -67,6 +69,7 @@ class StreamsConfig:
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
+    `trace_every`: each task gives the trace of one record of so many to `on_trace`, which logs it unless set; 0 of none.
     `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too. Left out it is
     the runner's: exactly_once_v2 on Spark, Kafka's at_least_once where nothing runs the topology.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
@@ -114,6 +117,8 @@ class StreamsConfig:
     client_id: str = ""
     use_processes: bool = False
     application_server: str = ""
+    trace_every: int = 0
+    on_trace: OnTrace = log_trace
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,6 +145,7 @@ class StreamsConfig:
             client_id=str,
             use_processes=bool,
             application_server=str,
+            trace_every=int,
             settings=Mapping,
         )
         if self.processing_guarantee is not None:
@@ -167,6 +173,7 @@ class StreamsConfig:
             "record",
             "partition_time",
         )
+        check_arity("StreamsConfig", "on_trace", self.on_trace, "trace")
         if self.partition_count is not None:
             check_arity("StreamsConfig", "partition_count", self.partition_count, "topic")
         for handler, parameters in _HANDLERS.items():

@@ -7,8 +7,8 @@ reads goes back in, and every record is committed on its own. Time stands still 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
@@ -48,6 +48,7 @@ from millstream.streams.state import (
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
+from millstream.streams.tracing import RecordTrace
 from millstream.streams.type_variables import K, V
 from millstream.testing.streams.topology_test_topics import (
     TestInputTopic,
@@ -176,6 +177,22 @@ class TopologyTestDriver:
             raise ValueError(f"a record of topic {topic} cannot have timestamp {timestamp}")
         self._append(topic, [key], [value], [timestamp], [headers])
         self._run()
+
+    @contextmanager
+    def traced(self) -> Iterator[list[RecordTrace]]:
+        """Gives a list that gets the trace of every record that is processed inside, in order.
+
+        Records that come back through a repartition topic have traces of their own.
+        """
+        traces: list[RecordTrace] = []
+        tasks = (*self._global_tasks, self._task)
+        try:
+            for task in tasks:
+                task.trace(1, traces.append)
+            yield traces
+        finally:
+            for task in tasks:
+                task.trace(self._config.trace_every, self._config.on_trace)
 
     def read_bytes(self, topic: str) -> list[TestRecord[bytes, bytes]]:
         """Returns every record written to a topic, internal ones included, since the last read."""

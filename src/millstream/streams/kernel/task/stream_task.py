@@ -34,6 +34,7 @@ from millstream.streams.kernel.task.metrics import (
 from millstream.streams.kernel.task.questions import ask_store
 from millstream.streams.kernel.task.sinks import Sink, SinkRecords
 from millstream.streams.kernel.task.state import TaskState
+from millstream.streams.kernel.task.tracing import Tracer
 from millstream.streams.kernel.task.traversal import DepthFirst, RunningNode, Traversal
 from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
 from millstream.streams.processor import PunctuationType
@@ -54,6 +55,7 @@ from millstream.streams.topology.execution_plan import (
 )
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology
+from millstream.streams.tracing import OnTrace
 
 _ALL_TOPICS: Final = TaskTopics()
 _ID_WITHOUT_OWNER: Final = "-1_-1"
@@ -138,14 +140,12 @@ class StreamTask:
         self._stores = self._state.stores
         self._plan = self._plan_execution(sub_topology)
         self._nodes = self._make_nodes()
+        self._tracer: Tracer | None = None
         self._depth_first = DepthFirst(self._context, self._failed)
         self._caches = TaskCaches(
             self._plan, self._stores, self._context, self._traversal_of_table, self._records.end_run
         )
-        self._traversals = {
-            name: self._traversal(plan, self._nodes[name])
-            for name, plan in self._plan.sources.items()
-        }
+        self.trace(config.trace_every, config.on_trace)
         nodes = (each.node for each in self._plan.nodes.values())
         sources = [node for node in nodes if isinstance(node, SourceNode)]
         self._inputs = Inputs(sources, topology, self._context, self._failures, topics)
@@ -154,6 +154,18 @@ class StreamTask:
         self._has_processors = self._start_processors()
 
     # What the runner sees.
+
+    def trace(self, every: int, on_trace: OnTrace) -> None:
+        """Give the trace of one record of so many to `on_trace`, from now on; 0: of none."""
+        if every:
+            self._tracer = Tracer(self._context, self._failed, every, on_trace)
+        else:
+            self._tracer = None
+        self._depth_first = self._tracer or DepthFirst(self._context, self._failed)
+        self._traversals = {
+            name: self._traversal(plan, self._nodes[name])
+            for name, plan in self._plan.sources.items()
+        }
 
     @property
     def source_topics(self) -> tuple[str, ...]:
@@ -303,6 +315,8 @@ class StreamTask:
         processed = 0
         while left and (lags is None or self.is_ready(lags, wall_clock_ms)):
             batch_max = 1 if self._has_processors else self.config.batch_records_max
+            if self._tracer is not None:
+                batch_max = min(batch_max, max(1, self._tracer.untraced))
             run = self._group.take(batch_max if left < 0 else min(batch_max, left))
             if run is None:
                 break
@@ -310,7 +324,13 @@ class StreamTask:
             if self._lateness is not None:
                 self._note_lateness(self._lateness, run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
-            self._traversals[run.node].run(run.batch)
+            if self._tracer is None:
+                self._traversals[run.node].run(run.batch)
+            elif self._tracer.untraced:
+                self._tracer.passed(len(run.batch))
+                self._traversals[run.node].run(run.batch)
+            elif len(run.batch):
+                self._tracer.trace(self._nodes[run.node], run.batch)
             self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
             self._records.end_run()
             processed += len(run.batch)

@@ -1,0 +1,76 @@
+"""Tracing of a task: which records are traced, and the traversal that notes what each node is given."""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.columns.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.task.traversal import DepthFirst, OnFailure, RunningNode
+from millstream.streams.tracing import OnTrace, RecordTrace, TracedRow, TraceStep
+
+
+class Tracer(DepthFirst):
+    """Traces one record of so many (`every`). Others are counted, and pass as they would without it.
+
+    A traced record goes depth first, alone, which nobody can tell from a batch but by its speed.
+    """
+
+    def __init__(
+        self, context: TaskContext, on_failure: OnFailure, every: int, on_trace: OnTrace
+    ) -> None:
+        super().__init__(context, self._failed)
+        self._raise_or_skip = on_failure
+        self._every = every
+        self._on_trace = on_trace
+        self._passed = 0
+        self._path: list[TraceStep] = []
+        self._trace: RecordTrace | None = None
+
+    @property
+    def untraced(self) -> int:
+        """The number of records that come before the next one to be traced."""
+        return self._every - 1 - self._passed
+
+    def passed(self, records: int) -> None:
+        """Counts records that were not traced."""
+        self._passed += records
+
+    def trace(self, start: RunningNode, one: Batch) -> None:
+        """Sends a record through the nodes from its source on, and gives its trace out, also where it fails."""
+        context = self.context
+        assert context.topic is not None, "records have a topic"
+        self._passed = 0
+        context.ordinal = one.ordinals[0]
+        offset = context.offsets[one.ordinals[0]]
+        trace = RecordTrace(context.task_id, context.topic, context.partition, offset)
+        self._trace = trace
+        try:
+            self.deliver(start, one)
+        finally:
+            self._trace = None
+            self._path.clear()
+            self._on_trace(trace)
+
+    def deliver(self, each: RunningNode, rows: Batch) -> None:
+        trace = self._trace
+        if trace is None:
+            super().deliver(each, rows)
+            return
+        row = TracedRow(rows.keys[0], rows.values[0], rows.timestamps[0], rows.headers[0])
+        step = TraceStep(each.name, row, not each.children)
+        if self._path:
+            self._path[-1].steps.append(step)
+        else:
+            trace.root = step
+        self._path.append(step)
+        try:
+            super().deliver(each, rows)
+        except Exception as error:
+            step.error = step.error or repr(error)
+            raise
+        finally:
+            self._path.pop()
+
+    def _failed(self, node: str, rows: Batch, error: Exception) -> None:
+        if self._path:
+            self._path[-1].error = repr(error)
+        self._raise_or_skip(node, rows, error)
