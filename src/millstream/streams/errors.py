@@ -5,6 +5,7 @@
         ├── TopologyError          a topology that cannot be built; names the node and the cure
         ├── SerializationError     a value that its serde cannot write, or bytes that it cannot read
         ├── ProcessingError        a user function raised; names node, topic, partition and offset
+        │   └── AsyncCallTimedOut   an async function of the user was not answered in the time it was given
         ├── TaskTimedOut           a task was tried again for task.timeout.ms, and made no progress
         ├── ProcessorStateError    what a record cache held back could not go on when it was flushed
         └── InvalidStoreError      a store used while it is closed, or not connected to the node, or not there to be asked
@@ -39,6 +40,10 @@ class SerializationError(StreamsError):
 
 class ProcessingError(StreamsError):
     """A user function raised; the cause carries the user's own traceback."""
+
+
+class AsyncCallTimedOut(ProcessingError):
+    """A call of an async function took longer than `timeout_ms`; names node, topic, partition and offset."""
 
 
 class TaskTimedOut(StreamsError):

@@ -5,7 +5,7 @@ The methods hold the types and the words; what they add to the graph is in `oper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -13,16 +13,16 @@ from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.global_table import GlobalKTable
 from millstream.streams.dsl.graph.streams import GraphStream
 from millstream.streams.dsl.grouped import KGroupedStream
-from millstream.streams.dsl.operations import grouping, stateless, topics
+from millstream.streams.dsl.operations import async_calls, grouping, stateless, topics
 from millstream.streams.dsl.operations.joins import JoinArguments, join
 from millstream.streams.dsl.operations.stream_stream_join import AnyJoined
 from millstream.streams.dsl.operations.tables import stream_to_table
 from millstream.streams.dsl.table import KTable
 from millstream.streams.options import Materialized, Partitioner, StreamJoined, TopicExtractor
-from millstream.streams.processor import ForwardingProcessor, Processor
+from millstream.streams.processor import ForwardingProcessor, Processor, Record
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.functions import check_arity
-from millstream.streams.topology.operators import UserFunction
+from millstream.streams.topology.operators import AsyncLimits, UserFunction
 from millstream.streams.windows import JoinWindows
 
 K = TypeVar("K")
@@ -177,6 +177,69 @@ class KStream(Generic[K, V]):
     def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
         """Send each record to the first branch whose predicate holds."""
         return BranchedKStream(stateless.split(self._stream, name))
+
+    # Async functions: many calls at a time, in the order of the records of each key, all answered before a commit.
+
+    def map_async(
+        self,
+        mapper: Callable[[K, V], Awaitable[tuple[K2, V2]]],
+        *,
+        max_in_flight: int = 100,
+        timeout_ms: int | None = None,
+        name: str | None = None,
+    ) -> KStream[K2, V2]:
+        """Await mapper(key, value) gives (new key, new value). `max_in_flight`: calls at a time, in each task."""
+        limits = AsyncLimits(max_in_flight, timeout_ms)
+        return KStream(async_calls.map_async(self._stream, mapper, limits, name))
+
+    @overload
+    def map_values_async(
+        self,
+        mapper: Callable[[V], Awaitable[V2]],
+        *,
+        max_in_flight: int = 100,
+        timeout_ms: int | None = None,
+        name: str | None = None,
+        with_key: Literal[False] = False,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values_async(
+        self,
+        mapper: Callable[[K, V], Awaitable[V2]],
+        *,
+        max_in_flight: int = 100,
+        timeout_ms: int | None = None,
+        name: str | None = None,
+        with_key: Literal[True],
+    ) -> KStream[K, V2]: ...
+    def map_values_async(
+        self,
+        mapper: UserFunction,
+        *,
+        max_in_flight: int = 100,
+        timeout_ms: int | None = None,
+        name: str | None = None,
+        with_key: bool = False,
+    ) -> KStream[K, V2]:
+        """Await mapper(value), or mapper(key, value) with_key, gives the new value."""
+        limits = AsyncLimits(max_in_flight, timeout_ms)
+        return KStream(
+            async_calls.map_values_async(self._stream, mapper, limits, name, with_key=with_key)
+        )
+
+    def process_async(
+        self,
+        function: Callable[
+            [Record[K, V]], Awaitable[Record[K2, V2] | Iterable[Record[K2, V2]] | None]
+        ],
+        *,
+        max_in_flight: int = 100,
+        timeout_ms: int | None = None,
+        name: str | None = None,
+    ) -> KStream[K2, V2]:
+        """Await function(record) gives a record, several, or None; they may have other keys, timestamps and headers."""
+        limits = AsyncLimits(max_in_flight, timeout_ms)
+        return KStream(async_calls.process_async(self._stream, function, limits, name))
 
     # Topics.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millstream.streams.kernel import stateless
+from millstream.streams.kernel import async_calls, stateless
 from millstream.streams.kernel.aggregation import (
     session_windows,
     sliding_windows,
@@ -52,6 +52,9 @@ _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes it
     ops.MapValues: stateless.MapValuesOperator,
     ops.FlatMap: stateless.FlatMapOperator,
     ops.FlatMapValues: stateless.FlatMapValuesOperator,
+    ops.MapAsync: async_calls.MapAsyncOperator,
+    ops.MapValuesAsync: async_calls.MapValuesAsyncOperator,
+    ops.ProcessAsync: async_calls.ProcessAsyncOperator,
     ops.Peek: stateless.PeekOperator,
     ops.Branch: stateless.BranchOperator,
     ops.TableRegroup: table.TableRegroupOperator,

@@ -11,6 +11,7 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.handlers import ErrorContext
 from millstream.streams.kernel.columns.batch import Batch, Headers
 from millstream.streams.kernel.emit_interval import EmitInterval
+from millstream.streams.kernel.event_loop import TaskEventLoop
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
@@ -62,6 +63,7 @@ class TaskContext:
         "counts",
         "dropped_records",
         "emit_intervals",
+        "event_loop",
         "failed_ordinal",
         "is_global",
         "metrics",
@@ -110,6 +112,7 @@ class TaskContext:
         self.commit_requested = False
         self.emit_intervals: dict[str, EmitInterval] = {}
         """Of joins, whose two sides share one, by the name of what they share."""
+        self.event_loop = TaskEventLoop(task_id)
         self.closers: list[Callable[[], object]] = []
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 

@@ -37,6 +37,8 @@ class Effects:
     """A record may write several rows of its store, and each goes on before the next is written."""
     writes_last: bool = False
     """All functions of the user have been called before anything is written."""
+    calls_once: bool = False
+    """What it calls is not called again to find a row that failed: it knows that row."""
     may_run_again: bool = False
     """Rows of a batch that failed may be given to it once more, to find the one that failed."""
 
@@ -56,6 +58,9 @@ BY_KIND: Final[Mapping[type[ops.OperatorSpec], Effects]] = {
     ops.MapValues: NO_EFFECTS,
     ops.FlatMap: _MULTIPLIES,
     ops.FlatMapValues: _MULTIPLIES,
+    ops.MapAsync: Effects(calls_once=True),
+    ops.MapValuesAsync: Effects(calls_once=True),
+    ops.ProcessAsync: Effects(calls_once=True, multiplies=True),
     ops.Peek: Effects(is_seen=True),
     ops.Branch: NO_EFFECTS,
     ops.StreamAggregate: NO_EFFECTS,
@@ -97,7 +102,7 @@ def effects_of(node: Node) -> Effects:
     if not isinstance(node, ProcessorNode):
         return NO_EFFECTS
     effects = replace(_of_operator(node.operator), stores=node.stores)
-    hidden = effects.is_seen or effects.takes_single_records
+    hidden = effects.is_seen or effects.takes_single_records or effects.calls_once
     return replace(
         effects, may_run_again=not hidden and (effects.writes_last or not effects.stores)
     )

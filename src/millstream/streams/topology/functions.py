@@ -50,6 +50,23 @@ def check_arity(
             f"{operator}: {argument} {function.name} is vectorised, but this operator calls it for each record: "
             "give a plain function"
         )
+    _check_parameters(operator, argument, function, *parameters)
+
+
+def check_async(operator: str, argument: str, function: object, *parameters: str) -> None:
+    """Raise TypeError now, naming the operator, unless this is an async function that can take these parameters."""
+    if not callable(function) or not any(
+        map(inspect.iscoroutinefunction, (function, type(function).__call__))
+    ):
+        raise TypeError(
+            f"{operator}: {argument} must be an async function, which is awaited for each record, not {function!r}"
+        )
+    _check_parameters(operator, argument, function, *parameters)
+
+
+def _check_parameters(
+    operator: str, argument: str, function: Callable[..., object], *parameters: str
+) -> None:
     try:
         signature = inspect.signature(function)
     except ValueError:

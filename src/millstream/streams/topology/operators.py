@@ -80,6 +80,39 @@ class FlatMapValues(OperatorSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class AsyncLimits:
+    """So many calls of an async function run at a time in a task, each for so long; None: as long as it takes."""
+
+    max_in_flight: int
+    timeout_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MapAsync(OperatorSpec):
+    """async (key, value) → (new key, new value)."""
+
+    mapper: UserFunction
+    limits: AsyncLimits
+
+
+@dataclass(frozen=True, slots=True)
+class MapValuesAsync(OperatorSpec):
+    """async value → new value; with_key: (key, value) → new value."""
+
+    mapper: UserFunction
+    limits: AsyncLimits
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessAsync(OperatorSpec):
+    """async record → record, iterable of records, or None."""
+
+    function: UserFunction
+    limits: AsyncLimits
+
+
+@dataclass(frozen=True, slots=True)
 class Peek(OperatorSpec):
     """Calls the action; `forward` tells peek from foreach."""
 

@@ -26,6 +26,7 @@ _KEEPS_KEYS = (
     ops.Filter,
     ops.FlatMapValues,
     ops.MapValues,
+    ops.MapValuesAsync,
     ops.NullKeyFilter,
     ops.TableToStream,
 )

@@ -11,7 +11,7 @@ from millstream.streams.serdes import long, string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology
 from millstream.streams.tracing import RecordTrace
-from millstream.testing.streams import TopologyTestDriver
+from millstream.testing import TopologyTestDriver
 
 
 def _topology() -> Topology:

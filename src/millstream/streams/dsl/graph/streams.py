@@ -42,8 +42,10 @@ class GraphStream:
         node = ProcessorGraphNode(
             self.graph.names.name_or_generate(name, prefix),
             operator=lambda: spec,
-            changes_key=isinstance(spec, ops.Map | ops.FlatMap | ops.SelectKey),
-            changes_value=isinstance(spec, ops.MapValues | ops.FlatMapValues),
+            changes_key=isinstance(
+                spec, ops.Map | ops.FlatMap | ops.SelectKey | ops.MapAsync | ops.ProcessAsync
+            ),
+            changes_value=isinstance(spec, ops.MapValues | ops.FlatMapValues | ops.MapValuesAsync),
         )
         self.graph.add(node, self.node)
         return node

@@ -1,0 +1,53 @@
+"""Operators of streams that await an async function for each record, many at a time."""
+
+from __future__ import annotations
+
+from millstream.streams.arguments import check_kind
+from millstream.streams.dsl.graph.streams import GraphStream
+from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_async
+
+
+def map_async(
+    stream: GraphStream, mapper: ops.UserFunction, limits: ops.AsyncLimits, name: str | None
+) -> GraphStream:
+    """Give each record a new key and a new value."""
+    check_async("map_async", "mapper", mapper, "key", "value")
+    _check("map_async", limits)
+    node = stream.add(name, "KSTREAM-MAPASYNC-", ops.MapAsync(mapper, limits))
+    return stream.then(node, None, None, rekeyed=True)
+
+
+def map_values_async(
+    stream: GraphStream,
+    mapper: ops.UserFunction,
+    limits: ops.AsyncLimits,
+    name: str | None,
+    *,
+    with_key: bool,
+) -> GraphStream:
+    """Give each record a new value."""
+    parameters = ("key", "value") if with_key else ("value",)
+    check_async("map_values_async", "mapper", mapper, *parameters)
+    _check("map_values_async", limits)
+    spec = ops.MapValuesAsync(mapper, limits, with_key)
+    return stream.then(stream.add(name, "KSTREAM-MAPVALUESASYNC-", spec), stream.key, None)
+
+
+def process_async(
+    stream: GraphStream, function: ops.UserFunction, limits: ops.AsyncLimits, name: str | None
+) -> GraphStream:
+    """Make any number of records of each."""
+    check_async("process_async", "function", function, "record")
+    _check("process_async", limits)
+    node = stream.add(name, "KSTREAM-PROCESSASYNC-", ops.ProcessAsync(function, limits))
+    return stream.then(node, None, None, rekeyed=True)
+
+
+def _check(method: str, limits: ops.AsyncLimits) -> None:
+    check_kind(f"{method}: max_in_flight", limits.max_in_flight, int)
+    check_kind(f"{method}: timeout_ms", limits.timeout_ms, int | None)
+    if limits.max_in_flight < 1:
+        raise ValueError(f"{method}: max_in_flight must be at least 1, not {limits.max_in_flight}")
+    if limits.timeout_ms is not None and limits.timeout_ms < 1:
+        raise ValueError(f"{method}: timeout_ms must be at least 1, not {limits.timeout_ms}")
