@@ -40,7 +40,7 @@ class TraceStep:
 
     @property
     def gave(self) -> dict[str, list[TracedRow]]:
-        """What the node gave while the record was traced, by child."""
+        """The rows that the node gave while the record was traced, by child."""
         given: dict[str, list[TracedRow]] = {}
         for step in self.steps:
             given.setdefault(step.node, []).append(step.row)

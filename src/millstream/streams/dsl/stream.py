@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from millstream.streams.arguments import check_kind
+from millstream.streams.dsl.branched import BranchedKStream
 from millstream.streams.dsl.global_table import GlobalKTable
 from millstream.streams.dsl.graph.streams import GraphStream
 from millstream.streams.dsl.grouped import KGroupedStream
@@ -18,11 +19,11 @@ from millstream.streams.dsl.operations.joins import JoinArguments, join
 from millstream.streams.dsl.operations.stream_stream_join import AnyJoined
 from millstream.streams.dsl.operations.tables import stream_to_table
 from millstream.streams.dsl.table import KTable
+from millstream.streams.event_loop import TaskEventLoop
 from millstream.streams.options import Materialized, Partitioner, StreamJoined, TopicExtractor
 from millstream.streams.processor import ForwardingProcessor, Processor, Record
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology.functions import check_arity
-from millstream.streams.topology.operators import AsyncLimits, UserFunction
+from millstream.streams.topology.operators import AsyncCalls, UserFunction
 from millstream.streams.windows import JoinWindows
 
 K = TypeVar("K")
@@ -176,7 +177,7 @@ class KStream(Generic[K, V]):
 
     def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
         """Send each record to the first branch whose predicate holds."""
-        return BranchedKStream(stateless.split(self._stream, name))
+        return BranchedKStream(stateless.split(self._stream, name), KStream)
 
     # Async functions: many calls at a time, in the order of the records of each key, all answered before a commit.
 
@@ -189,8 +190,8 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KStream[K2, V2]:
         """Await mapper(key, value) gives (new key, new value). `max_in_flight`: calls at a time, in each task."""
-        limits = AsyncLimits(max_in_flight, timeout_ms)
-        return KStream(async_calls.map_async(self._stream, mapper, limits, name))
+        calls = AsyncCalls(max_in_flight, timeout_ms, TaskEventLoop)
+        return KStream(async_calls.map_async(self._stream, mapper, calls, name))
 
     @overload
     def map_values_async(
@@ -222,9 +223,9 @@ class KStream(Generic[K, V]):
         with_key: bool = False,
     ) -> KStream[K, V2]:
         """Await mapper(value), or mapper(key, value) with_key, gives the new value."""
-        limits = AsyncLimits(max_in_flight, timeout_ms)
+        calls = AsyncCalls(max_in_flight, timeout_ms, TaskEventLoop)
         return KStream(
-            async_calls.map_values_async(self._stream, mapper, limits, name, with_key=with_key)
+            async_calls.map_values_async(self._stream, mapper, calls, name, with_key=with_key)
         )
 
     def process_async(
@@ -238,8 +239,8 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KStream[K2, V2]:
         """Await function(record) gives a record, several, or None; they may have other keys, timestamps and headers."""
-        limits = AsyncLimits(max_in_flight, timeout_ms)
-        return KStream(async_calls.process_async(self._stream, function, limits, name))
+        calls = AsyncCalls(max_in_flight, timeout_ms, TaskEventLoop)
+        return KStream(async_calls.process_async(self._stream, function, calls, name))
 
     # Topics.
 
@@ -592,63 +593,3 @@ class KStream(Generic[K, V]):
             f"{given.method}: a stream is joined with a KStream, KTable or GlobalKTable, "
             f"not {type(other).__name__}"
         )
-
-
-class BranchedKStream(Generic[K, V]):
-    """The branches of one split. A record goes to the first branch whose predicate holds.
-
-    Each branch is found in the result under its full name: the split's name, then the branch's name or its
-    number (1, 2, …; 0 for the default branch).
-    """
-
-    def __init__(self, split: stateless.Split) -> None:
-        self._split = split
-        self._streams: dict[str, KStream[K, V]] = {}
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._split.name}>"
-
-    def branch(
-        self,
-        predicate: Callable[[K, V], bool],
-        *,
-        name: str | None = None,
-        then: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
-    ) -> BranchedKStream[K, V]:
-        """Add a branch. `then` is given its stream; what it returns is found in the result, None is not."""
-        check_arity("branch", "predicate", predicate, "key", "value")
-        number = len(self._split.branches) + 1
-        self._add(predicate, str(number) if name is None else name, then)
-        return self
-
-    def default_branch(
-        self,
-        *,
-        name: str | None = None,
-        then: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
-    ) -> dict[str, KStream[K, V]]:
-        """End the split with a branch for all other records."""
-        self._add(None, "0" if name is None else name, then)
-        return self._streams
-
-    def no_default_branch(self) -> dict[str, KStream[K, V]]:
-        """End the split; records that match no branch are dropped."""
-        return self._streams
-
-    def _add(
-        self,
-        predicate: UserFunction | None,
-        suffix: str,
-        then: Callable[[KStream[K, V]], KStream[K, V] | None] | None,
-    ) -> None:
-        branch: KStream[K, V] = KStream(self._split.add(predicate, suffix))
-        result: KStream[K, V] | None = branch
-        if then is not None:
-            check_arity("branch", f"then of {branch.name}", then, "stream")
-            result = then(branch)
-            if not isinstance(result, KStream | None):
-                raise TypeError(
-                    f"branch: then of {branch.name} must return a KStream or None, not {result!r}"
-                )
-        if result is not None:
-            self._streams[branch.name] = result

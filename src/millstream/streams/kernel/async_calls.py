@@ -6,9 +6,7 @@ function that is not async. Calls for rows of one key follow each other.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from millstream.streams.errors import AsyncCallTimedOut
@@ -20,31 +18,33 @@ from millstream.streams.kernel.user_functions import check_no_lookalike, no_pair
 from millstream.streams.processor import Record
 from millstream.streams.topology import operators as ops
 
-Call = Callable[[int], Awaitable[Any]]  # Any: what functions of the user give
-Outcome = tuple[Any, Exception | None]  # Any: as above
-
 
 class _AsyncOperator(Operator):
-    def __init__(self, context: TaskContext, limits: ops.AsyncLimits) -> None:
+    def __init__(self, context: TaskContext, calls: ops.AsyncCalls) -> None:
         super().__init__(context)
-        self._limits = limits
+        self._calls = calls
         self._node = context.node
-        context.closers.append(context.event_loop.close)
+        if context.async_caller is None:
+            context.async_caller = calls.open(context.task_id)
+            context.closers.append(context.async_caller.close)
+        self._caller = context.async_caller
 
-    def answers(self, batch: Batch, call: Call) -> list[Any]:  # Any: as above
+    def answers(
+        self, batch: Batch, call: ops.AsyncCall
+    ) -> list[Any]:  # Any: what functions of the user give
         """Returns what `call(row)` gives for each row. Raises what the first row raised that failed, and notes that row."""
         chains = _chains(batch.keys)
-        outcomes = self.context.event_loop.run(_all(chains, call, self._limits))
+        outcomes = self._caller.run(chains, call, self._calls)
         failed = [row for row, (_, error) in outcomes.items() if error is not None]
         if failed:
             row = min(failed)
             error = outcomes[row][1]
             assert error is not None, "as was asked for"
             self.context.failed_ordinal = batch.ordinals[row]
-            if isinstance(error, _TimedOut):
+            if isinstance(error, AsyncCallTimedOut):
                 place = self.context.place_of(batch.take((row,)))
                 raise AsyncCallTimedOut(
-                    f"node {self._node}: the call for {place} was not answered in {self._limits.timeout_ms} ms; "
+                    f"node {self._node}: the call for {place} was not answered in {self._calls.timeout_ms} ms; "
                     "set a longer timeout_ms, or find out what it waits for"
                 )
             raise error
@@ -55,7 +55,7 @@ class MapAsyncOperator(_AsyncOperator):
     """KStream.map_async."""
 
     def __init__(self, context: TaskContext, spec: ops.MapAsync) -> None:
-        super().__init__(context, spec.limits)
+        super().__init__(context, spec.calls)
         self._mapper = spec.mapper
 
     def process(self, batch: Batch) -> Batch:
@@ -78,7 +78,7 @@ class MapValuesAsyncOperator(_AsyncOperator):
     """KStream.map_values_async."""
 
     def __init__(self, context: TaskContext, spec: ops.MapValuesAsync) -> None:
-        super().__init__(context, spec.limits)
+        super().__init__(context, spec.calls)
         self._mapper = spec.mapper
         self._with_key = spec.with_key
 
@@ -95,7 +95,7 @@ class ProcessAsyncOperator(_AsyncOperator):
     """KStream.process_async."""
 
     def __init__(self, context: TaskContext, spec: ops.ProcessAsync) -> None:
-        super().__init__(context, spec.limits)
+        super().__init__(context, spec.calls)
         self._function = spec.function
 
     def process(self, batch: Batch) -> Batch:
@@ -131,43 +131,6 @@ class ProcessAsyncOperator(_AsyncOperator):
                 f"the function of {self._node} must give a Record, several, or None, not {several!r}"
             )
         return several
-
-
-class _TimedOut(Exception):
-    """The call took longer than it may; never leaves this module."""
-
-
-async def _all(
-    chains: Iterable[list[int]], call: Call, limits: ops.AsyncLimits
-) -> Mapping[int, Outcome]:
-    """Outcomes by row. After a failure no call begins any more; those that run are waited for."""
-    outcomes: dict[int, Outcome] = {}
-    waiting = deque(chains)
-    failed: set[int] = set()
-
-    async def work() -> None:
-        while waiting:
-            for row in waiting.popleft():
-                if failed:
-                    return
-                outcomes[row] = await _one(row, call, limits.timeout_ms)
-                if outcomes[row][1] is not None:
-                    failed.add(row)
-
-    await asyncio.gather(*(work() for _ in range(min(limits.max_in_flight, len(waiting)))))
-    return outcomes
-
-
-async def _one(row: int, call: Call, timeout_ms: int | None) -> Outcome:
-    seconds = None if timeout_ms is None else timeout_ms / 1000
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            return await call(row), None
-    except TimeoutError as error:
-        return None, _TimedOut() if limit.expired() else error
-    except Exception as error:  # noqa: BLE001  # raised again by the operator, with the row noted
-        return None, error
 
 
 def _chains(keys: list[object]) -> list[list[int]]:

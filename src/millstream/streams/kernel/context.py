@@ -11,12 +11,12 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.handlers import ErrorContext
 from millstream.streams.kernel.columns.batch import Batch, Headers
 from millstream.streams.kernel.emit_interval import EmitInterval
-from millstream.streams.kernel.event_loop import TaskEventLoop
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
 from millstream.streams.state.cache import NOWHERE, ProcessorRecordContext
+from millstream.streams.topology.operators import AsyncCaller
 
 T = TypeVar("T")
 SizedT = TypeVar("SizedT", bound=Sized)
@@ -57,13 +57,13 @@ class TaskContext:
     """
 
     __slots__ = (
+        "async_caller",
         "closers",
         "commit_requested",
         "config",
         "counts",
         "dropped_records",
         "emit_intervals",
-        "event_loop",
         "failed_ordinal",
         "is_global",
         "metrics",
@@ -112,7 +112,7 @@ class TaskContext:
         self.commit_requested = False
         self.emit_intervals: dict[str, EmitInterval] = {}
         """Of joins, whose two sides share one, by the name of what they share."""
-        self.event_loop = TaskEventLoop(task_id)
+        self.async_caller: AsyncCaller | None = None
         self.closers: list[Callable[[], object]] = []
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 

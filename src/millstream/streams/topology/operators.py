@@ -5,9 +5,9 @@ User functions are plain callables; their arguments are (key, value) unless the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.windows import (
@@ -79,12 +79,34 @@ class FlatMapValues(OperatorSpec):
     with_key: bool = False
 
 
+AsyncCall = Callable[[int], Awaitable[Any]]  # Any: what functions of the user give
+"""Begins the call for one row."""
+Outcome = tuple[Any, Exception | None]  # Any: as above
+"""The answer of a call, and what it raised."""
+
+
+class AsyncCaller(Protocol):
+    """Awaits calls for a task that knows no event loop."""
+
+    def run(
+        self, chains: Iterable[Sequence[int]], call: AsyncCall, calls: AsyncCalls, /
+    ) -> Mapping[int, Outcome]:
+        """Returns outcomes by row: of all, or where one failed of those that had begun."""
+        ...
+
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class AsyncLimits:
-    """So many calls of an async function run at a time in a task, each for so long; None: as long as it takes."""
+class AsyncCalls:
+    """So many calls of an async function run at a time in a task, each for so long; None: as long as it takes.
+
+    `open` makes what awaits them, once for each task, which it is given by name.
+    """
 
     max_in_flight: int
     timeout_ms: int | None
+    open: Callable[[str], AsyncCaller]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +114,7 @@ class MapAsync(OperatorSpec):
     """async (key, value) → (new key, new value)."""
 
     mapper: UserFunction
-    limits: AsyncLimits
+    calls: AsyncCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +122,7 @@ class MapValuesAsync(OperatorSpec):
     """async value → new value; with_key: (key, value) → new value."""
 
     mapper: UserFunction
-    limits: AsyncLimits
+    calls: AsyncCalls
     with_key: bool = False
 
 
@@ -109,7 +131,7 @@ class ProcessAsync(OperatorSpec):
     """async record → record, iterable of records, or None."""
 
     function: UserFunction
-    limits: AsyncLimits
+    calls: AsyncCalls
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,19 @@ from millstream.streams.topology.functions import check_async
 
 
 def map_async(
-    stream: GraphStream, mapper: ops.UserFunction, limits: ops.AsyncLimits, name: str | None
+    stream: GraphStream, mapper: ops.UserFunction, calls: ops.AsyncCalls, name: str | None
 ) -> GraphStream:
     """Give each record a new key and a new value."""
     check_async("map_async", "mapper", mapper, "key", "value")
-    _check("map_async", limits)
-    node = stream.add(name, "KSTREAM-MAPASYNC-", ops.MapAsync(mapper, limits))
+    _check("map_async", calls)
+    node = stream.add(name, "KSTREAM-MAPASYNC-", ops.MapAsync(mapper, calls))
     return stream.then(node, None, None, rekeyed=True)
 
 
 def map_values_async(
     stream: GraphStream,
     mapper: ops.UserFunction,
-    limits: ops.AsyncLimits,
+    calls: ops.AsyncCalls,
     name: str | None,
     *,
     with_key: bool,
@@ -29,25 +29,25 @@ def map_values_async(
     """Give each record a new value."""
     parameters = ("key", "value") if with_key else ("value",)
     check_async("map_values_async", "mapper", mapper, *parameters)
-    _check("map_values_async", limits)
-    spec = ops.MapValuesAsync(mapper, limits, with_key)
+    _check("map_values_async", calls)
+    spec = ops.MapValuesAsync(mapper, calls, with_key)
     return stream.then(stream.add(name, "KSTREAM-MAPVALUESASYNC-", spec), stream.key, None)
 
 
 def process_async(
-    stream: GraphStream, function: ops.UserFunction, limits: ops.AsyncLimits, name: str | None
+    stream: GraphStream, function: ops.UserFunction, calls: ops.AsyncCalls, name: str | None
 ) -> GraphStream:
     """Make any number of records of each."""
     check_async("process_async", "function", function, "record")
-    _check("process_async", limits)
-    node = stream.add(name, "KSTREAM-PROCESSASYNC-", ops.ProcessAsync(function, limits))
+    _check("process_async", calls)
+    node = stream.add(name, "KSTREAM-PROCESSASYNC-", ops.ProcessAsync(function, calls))
     return stream.then(node, None, None, rekeyed=True)
 
 
-def _check(method: str, limits: ops.AsyncLimits) -> None:
-    check_kind(f"{method}: max_in_flight", limits.max_in_flight, int)
-    check_kind(f"{method}: timeout_ms", limits.timeout_ms, int | None)
-    if limits.max_in_flight < 1:
-        raise ValueError(f"{method}: max_in_flight must be at least 1, not {limits.max_in_flight}")
-    if limits.timeout_ms is not None and limits.timeout_ms < 1:
-        raise ValueError(f"{method}: timeout_ms must be at least 1, not {limits.timeout_ms}")
+def _check(method: str, calls: ops.AsyncCalls) -> None:
+    check_kind(f"{method}: max_in_flight", calls.max_in_flight, int)
+    check_kind(f"{method}: timeout_ms", calls.timeout_ms, int | None)
+    if calls.max_in_flight < 1:
+        raise ValueError(f"{method}: max_in_flight must be at least 1, not {calls.max_in_flight}")
+    if calls.timeout_ms is not None and calls.timeout_ms < 1:
+        raise ValueError(f"{method}: timeout_ms must be at least 1, not {calls.timeout_ms}")
