@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 from hypothesis import given, settings
@@ -24,6 +25,7 @@ from millstream.streams.state import in_memory_stores
 STEPS = (
     "filter",
     "map_values",
+    "map_values_async",
     "select_key",
     "flat_map_values",
     "branch_and_merge",
@@ -48,6 +50,11 @@ class Numbering:
         self._context.forward(record.with_value(f"{record.value}{self._count}"))
 
 
+async def with_pause(value):
+    await asyncio.sleep(0)
+    return None if value is None else value + "p"
+
+
 def add_step(step: str, stream, table, right):
     if step == "processor":
         return stream.process_values(Numbering)
@@ -60,6 +67,8 @@ def add_step(step: str, stream, table, right):
         return stream.filter(lambda key, value: value is None or len(value) % 3 != 0)
     if step == "map_values":
         return stream.map_values(lambda value: None if value is None else value + "m")
+    if step == "map_values_async":
+        return stream.map_values_async(with_pause, max_in_flight=3)
     if step == "select_key":
         return stream.map(lambda key, value: (None if value is None else value[:1], value))
     if step == "flat_map_values":
