@@ -40,7 +40,7 @@ class _AsyncOperator(Operator):
             row = min(failed)
             error = outcomes[row][1]
             assert error is not None, "as was asked for"
-            self.context.failed_ordinal = batch.ordinals[row]
+            self.failed_at(batch.ordinals[row])
             if isinstance(error, AsyncCallTimedOut):
                 place = self.context.place_of(batch.take((row,)))
                 raise AsyncCallTimedOut(
@@ -67,7 +67,7 @@ class MapAsyncOperator(_AsyncOperator):
                 check_no_lookalike(pair)
                 key, value = pair
             except (TypeError, ValueError) as error:
-                self.context.failed_ordinal = ordinal
+                self.failed_at(ordinal)
                 raise no_pair([pair], error) from None
             new_keys.append(key)
             new_values.append(value)
@@ -111,7 +111,7 @@ class ProcessAsyncOperator(_AsyncOperator):
                     check_record(self._node, each, record.headers)
                     made.append((each, ordinal))
             except (TypeError, ValueError):
-                self.context.failed_ordinal = ordinal
+                self.failed_at(ordinal)
                 raise
         return Batch(
             [each.key for each, _ in made],

@@ -30,6 +30,10 @@ class Operator(ABC):
         """Returns, for branches, one batch per child in their order. None: every child gets `process(batch)`."""
         return None
 
+    def failed_at(self, ordinal: int) -> None:
+        """Notes the row of a batch that failed: none is run again to find it."""
+        self.context.failed_ordinal = ordinal
+
 
 class RowByRow(Operator):
     """An operator that goes through the rows of a batch one after the other: where it fails, the row is known."""
@@ -53,5 +57,5 @@ class RowByRow(Operator):
         except Exception:
             come_to = len(column) - length_hint(rows)
             if come_to:
-                self.context.failed_ordinal = ordinals[come_to - 1]
+                self.failed_at(ordinals[come_to - 1])
             raise
