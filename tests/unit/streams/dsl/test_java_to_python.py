@@ -30,6 +30,7 @@ OURS = {
     "TopologyTestDriver": ("driver", TopologyTestDriver),
     "TestInputTopic": ("topic", TestInputTopic),
     "TestOutputTopic": ("topic", TestOutputTopic),
+    "KafkaStreams": ("app", streams.KafkaStreams),
     "Topology": ("TopologyBuilder", streams.TopologyBuilder),
 }
 
