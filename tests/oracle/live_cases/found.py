@@ -58,4 +58,5 @@ class Found:
     dropped: int = 0
     failure: str = ""
     restarts: int = 0
+    crashes: int = 0
     jobs: int = 0

@@ -83,7 +83,7 @@ class LiveApplication:
     def __str__(self) -> str:
         return (
             f"{self.way.seed}: {self.way.partitions} partitions, {len(self.way.portions)} portions, "
-            f"{'plain' if self.is_plain else 'transactional'}, {self.found.restarts} restarts"
+            f"{'plain' if self.is_plain else 'transactional'}, {self.found.restarts} restarts, {self.found.crashes} crashes"
         )
 
     def run(self) -> Found:

@@ -16,22 +16,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+from live_cases.conversion import Mode
 from live_cases.found import TaskKey
 from live_cases.live import ApplicationFailed, LiveApplication
 from millstream.model import TopicPartition
 from millstream.streams import Topology
 from millstream.streams.application.kafka_streams import KafkaStreams
+from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.kernel import StreamTask, TaskOutput
 from millstream.streams.kernel.task.queues import PartitionGroup, Run
 from millstream.streams.options import OffsetReset
+from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
+from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.steps import Step
 from millstream.streams.runtime.task import ActiveTask
 
 INSTANCES: Final = (1, 1, 2, 3)
 DISTURBED: Final = 0.4
 EXACTLY_ONCE: Final = 0.6
 """Of applications whose input has no transactions."""
-PATIENCE_S: Final = 20
+CRASHES: Final = 0.03
+"""So many steps of tasks end their thread, which is replaced; only where it is exactly once."""
+CRASHES_MAX: Final = 6
+PATIENCE_S: Final = 30
 DAY_MS: Final = 86_400_000
 """Repartition topics are read afterwards."""
 SETTINGS: Final = {
@@ -55,18 +64,18 @@ class _Taken:
         taken = self.since_commit.setdefault(group, [])
         taken += [(run.topic, offset) for offset in run.offsets]
 
-    def committed(self, active: ActiveTask, before: Mapping[str, int], report: TaskReport) -> None:
-        assert active._task is not None, "it has committed something"
-        application = self.applications[active._spec.application]
-        key = (active._spec.sub_topology, active._partition)
-        position = dict(before)
-        positions = application.found.positions.setdefault(key, [])
-        for topic, offset in self.since_commit.pop(active._task._group, []):
+    def committed(
+        self, commits: TaskCommits, group: PartitionGroup, committed: Mapping[str, int]
+    ) -> None:
+        key = (commits._spec.sub_topology, commits._partition)
+        positions = self.applications[commits._spec.application].found.positions
+        positions = positions.setdefault(key, [])
+        position = dict.fromkeys(committed, 0) | (positions[-1] if positions else {})
+        for topic, offset in self.since_commit.pop(group, []):
             position[topic] = offset + 1
             positions.append(dict(position))
-        positions.append(dict(report.position))
-        application.found.dropped += report.dropped
-        self.directories[key] = Path(active._spec.state_directory)
+        positions.append(dict(committed))
+        self.directories[key] = Path(commits._spec.state_directory)
 
 
 class ThreadsDriver:
@@ -79,7 +88,8 @@ class ThreadsDriver:
         self._instead: list[tuple[type, str, Any]] = []
 
     def __enter__(self) -> Self:
-        taken, take, commit = self._taken, PartitionGroup.take, ActiveTask.commit
+        taken, take, report = self._taken, PartitionGroup.take, ActiveTask.commit
+        commit = TaskCommits.commit
 
         def noted_take(group: PartitionGroup, rows_max: int) -> Run | None:
             run = take(group, rows_max)
@@ -87,15 +97,31 @@ class ThreadsDriver:
                 taken.took(group, run)
             return run
 
-        async def noted_commit(active: ActiveTask, **settings: Any) -> TaskReport:
-            before = dict(active.position)
-            report = await commit(active, **settings)
-            taken.committed(active, before, report)
-            return report
+        async def noted_commit(
+            commits: TaskCommits, task: StreamTask, position: CommittedPosition, output: TaskOutput
+        ) -> WrittenOutput:
+            try:
+                written = await commit(commits, task, position, output)
+            except Crash as crash:
+                if crash.step is Step.COMMITTED:
+                    taken.committed(commits, task._group, position.offsets)
+                raise
+            taken.committed(commits, task._group, position.offsets)
+            return written
 
-        self._instead = [(PartitionGroup, "take", take), (ActiveTask, "commit", commit)]
+        async def noted_report(active: ActiveTask, **settings: Any) -> TaskReport:
+            found = await report(active, **settings)
+            taken.applications[active._spec.application].found.dropped += found.dropped
+            return found
+
+        self._instead = [
+            (PartitionGroup, "take", take),
+            (TaskCommits, "commit", commit),
+            (ActiveTask, "commit", report),
+        ]
         PartitionGroup.take = noted_take  # type: ignore[method-assign]
-        ActiveTask.commit = noted_commit  # type: ignore[assignment, method-assign]
+        TaskCommits.commit = noted_commit  # type: ignore[method-assign]
+        ActiveTask.commit = noted_report  # type: ignore[assignment, method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -108,6 +134,20 @@ class ThreadsDriver:
     @contextmanager
     def kept_topics(self) -> Iterator[None]:
         yield
+
+
+class Crash(Exception):
+    """Stands for the end of a stream thread, after this step of a task."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__(step)
+        self.step = step
+
+
+def _replaced(error: Exception) -> OnUncaughtError:
+    if isinstance(error, Crash):
+        return OnUncaughtError.REPLACE_THREAD
+    return OnUncaughtError.SHUTDOWN_CLIENT
 
 
 class RunningInThreads:
@@ -133,6 +173,8 @@ class RunningInThreads:
             for topic in of.topology.topics_of(group, of.id).sources
             if of.spec(group.id, self._last, None).reset_of(topic) is not OffsetReset.EARLIEST
         }
+        may_crash = is_exact and of.case.can_restart and of.way.mode is Mode.TASKS
+        self._crashes_left = CRASHES_MAX if may_crash else 0
         self._instances: list[KafkaStreams] = []
         many = of.chance.choice(INSTANCES) if of.case.can_restart else 1
         self._cluster.run(self._start(many))
@@ -169,13 +211,23 @@ class RunningInThreads:
             )
             self._last /= self._of.id
             instance = KafkaStreams(
-                self._of.topology, config, {"bootstrap_servers": self._cluster.servers}
+                self._of.topology,
+                config,
+                {"bootstrap_servers": self._cluster.servers},
+                observe=self._observe,
+                on_uncaught_error=_replaced,
             )
             self._instances.append(instance)
             try:
                 await instance.start()
             except Exception as error:
                 raise ApplicationFailed(str(error)) from error
+
+    def _observe(self, step: Step, _task: str) -> None:
+        if self._crashes_left and self._of.chance.random() < CRASHES:
+            self._crashes_left -= 1
+            self._of.found.crashes += 1
+            raise Crash(step)
 
     async def _close(self, number: int) -> None:
         await self._instances.pop(number).close()

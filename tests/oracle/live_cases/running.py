@@ -41,7 +41,7 @@ class Counts:
         self.other_ways: Counter[str] = Counter()
         """Ways in which cases are not run that are run in another."""
         self.different: list[str] = []
-        self.restarts = 0
+        self.restarts = self.crashes = 0
 
     def lines(self) -> Iterator[str]:
         for reason, count in sorted(self.left_out.items()):
@@ -51,7 +51,7 @@ class Counts:
         for kind, count in sorted(self.runs.items()):
             yield f"{count:6} run: {kind}"
         yield (
-            f"{self.cases} cases, {self.runs.total()} runs with {self.restarts} restarts, {len(self.different)} different"
+            f"{self.cases} cases, {self.runs.total()} runs with {self.restarts} restarts and {self.crashes} crashes, {len(self.different)} different"
         )
         yield from self.different
 
@@ -112,6 +112,7 @@ class Runner:
         except Exception:  # noqa: BLE001  # told as the difference that it is
             found = [traceback.format_exc()]
         self.counts.restarts += application.found.restarts
+        self.counts.crashes += application.found.crashes
         self._cluster.delete_all()
         if found:
             self.counts.different.append(str(application))
