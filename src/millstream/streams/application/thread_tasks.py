@@ -107,7 +107,7 @@ class ThreadTasks:
         }
 
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
-        """Commits and closes tasks, those that are being started, too."""
+        """Commits and closes tasks, those that are being started, too. Raises what is not an error of ours once all are closed."""
         for task in tasks:
             self._timeouts.progressed(task)
         given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
@@ -117,6 +117,7 @@ class ThreadTasks:
             await _cancelled(starting)
         for task in tasks:
             self._restoring.pop(task, None)
+        failures: list[Exception] = []
         for each in given_up:
             try:
                 if commit and each.has_news:
@@ -128,9 +129,13 @@ class ThreadTasks:
                     each.active.id,
                     error,
                 )
+            except Exception as error:  # noqa: BLE001  # raised when the others are closed
+                failures.append(error)
             finally:
                 self.closed += 1
                 await _closed(each.active)
+        if failures:
+            raise failures[0]
 
     def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
         """Begins to start tasks."""

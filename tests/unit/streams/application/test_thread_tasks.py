@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -20,6 +21,7 @@ from millstream.streams.errors import TaskTimedOut
 from millstream.streams.queries import FailureReason, QueryResult, RangeQuery, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.topology import Topology
@@ -94,6 +96,41 @@ async def test_until_then_it_is_tried_again_and_can_be_given_up(was_tried: async
     assert not tasks.is_settled
     await tasks.close(commit=True)
     assert tasks.is_settled
+
+
+async def test_all_tasks_are_closed_when_one_cannot_be_committed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[str] = []
+
+    class Running:
+        position = queued = MappingProxyType[str, int]({})
+        has_queued = True
+        next_punctuation_ms = None
+
+        def __init__(self, number: int) -> None:
+            self.id = str(number)
+
+        async def process(self, **_: Any) -> ProcessedWork:  # Any: what it is told of lags
+            return ProcessedWork(1)
+
+        async def commit(self) -> TaskReport:
+            raise OSError(f"the disk of {self.id} is gone")
+
+        async def close(self) -> None:
+            closed.append(self.id)
+
+    async def start(_spec: TaskSpec, partition: int, *_: Any) -> Any:  # Any: stands for a task
+        return Running(partition)
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({StreamsTaskId(0, number): SPEC for number in (0, 1)})
+    await settle(tasks)
+    await tasks.process(now_ms=1)
+    with pytest.raises(OSError, match="the disk of 0 is gone"):
+        await tasks.close(commit=True)
+    assert closed == ["0", "1"]
 
 
 async def test_a_task_that_is_being_restored_answers_unless_it_is_to_be_active(
