@@ -101,6 +101,12 @@ def test_tasks_move_between_java_and_python_and_every_word_is_counted_once(
                 java.wait_until(broker, "mixed", java.is_stable(members=2))
                 count_more()
                 assert all_are_counted(), "what it had begun before was refused"
+                third.send_signal(signal.SIGSTOP)
+                java.wait_until(broker, "mixed", java.is_stable(members=1))
+                count_more()
+                assert all_are_counted(), "ours goes on"
+                third.send_signal(signal.SIGCONT)
+                java.wait_until(broker, "mixed", java.is_stable(members=2))
                 second.kill()
                 count_more()
                 assert all_are_counted()

@@ -110,7 +110,11 @@ def _servers(options: argparse.Namespace, stack: contextlib.ExitStack) -> str:
     classpath = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
     if not classpath:
         raise SystemExit("MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are")
-    return stack.enter_context(servers.kafka(classpath, BROKER_SETTINGS))
+    # Its coordinator hears late of topics that the next case makes anew, and members wait for two heartbeats.
+    names = ("group.streams.heartbeat.interval.ms", "group.streams.min.heartbeat.interval.ms")
+    return stack.enter_context(
+        servers.kafka(classpath, {**BROKER_SETTINGS, **dict.fromkeys(names, "1000")})
+    )
 
 
 def _driver(options: argparse.Namespace) -> contextlib.AbstractContextManager[Driver]:

@@ -4,7 +4,8 @@ Pure. The offset of each input partition is committed in the group `<application
 metadata: the largest timestamp of the partition, and numbers by name. What the operators of stores remember and the ids of the
 changelogs that the position counts are one packed text. A broker takes 4096 bytes beside an offset
 (offset.metadata.max.bytes), so the text goes in pieces: as the names of numbers, each the place of its piece. The name of the task
-that has committed an offset stands there in the same way.
+that has committed an offset stands there in the same way. Kafka Streams' own instances carry such names along when they commit later
+offsets, so the text says for which offsets it holds: at others, what the operators remember is not believed.
 """
 
 from __future__ import annotations
@@ -81,10 +82,14 @@ class CommittedPosition:
             for name, place in each.processor_times.items()
             if name.startswith(_MARK)
         }
-        store_times, changelogs = _unpacked("".join(pieces[place] for place in sorted(pieces)))
+        facts = _unpacked("".join(pieces[place] for place in sorted(pieces)))
+        store_times, changelogs, known_at = facts
         times = {topic: each.partition_time for topic, each in metadata.items()}
+        offsets = {tp.topic: found.offset for tp, found in committed.items()}
+        if any(offsets.get(topic, at) != at for topic, at in known_at.items()):
+            store_times = {}
         return cls(
-            offsets={tp.topic: found.offset for tp, found in committed.items()},
+            offsets=offsets,
             times={topic: time for topic, time in times.items() if time >= 0},
             store_times=store_times,
             changelogs=changelogs,
@@ -94,7 +99,8 @@ class CommittedPosition:
         if not (self.store_times or self.changelogs):
             return []
         facts = {name: dict(times) for name, times in self.store_times.items()}
-        text = json.dumps([facts, dict(self.changelogs)], separators=(",", ":"))
+        known = [facts, dict(self.changelogs), dict(self.offsets)]
+        text = json.dumps(known, separators=(",", ":"))
         packed = base64.b85encode(zlib.compress(text.encode(), 9)).decode("ascii")
         return [packed[at : at + size] for at in range(0, len(packed), size)]
 
@@ -114,10 +120,10 @@ def _room_beside(numbers: Mapping[str, int]) -> int:
     return METADATA_BYTES_MAX // 4 * 3 - len(OffsetMetadata(0, {**numbers, _MARK: 0}).encode())
 
 
-def _unpacked(packed: str) -> tuple[StoreTimes, Mapping[str, str]]:
+def _unpacked(packed: str) -> tuple[StoreTimes, Mapping[str, str], Mapping[str, int]]:
     """Nothing where a piece is not there: somebody has set or deleted some of the offsets by hand."""
     try:
-        store_times, changelogs = json.loads(zlib.decompress(base64.b85decode(packed)))
+        store_times, changelogs, *known_at = json.loads(zlib.decompress(base64.b85decode(packed)))
     except (binascii.Error, zlib.error, ValueError):
-        return {}, {}
-    return store_times, changelogs
+        return {}, {}, {}
+    return store_times, changelogs, known_at[0] if known_at else {}

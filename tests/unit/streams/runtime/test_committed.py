@@ -43,6 +43,16 @@ def test_numbers_of_processors_of_kafka_streams_are_left_out() -> None:
     assert CommittedPosition.decode(committed) == CommittedPosition({"left": 5}, {"left": 8})
 
 
+def test_what_operators_remember_is_not_believed_once_another_instance_has_committed() -> None:
+    later = {
+        tp: OffsetAndMetadata(found.offset + 1, found.metadata)
+        for tp, found in POSITION.encode(partition=3).items()
+    }  # as Kafka Streams does, which carries names along that it does not know
+    found = CommittedPosition.decode(later)
+    assert found.store_times == {}
+    assert (found.times, found.changelogs) == (POSITION.times, POSITION.changelogs)
+
+
 def test_many_stores_with_long_names_fit_beside_the_offsets_that_a_broker_takes() -> None:
     position = with_stores(100, topics=2)
     committed = position.encode(partition=0)
