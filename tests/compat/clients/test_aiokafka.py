@@ -10,6 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.assignments import is_disjoint
 
 RECORDS = 10_000
 pytestmark = pytest.mark.compat
@@ -102,5 +103,5 @@ async def wait_for_assignments(members: list[AIOKafkaConsumer]) -> list[list[int
             for member in members:
                 assert await member.getmany(timeout_ms=50) == {}
             assigned = [[each.partition for each in member.assignment()] for member in members]
-            if all(assigned):
+            if all(assigned) and is_disjoint(assigned):
                 return assigned

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Ne
 
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_S
+from tests.support.clients.assignments import is_disjoint
 
 RECORDS = 10_000
 pytestmark = pytest.mark.compat
@@ -136,7 +137,7 @@ def wait_for_assignments(members: list[Consumer]) -> list[list[int]]:
         for member in members:
             assert member.poll(0.05) is None
         assigned = [[each.partition for each in member.assignment()] for member in members]
-        if all(assigned):
+        if all(assigned) and is_disjoint(assigned):
             return assigned
         assert time.monotonic() < deadline, f"no rebalance in {LONG_ENOUGH_S} s: {assigned}"
 
