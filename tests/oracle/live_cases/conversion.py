@@ -127,13 +127,16 @@ class LiveCase:
         """Whether everything that its processors know is in stores that outlive them.
 
         A record cache keeps rows that have left their window store, and which are looked at until it ends. What a small one holds decides when it
-        gives out something, and after a restart it holds nothing.
+        gives out something, and after a restart it holds nothing. A suppression buffer knows the raw record of a row, which its dead letter
+        has, only until then.
         """
         stores = self.topology.stores.values()
+        has_late_letters = self.config.dead_letter_topic is not None and '"suppress"' in self.text
         has_cached_windows = self.config.cache_max_bytes and any(s.kind in WINDOWED for s in stores)
         return (
             "count_emit" not in self.text
             and not has_cached_windows
+            and not has_late_letters
             and not self.has_small_cache
             and all(store.entries_max is None and store.logging for store in stores)
         )
