@@ -122,7 +122,6 @@ class StreamThread:
         self._remarks = GroupRemarks()
         self._committed_ms = 0
         self._tasks: ThreadTasks | None = None
-        self._purging: Purging | None = None
         self._kernel_thread: int | None = None
         self._measures = ThreadMeasures(name, application.clock)
 
@@ -193,17 +192,19 @@ class StreamThread:
                 standbys_changed=lambda: self._on_change(self),
                 log_prefix=f"stream-thread [{self.name}]",
             )
-            self._purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
-            last_first.push_async_callback(self._purging.close)
-            await self._loop(member, tasks, admin)
+            purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
+            last_first.push_async_callback(purging.close)
+            await self._loop(member, tasks, admin, purging)
 
-    async def _loop(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
+    async def _loop(
+        self, member: StreamsMember, tasks: ThreadTasks, admin: Admin, purging: Purging
+    ) -> None:
         failed = True
         try:
             member.start()
             self._committed_ms = self._now_ms
             while not self._stopping:
-                await self._turn(member, tasks, admin)
+                await self._turn(member, tasks, admin, purging)
             failed = False
         except Exception as error:
             self.answer = await self._on_error(error)
@@ -214,7 +215,9 @@ class StreamThread:
             self._taken = self._tasks = None
             await tasks.close(commit=not failed)
 
-    async def _turn(self, member: StreamsMember, tasks: ThreadTasks, admin: Admin) -> None:
+    async def _turn(
+        self, member: StreamsMember, tasks: ThreadTasks, admin: Admin, purging: Purging
+    ) -> None:
         config, measured = self._application.config, self._measures.begin_turn()
         member.check()
         if member.known_hosts is not self.known_hosts:
@@ -242,8 +245,7 @@ class StreamThread:
             measured.lap()
             measured.committed(await tasks.commit())
             self._committed_ms = self._now_ms
-            if self._purging is not None:
-                self._purging.maybe_begin(tasks.committed, self._now_ms)
+            purging.maybe_begin(tasks.committed, self._now_ms)
         measured.end(tasks.created, tasks.closed)
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:

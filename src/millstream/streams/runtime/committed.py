@@ -82,8 +82,8 @@ class CommittedPosition:
             for name, place in each.processor_times.items()
             if name.startswith(_MARK)
         }
-        facts = _unpacked("".join(pieces[place] for place in sorted(pieces)))
-        store_times, changelogs, known_at = facts
+        packed = "".join(pieces[place] for place in sorted(pieces))
+        store_times, changelogs, known_at = _unpacked(packed)
         times = {topic: each.partition_time for topic, each in metadata.items()}
         offsets = {tp.topic: found.offset for tp, found in committed.items()}
         if any(offsets.get(topic, at) != at for topic, at in known_at.items()):
