@@ -70,7 +70,11 @@ def broker() -> Iterator[Broker]:
 
 @contextmanager
 def instance(
-    broker: Broker, application: str, state: Path, guarantee: str = "at_least_once"
+    broker: Broker,
+    application: str,
+    state: Path,
+    guarantee: str = "at_least_once",
+    protocol: str = "streams",
 ) -> Iterator[subprocess.Popen[str]]:
     """One process of the application."""
     state.mkdir()
@@ -78,7 +82,7 @@ def instance(
     with (
         (state.parent / f"{state.name}.log").open("w") as log,
         subprocess.Popen(
-            [*command, broker.bootstrap_servers, application, str(state), guarantee],
+            [*command, broker.bootstrap_servers, application, str(state), guarantee, protocol],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

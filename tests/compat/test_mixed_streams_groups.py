@@ -15,10 +15,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from millstream.clients.group.core.consumer_protocol import decode_assignment
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
 from millstream.testing.broker import Broker
 from tests.compat import test_kafka_streams as java
 from tests.oracle.broker.servers import kafka
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, wait_until
 from tests.support.clients.raw_client import RawClient
 
 pytestmark = java.pytestmark
@@ -27,13 +31,20 @@ PROGRAM = Path(__file__).parent / "streams" / "word_count.py"
 
 @contextmanager
 def python_instance(
-    broker: Any, application: str, state: Path
+    broker: Any, application: str, state: Path, protocol: str = "streams"
 ) -> Iterator[subprocess.Popen[bytes]]:
     """One process of the application; it ends when it is told to terminate."""
     with (
         (state.parent / f"{state.name}.log").open("w") as log,
         subprocess.Popen(
-            [sys.executable, str(PROGRAM), broker.bootstrap_servers, application, str(state)],
+            [
+                sys.executable,
+                str(PROGRAM),
+                broker.bootstrap_servers,
+                application,
+                str(state),
+                protocol,
+            ],
             stdout=log,
             stderr=log,
         ) as process,
@@ -108,6 +119,74 @@ def test_tasks_move_between_java_and_python_and_every_word_is_counted_once(
                 third.send_signal(signal.SIGCONT)
                 java.wait_until(broker, "mixed", java.is_stable(members=2))
                 second.kill()
+                count_more()
+                assert all_are_counted()
+                java.stop(third)
+
+
+class _Classic:
+    """The members of a classic group, as its coordinator describes them."""
+
+    def __init__(self, broker: Any, application: str) -> None:
+        self._broker, self._application = broker, application
+
+    def partitions(self) -> list[list[TopicPartition]]:
+        """Returns those of each member; of none while the group rebalances."""
+        request = DescribeGroupsRequest(groups=[self._application])
+        with RawClient(self._broker.bootstrap_servers) as client:
+            group = client.ask(ApiKey.DESCRIBE_GROUPS, 5, request).groups[0]
+        if group.group_state != "Stable":
+            return []
+        return [decode_assignment(bytes(member.member_assignment)) for member in group.members]
+
+    def until_shared(self, *counts: int) -> None:
+        """Until the members have so many tasks, each of which reads one partition."""
+
+        wait_until(lambda: sorted(map(len, self.partitions())) == sorted(counts))
+
+
+def test_classic_tasks_move_between_java_and_python_whoever_leads(
+    broker: Any, tmp_path: Path
+) -> None:
+    settings = "exactly_once_v2", "classic"
+    counted = 0
+
+    def count_more() -> None:
+        nonlocal counted
+        counted += 100
+        java.produce(broker, "a b c " * 100)
+
+    def all_are_counted() -> bool:
+        expected = dict.fromkeys("abc", counted)
+        return java.read_counts(broker, expected) == expected
+
+    group = _Classic(broker, "classic")
+    with java.instance(broker, "classic", tmp_path / "java", *settings) as first:
+        count_more()
+        assert all_are_counted()
+        with python_instance(broker, "classic", tmp_path / "python", "classic") as second:
+            group.until_shared(3, 3)
+            count_more()
+            assert all_are_counted(), "ours runs what Kafka's leader has given it"
+            first.kill()
+            group.until_shared(6)
+            count_more()
+            assert all_are_counted(), "ours goes on with the state that Kafka's has written"
+            with java.instance(broker, "classic", tmp_path / "again", *settings) as third:
+                group.until_shared(3, 3)
+                count_more()
+                assert all_are_counted(), "Kafka's runs what our leader has given it"
+                second.send_signal(signal.SIGSTOP)
+                group.until_shared(6)
+                count_more()
+                assert all_are_counted(), "Kafka's goes on with ours"
+                second.send_signal(signal.SIGCONT)
+                group.until_shared(3, 3)
+                count_more()
+                assert all_are_counted(), "what it had begun before was refused"
+                second.terminate()
+                assert second.wait(LONG_ENOUGH_S) == 0
+                group.until_shared(6)
                 count_more()
                 assert all_are_counted()
                 java.stop(third)

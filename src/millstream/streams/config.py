@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from millstream.errors import ConfigError
 from millstream.streams.arguments import check_fields, check_serdes
@@ -22,9 +22,39 @@ from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.tracing import OnTrace, log_trace
 
-__all__ = ["OnError", "ProcessingGuarantee", "StreamsConfig", "with_prefix"]
+__all__ = ["GroupProtocol", "OnError", "ProcessingGuarantee", "StreamsConfig", "with_prefix"]
 
 
+_KINDS: Final = {
+    "application_id": str,
+    "batch_records_max": int,
+    "dead_letter_topic": str | None,
+    "cache_max_bytes": int,
+    "window_emit_interval_ms": int,
+    "join_emit_interval_ms": int,
+    "max_task_idle_ms": int,
+    "num_standby_replicas": int,
+    "handle_global_errors": bool,
+    "metrics_recording_level": RecordingLevel,
+    "state_dir": str | None,
+    "num_stream_threads": int,
+    "commit_interval_ms": int | None,
+    "poll_ms": int,
+    "task_timeout_ms": int,
+    "state_cleanup_delay_ms": int,
+    "repartition_purge_interval_ms": int,
+    "buffered_records_per_partition": int,
+    "client_id": str,
+    "use_processes": bool,
+    "application_server": str,
+    "max_warmup_replicas": int,
+    "acceptable_recovery_lag": int,
+    "probing_rebalance_interval_ms": int,
+    "client_tags": Mapping,
+    "rack_aware_assignment_tags": Sequence,
+    "trace_every": int,
+    "settings": Mapping,
+}
 _AT_LEAST = {
     "batch_records_max": 1,
     "cache_max_bytes": 0,
@@ -39,6 +69,9 @@ _AT_LEAST = {
     "state_cleanup_delay_ms": 1,
     "repartition_purge_interval_ms": 0,
     "buffered_records_per_partition": 1,
+    "max_warmup_replicas": 1,
+    "acceptable_recovery_lag": 0,
+    "probing_rebalance_interval_ms": 1,
     "trace_every": 0,
 }
 _HANDLERS = {
@@ -53,6 +86,13 @@ class ProcessingGuarantee(StrEnum):
 
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE_V2 = "exactly_once_v2"
+
+
+class GroupProtocol(StrEnum):
+    """The protocol by which tasks are shared out: the coordinator does it (KIP-1071), or one of the instances."""
+
+    STREAMS = "streams"
+    CLASSIC = "classic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +126,10 @@ class StreamsConfig:
     `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
     they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
     answers queries of others; the group tells it to all instances. Empty: nobody learns of it.
+    `group_protocol` (group.protocol): `streams` has the coordinator share out the tasks, from Kafka 4.2 on; with `classic` one of the instances does,
+    over any broker. All instances have the same one. With `classic`, too: `max_warmup_replicas` (max.warmup.replicas), `acceptable_recovery_lag`
+    (acceptable.recovery.lag), `probing_rebalance_interval_ms` (probing.rebalance.interval.ms), `client_tags` (client.tag.…) and
+    `rack_aware_assignment_tags` (rack.aware.assignment.tags), the tags that copies of a task are to differ in.
     """
 
     application_id: str
@@ -117,40 +161,22 @@ class StreamsConfig:
     client_id: str = ""
     use_processes: bool = False
     application_server: str = ""
+    group_protocol: GroupProtocol | str = GroupProtocol.STREAMS
+    max_warmup_replicas: int = 2
+    acceptable_recovery_lag: int = 10_000
+    probing_rebalance_interval_ms: int = 600_000
+    client_tags: Mapping[str, str] = field(default_factory=dict)
+    rack_aware_assignment_tags: Sequence[str] = ()
     trace_every: int = 0
     on_trace: OnTrace = log_trace
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_fields(
-            self,
-            application_id=str,
-            batch_records_max=int,
-            dead_letter_topic=str | None,
-            cache_max_bytes=int,
-            window_emit_interval_ms=int,
-            join_emit_interval_ms=int,
-            max_task_idle_ms=int,
-            num_standby_replicas=int,
-            handle_global_errors=bool,
-            metrics_recording_level=RecordingLevel,
-            state_dir=str | None,
-            num_stream_threads=int,
-            commit_interval_ms=int | None,
-            poll_ms=int,
-            task_timeout_ms=int,
-            state_cleanup_delay_ms=int,
-            repartition_purge_interval_ms=int,
-            buffered_records_per_partition=int,
-            client_id=str,
-            use_processes=bool,
-            application_server=str,
-            trace_every=int,
-            settings=Mapping,
-        )
+        check_fields(self, **_KINDS)
         if self.processing_guarantee is not None:
             guarantee = _guarantee(self.processing_guarantee)
             object.__setattr__(self, "processing_guarantee", guarantee)  # frozen, and text is taken
+        object.__setattr__(self, "group_protocol", _group_protocol(self.group_protocol))
         check_serdes(
             "StreamsConfig", default_key=self.default_key, default_value=self.default_value
         )
@@ -198,6 +224,12 @@ class StreamsConfig:
             "commit.interval.ms": self.commit_interval_ms,
             "state.cleanup.delay.ms": self.state_cleanup_delay_ms,
             "repartition.purge.interval.ms": self.repartition_purge_interval_ms,
+            "group.protocol": str(self.group_protocol),
+            "max.warmup.replicas": self.max_warmup_replicas,
+            "acceptable.recovery.lag": self.acceptable_recovery_lag,
+            "probing.rebalance.interval.ms": self.probing_rebalance_interval_ms,
+            "rack.aware.assignment.tags": ",".join(self.rack_aware_assignment_tags),
+            **{f"client.tag.{tag}": value for tag, value in self.client_tags.items()},
             "state.dir": self.state_dir,
             "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
@@ -222,6 +254,14 @@ def _guarantee(given: object) -> ProcessingGuarantee:
         raise ConfigError(
             f"StreamsConfig: processing_guarantee must be {names}, not {given!r}{hint}"
         ) from None
+
+
+def _group_protocol(given: object) -> GroupProtocol:
+    try:
+        return GroupProtocol(given)  # type: ignore[arg-type]  # anything may have been given
+    except ValueError:
+        names = " or ".join(GroupProtocol)
+        raise ConfigError(f"StreamsConfig: group_protocol must be {names}, not {given!r}") from None
 
 
 def with_prefix(settings: Mapping[str, object], prefix: str) -> dict[str, object]:

@@ -6,6 +6,7 @@
         ├── SerializationError     a value that its serde cannot write, or bytes that it cannot read
         ├── ProcessingError        a user function raised; names node, topic, partition and offset
         │   └── AsyncCallTimedOut   an async function of the user was not answered in the time it was given
+        ├── TaskAssignmentError    the members of a classic group cannot agree on who runs which task
         ├── TaskTimedOut           a task was tried again for task.timeout.ms, and made no progress
         ├── ProcessorStateError    what a record cache held back could not go on when it was flushed
         └── InvalidStoreError      a store used while it is closed, or not connected to the node, or not there to be asked
@@ -44,6 +45,10 @@ class ProcessingError(StreamsError):
 
 class AsyncCallTimedOut(ProcessingError):
     """A call of an async function took longer than `timeout_ms`; names node, topic, partition and offset."""
+
+
+class TaskAssignmentError(StreamsError):
+    """The tasks of a classic group could not be shared out, or a member cannot read how (Kafka Streams' TaskAssignmentException)."""
 
 
 class TaskTimedOut(StreamsError):

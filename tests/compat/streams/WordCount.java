@@ -7,7 +7,7 @@ import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.state.Stores;
 
-/** Counts words by Kafka Streams with the streams group protocol, until its standard input ends. Prints its states. */
+/** Counts words by Kafka Streams by the group protocol that is named, until its standard input ends. Prints its states. */
 public class WordCount {
     public static void main(String[] arguments) throws Exception {
         Properties settings = new Properties();
@@ -15,7 +15,9 @@ public class WordCount {
         settings.put("application.id", arguments[1]);
         settings.put("state.dir", arguments[2]);
         settings.put("processing.guarantee", arguments[3]);
-        settings.put("group.protocol", "streams");
+        settings.put("group.protocol", arguments.length > 4 ? arguments[4] : "streams");
+        settings.put("session.timeout.ms", "6000");
+        settings.put("heartbeat.interval.ms", "500");
         settings.put("commit.interval.ms", "100");
         settings.put("auto.offset.reset", "earliest");
         settings.put("default.key.serde", Serdes.StringSerde.class.getName());

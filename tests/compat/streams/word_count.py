@@ -1,4 +1,4 @@
-"""The topology of WordCount.java as an instance of ours, until it is told to terminate: `word_count.py SERVERS APPLICATION STATE`."""
+"""The topology of WordCount.java as an instance of ours, until it is told to terminate: `word_count.py SERVERS APPLICATION STATE [PROTOCOL]`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,17 @@ def word_count() -> Topology:
 
 
 if __name__ == "__main__":
-    servers, application, state = sys.argv[1:]
+    servers, application, state, *protocol = sys.argv[1:]
     config = StreamsConfig(
-        application, processing_guarantee="exactly_once_v2", state_dir=state, commit_interval_ms=100
+        application,
+        processing_guarantee="exactly_once_v2",
+        state_dir=state,
+        commit_interval_ms=100,
+        group_protocol=protocol[0] if protocol else "streams",
     )
-    KafkaStreams(word_count(), config, {"bootstrap.servers": servers}).run()
+    clients = {
+        "bootstrap.servers": servers,
+        "session.timeout.ms": 6_000,
+        "heartbeat.interval.ms": 500,
+    }
+    KafkaStreams(word_count(), config, clients).run()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from millstream.clients.admin import Admin, NewTopic
-from millstream.errors import ConfigError, TopicAlreadyExists
+from millstream.errors import TopicAlreadyExists
 from millstream.runtime import Clock
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.streams.runtime.renaming import require_same_names
 from millstream.streams.runtime.reset import internal_topics, pause_topic
 from millstream.streams.topology.plan import (
-    InternalTopic,
     SubTopologyPlan,
     TopologyPlan,
     plan_topology,
@@ -69,21 +68,26 @@ class CurrentPlan:
             hidden = [name for name in topics if topics.result(name).is_internal]
             hidden.append(pause_topic(self._application_id))
             plan = plan_topology(self._topology, self._application_id, partitions, hidden)
-            await self._create_internal_topics(admin, plan.internal_topics, partitions)
+            await self._create_internal_topics(admin, plan, partitions)
         return plan
 
     async def _create_internal_topics(
-        self, admin: Admin, topics: Sequence[InternalTopic], existing: Mapping[str, int]
+        self, admin: Admin, plan: TopologyPlan, existing: Mapping[str, int]
     ) -> None:
         """Creates what is missing. Raises ConfigError where it is missing because generated names have shifted."""
-        missing = _missing(topics, existing)
+        missing = plan.missing_topics(existing)
         if not missing:
             return
         groups = [each.group_id for each in await admin.list_groups()]
         own = internal_topics(self._application_id, existing, groups)
-        require_same_names(self._application_id, [topic.name for topic in topics], own)
+        require_same_names(
+            self._application_id, [topic.name for topic in plan.internal_topics], own
+        )
         _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
-        await create(admin, missing)
+        await create(
+            admin,
+            [NewTopic(each.name, each.partitions, configs=dict(each.settings)) for each in missing],
+        )
 
 
 async def create(admin: Admin, topics: Sequence[NewTopic]) -> None:
@@ -91,18 +95,3 @@ async def create(admin: Admin, topics: Sequence[NewTopic]) -> None:
     for error in (await admin.create_topics(topics)).errors().values():
         if not isinstance(error, TopicAlreadyExists):
             raise error
-
-
-def _missing(topics: Iterable[InternalTopic], existing: Mapping[str, int]) -> list[NewTopic]:
-    """Returns the topics to create. Raises ConfigError when an internal topic has another number of partitions."""
-    missing = []
-    for topic in topics:
-        count = existing.get(topic.name)
-        if count is None:
-            missing.append(NewTopic(topic.name, topic.partitions, configs=dict(topic.settings)))
-        elif count != topic.partitions:
-            raise ConfigError(
-                f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
-                "a source topic has been given more partitions since; reset the application to go on"
-            )
-    return missing

@@ -21,7 +21,9 @@ _OWN: Final = frozenset(
 class ClientSupplier(Protocol):
     """Makes the clients of an application; each call makes a new one."""
 
-    def settings_of_member(self, client_id: str) -> dict[str, Any]: ...  # Any: settings of a client
+    def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
+        """Returns the settings of a consumer: those of its connections, and of a member of a group."""
+        ...
 
     def admin(self, client_id: str) -> Admin: ...
 
@@ -60,7 +62,7 @@ class DefaultClientSupplier:
         }
 
     def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
-        return self._shared | {"client_id": client_id}
+        return self._reading | {"client_id": client_id}
 
     def admin(self, client_id: str) -> Admin:
         return Admin(**self._shared, client_id=client_id)

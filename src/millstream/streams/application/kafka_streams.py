@@ -54,7 +54,7 @@ from millstream.streams.application.uncaught_errors import (
     shut_down_client,
 )
 from millstream.streams.arguments import check_kind
-from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted, TopologyError, UnknownStore
 from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import MetricName
@@ -81,7 +81,7 @@ StateListener = Callable[[ApplicationState, ApplicationState], object]
 
 
 class KafkaStreams:
-    """A topology as an application. Instances with one application id share its tasks, by the streams protocol (KIP-1071).
+    """A topology as an application. Instances with one application id share its tasks, by the `group_protocol` of the configuration.
 
     Use it as `async with`, or call `close` in the end. `clients`: settings of all clients by Kafka's names, `bootstrap_servers`
     among them, or a supplier that makes the clients. Exactly once where the configuration says so, else at least once.
@@ -485,8 +485,8 @@ class KafkaStreams:
 
     async def _set_standby_replicas(self) -> None:
         replicas = self._config.num_standby_replicas
-        if not replicas:
-            return  # whatever the group's config says
+        if not replicas or self._config.group_protocol is GroupProtocol.CLASSIC:
+            return  # whatever the group's config says, or the leader of the group
         async with self._supplier.admin(f"{self._application.client_id}-admin") as admin:
             await set_standby_replicas(admin, self._config.application_id, replicas)
 

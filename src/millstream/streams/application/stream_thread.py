@@ -16,9 +16,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.clients import Admin, RangeReader
+from millstream.clients.config import ConsumerConfig
+from millstream.clients.config.settings import parse_settings
 from millstream.errors import UnknownTopicOrPartition
 from millstream.runtime import Clock
 from millstream.streams.application.clients import ClientSupplier
+from millstream.streams.application.group.classic.leader import TaskLeader
+from millstream.streams.application.group.classic.member import ClassicStreamsMember
+from millstream.streams.application.group.classic.membership import ClassicStreamsPolicy
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.member import StreamsMember
 from millstream.streams.application.group.membership import (
@@ -35,7 +40,7 @@ from millstream.streams.application.states import ThreadState
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
-from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.restore_listener import StateRestoreListener
@@ -89,6 +94,9 @@ class ApplicationEnvironment:
         )
 
 
+GroupMembership = StreamsMember | ClassicStreamsMember
+
+
 class StreamThread:
     """`run` it once; it ends after `stop`, or raises what the tasks or the group raise.
 
@@ -121,6 +129,8 @@ class StreamThread:
         self._taken: TaskAssignment | None = None
         self._remarks = GroupRemarks()
         self._committed_ms = 0
+        self._waits_to_commit = False
+        """The group rebalances, and a commit is due once that is over."""
         self._tasks: ThreadTasks | None = None
         self._kernel_thread: int | None = None
         self._measures = ThreadMeasures(name, application.clock)
@@ -174,7 +184,7 @@ class StreamThread:
             last_first.push_async_callback(reader.close)
             consumer = supplier.consumer(ids.consumer, read_committed=exact)
             last_first.push_async_callback(consumer.close, commit=False)
-            member = StreamsMember(application.policy, supplier.settings_of_member(ids.member))
+            member = self._new_member(ids.member, admin)
             last_first.push_async_callback(member.leave)
             environment = TaskEnvironment(
                 self._clients(admin, reader, member),
@@ -197,7 +207,7 @@ class StreamThread:
             await self._loop(member, tasks, admin, purging)
 
     async def _loop(
-        self, member: StreamsMember, tasks: ThreadTasks, admin: Admin, purging: Purging
+        self, member: GroupMembership, tasks: ThreadTasks, admin: Admin, purging: Purging
     ) -> None:
         failed = True
         try:
@@ -216,20 +226,21 @@ class StreamThread:
             await tasks.close(commit=not failed)
 
     async def _turn(
-        self, member: StreamsMember, tasks: ThreadTasks, admin: Admin, purging: Purging
+        self, member: GroupMembership, tasks: ThreadTasks, admin: Admin, purging: Purging
     ) -> None:
         config, measured = self._application.config, self._measures.begin_turn()
         member.check()
-        if member.known_hosts is not self.known_hosts:
-            self.known_hosts = member.known_hosts
+        told = member.membership
+        if told.known_hosts is not self.known_hosts:
+            self.known_hosts = told.known_hosts
             self._on_change(self)
-        self._remarks.heed(member.statuses, member.heartbeat_interval_ms, self._now_ms)
-        if member.has_lost_tasks:
+        self._remarks.heed(told.statuses, told.heartbeat_interval_ms, self._now_ms)
+        if told.has_lost_tasks:
             await tasks.close(commit=False)
             self._taken = None
             member.rejoin()
-        elif member.target is not None and (self._taken is None or not member.is_reconciled):
-            await self._try_to_take_over(member, member.target, tasks, admin)
+        elif told.target is not None and (self._taken is None or not told.is_reconciled):
+            await self._try_to_take_over(member, told.target, tasks, admin)
         tasks.settle()
         if self._taken is not None and self._remarks.is_ready and not self._stopping:
             settled = ThreadState.RUNNING if tasks.is_settled else ThreadState.PARTITIONS_ASSIGNED
@@ -242,10 +253,13 @@ class StreamThread:
             measured.processed(await tasks.process(self._application.clock.now().wall_ms))
         is_due = self._now_ms - self._committed_ms >= self._application.commit_interval_ms
         if is_due or tasks.commit_requested:
-            measured.lap()
-            measured.committed(await tasks.commit())
-            self._committed_ms = self._now_ms
-            purging.maybe_begin(tasks.committed, self._now_ms)
+            with member.keeping_generation() as is_kept:
+                self._waits_to_commit = not is_kept
+                if is_kept:
+                    measured.lap()
+                    measured.committed(await tasks.commit())
+                    self._committed_ms = self._now_ms
+                    purging.maybe_begin(tasks.committed, self._now_ms)
         measured.end(tasks.created, tasks.closed)
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:
@@ -253,7 +267,7 @@ class StreamThread:
         application = self._application
         commit_in_ms = self._committed_ms + application.commit_interval_ms - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))
-        if tasks.has_news:
+        if tasks.has_news and not self._waits_to_commit:
             return patience_ms
         punctuation_ms = tasks.next_punctuation_ms
         if punctuation_ms is None:
@@ -262,7 +276,7 @@ class StreamThread:
         return min(application.config.poll_ms, max(0, due_in_ms))
 
     async def _try_to_take_over(
-        self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
+        self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
         """Takes over what the coordinator wants, or leaves it to the next turn where the cluster cannot say now what that is."""
         try:
@@ -273,7 +287,7 @@ class StreamThread:
             _LOGGER.info("stream-thread [%s] takes over its tasks soon: %s", self.name, error)
 
     async def _take_over(
-        self, member: StreamsMember, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
+        self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
     ) -> None:
         """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator wants something else by then."""
         before = NO_TASKS if self._taken is None else self._taken
@@ -284,7 +298,7 @@ class StreamThread:
         )
         new_active, new_copies = target.active - kept.active, target.copies - kept.copies
         specs = await self._specs(admin, new_active | new_copies)
-        if member.target != target:
+        if member.membership.target != target:
             return
         tasks.take({task: specs[task] for task in new_active})
         tasks.standbys.take({task: specs[task] for task in new_copies})
@@ -318,7 +332,37 @@ class StreamThread:
             for task in wanted
         }
 
-    def _clients(self, admin: Admin, reader: RangeReader, member: StreamsMember) -> TaskClients:
+    def _new_member(self, client_id: str, admin: Admin) -> GroupMembership:
+        application = self._application
+        settings = application.supplier.settings_of_member(client_id)
+        if application.config.group_protocol is GroupProtocol.STREAMS:
+            return StreamsMember(application.policy, settings)
+        config = parse_settings(ConsumerConfig, settings)
+        leader = TaskLeader(
+            application.topology,
+            application.config,
+            admin,
+            application.clock,
+        )
+        policy = ClassicStreamsPolicy(
+            group_id=application.config.application_id,
+            topics=leader.sources,
+            process_id=application.policy.process_id,
+            session_timeout_ms=config.session_timeout_ms,
+            heartbeat_interval_ms=config.heartbeat_interval_ms,
+            rebalance_timeout_ms=application.policy.rebalance_timeout_ms,
+            endpoint=application.config.application_server or None,
+            rack=config.client_rack or None,
+            client_tags=application.config.client_tags,
+        )
+        return ClassicStreamsMember(policy, config, leader, self._copies)
+
+    def _copies(self) -> dict[StreamsTaskId, int]:
+        """Returns, by task of which the thread keeps a copy, how many offsets of its changelogs that covers."""
+        restored = {} if self._tasks is None else self._tasks.standbys.restored_to
+        return {task: sum(offsets.values()) for task, offsets in restored.items()}
+
+    def _clients(self, admin: Admin, reader: RangeReader, member: GroupMembership) -> TaskClients:
         supplier, client_id = self._application.supplier, ThreadClientIds(self.name).producer
         return TaskClients(
             reader,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from millstream.errors import ConfigError
 from millstream.streams.topology.nodes import SinkNode
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
@@ -58,6 +59,17 @@ class TopologyPlan:
     sub_topologies: tuple[SubTopologyPlan, ...]
     internal_topics: tuple[InternalTopic, ...]
     is_circular: bool = False
+
+    def missing_topics(self, existing: Mapping[str, int]) -> tuple[InternalTopic, ...]:
+        """Returns the internal topics to create. Raises ConfigError for one that has another number of partitions."""
+        for topic in self.internal_topics:
+            count = existing.get(topic.name, topic.partitions)
+            if count != topic.partitions:
+                raise ConfigError(
+                    f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
+                    "a source topic has been given more partitions since; reset the application to go on"
+                )
+        return tuple(topic for topic in self.internal_topics if topic.name not in existing)
 
     def topics_of_logged_tasks(self, topology: Topology) -> dict[tuple[int, int], tuple[str, ...]]:
         """Returns, by sub-topology and partition, what the tasks read whose stores can all be restored from changelogs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -79,6 +79,7 @@ class Instances:
         *,
         on_uncaught_error: UncaughtErrorHandler = shut_down_client,
         restore_listener: StateRestoreListener | None = None,
+        clients: Mapping[str, object] | None = None,
         **settings: Any,  # Any: settings of any type
     ) -> KafkaStreams:
         """Makes an instance with a disk of its own, exactly once unless told otherwise."""
@@ -94,7 +95,7 @@ class Instances:
         instance = KafkaStreams(
             topology or self.topology,
             config,
-            {"bootstrap_servers": self.servers},
+            {"bootstrap_servers": self.servers, **(clients or {})},
             on_uncaught_error=on_uncaught_error,
             restore_listener=restore_listener,
         )

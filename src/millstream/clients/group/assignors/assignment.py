@@ -37,9 +37,8 @@ Assignment = dict[str, list[TopicPartition]]
 """By member id; every member has an entry."""
 
 
-@runtime_checkable
-class Assignor(Protocol):
-    """Shares out partitions, for the leader of a classic group. All members of a group must know the name."""
+class OfferedProtocol(Protocol):
+    """A protocol that a member offers to the others: those of a group have one in common."""
 
     @property
     def name(self) -> str: ...
@@ -52,6 +51,11 @@ class Assignor(Protocol):
     def user_data(self, topics: frozenset[str], last: LastAssignment) -> bytes | None:
         """User data of a member for the leader's assignor, beside its subscription."""
         ...
+
+
+@runtime_checkable
+class Assignor(OfferedProtocol, Protocol):
+    """Shares out partitions, for the leader of a classic group. All members of a group must know the name."""
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
         """Assigns each partition of the subscribed topics to at most one member that subscribes to it.

@@ -19,6 +19,7 @@ from millstream.clients.group.assignors.assignment import (
     Assignor,
     LastAssignment,
     MemberSubscription,
+    OfferedProtocol,
     TopicRacks,
 )
 from millstream.clients.group.core.consumer_protocol import (
@@ -64,7 +65,8 @@ class MemberState(Enum):
 class MembershipPolicy:
     group_id: str
     group_instance_id: str | None
-    assignors: Sequence[Assignor]
+    assignors: Sequence[OfferedProtocol]
+    """`share_out` wants Assignors. Whoever shares out otherwise needs none."""
     session_timeout_ms: int
     heartbeat_interval_ms: int
     max_poll_interval_ms: int
@@ -130,7 +132,7 @@ class Membership:
         )
 
     def _offer(
-        self, assignor: Assignor, wanted: frozenset[str], held: frozenset[TopicPartition]
+        self, assignor: OfferedProtocol, wanted: frozenset[str], held: frozenset[TopicPartition]
     ) -> JoinGroupRequestProtocol:
         subscription = MemberSubscription(
             topics=wanted,
@@ -174,7 +176,11 @@ class Membership:
         """Returns the leader's decision. Raises InconsistentGroupProtocol for an assignor that we did not offer."""
         if not self.members:
             return []
-        offered = {assignor.name: assignor for assignor in self.policy.assignors}
+        offered = {
+            assignor.name: assignor
+            for assignor in self.policy.assignors
+            if isinstance(assignor, Assignor)
+        }
         assignor = offered.get(self.assignor)
         if assignor is None:
             raise InconsistentGroupProtocol(

@@ -74,13 +74,16 @@ def decode_subscription(data: bytes, group_instance_id: str | None) -> MemberSub
     )
 
 
-def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
+def encode_assignment(
+    partitions: Iterable[TopicPartition], user_data: bytes | None = None
+) -> bytes:
     out = bytearray(_VERSION.pack(_HIGHEST))
     ConsumerProtocolAssignment(
         assigned_partitions=[
             ConsumerProtocolAssignmentTopicPartition(topic=topic, partitions=indexes)
             for topic, indexes in _by_topic(partitions).items()
-        ]
+        ],
+        user_data=user_data,
     ).encode(out, _HIGHEST)
     return bytes(out)
 
@@ -89,13 +92,24 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
     """Decodes an assignment. No bytes at all mean no partitions."""
     if not data:
         return []
-    version = min(_version(data), _HIGHEST)
-    message, _ = ConsumerProtocolAssignment.decode(memoryview(data), 2, version)
+    message = _assignment(data)
     return [
         TopicPartition(entry.topic, partition)
         for entry in message.assigned_partitions
         for partition in entry.partitions
     ]
+
+
+def decode_assigned_user_data(data: bytes) -> bytes | None:
+    """Returns what the leader's assignor has said to the member beside its partitions."""
+    user_data = _assignment(data).user_data if data else None
+    return None if user_data is None else bytes(user_data)
+
+
+def _assignment(data: bytes) -> ConsumerProtocolAssignment:
+    version = min(_version(data), _HIGHEST)
+    message, _ = ConsumerProtocolAssignment.decode(memoryview(data), 2, version)
+    return message
 
 
 def _version(data: bytes) -> int:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from millstream.clients import CommitFailed, OffsetAndMetadata
 from millstream.clients.cluster.cluster import Cluster, Lane
-from millstream.clients.config import ClientConfig
+from millstream.clients.config import ConsumerConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.commits import Commits
 from millstream.clients.core.values import ConsumerGroupMetadata
@@ -28,10 +28,8 @@ from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.streams_group_heartbeat import (
-    Status,
     StreamsGroupHeartbeatResponse,
 )
-from millstream.streams.application.group.known_hosts import KnownHosts
 from millstream.streams.application.group.membership import (
     StreamsMembership,
     StreamsMembershipPolicy,
@@ -44,7 +42,7 @@ LEAVE_S: Final = 5.0
 
 
 class StreamsMember:
-    """Start it once, in the event loop that uses it; `leave` ends it."""
+    """Start it once, in the event loop that uses it; `leave` ends it. `membership` says what the coordinator wants."""
 
     def __init__(
         self,
@@ -54,12 +52,12 @@ class StreamsMember:
         self._policy = policy
         self._scope = TaskScope("streams group member")
         self._cluster = Cluster(
-            parse_settings(ClientConfig, settings),
+            parse_settings(ConsumerConfig, settings),
             self._scope,
             system_environment(),
             allow_auto_create_topics=False,
         )
-        self._membership = StreamsMembership(policy, new_member_id(self._cluster.random))
+        self.membership: Final = StreamsMembership(policy, new_member_id(self._cluster.random))
         self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
         self._wanted = asyncio.Event()
         self._failures = 0
@@ -74,47 +72,23 @@ class StreamsMember:
         if self._error is not None:
             raise self._error
 
-    @property
-    def target(self) -> TaskAssignment | None:
-        """The tasks that the coordinator wants this member to have; None as long as it has not said."""
-        return self._membership.target
-
-    @property
-    def is_reconciled(self) -> bool:
-        """Whether `target` was acknowledged."""
-        return self._membership.is_reconciled
-
-    @property
-    def statuses(self) -> tuple[Status, ...]:
-        """The coordinator's remarks about the group."""
-        return self._membership.statuses
-
-    @property
-    def known_hosts(self) -> KnownHosts:
-        """The hosts of the group that answer queries."""
-        return self._membership.known_hosts
-
-    @property
-    def heartbeat_interval_ms(self) -> int:
-        return self._membership.heartbeat_interval_ms
-
-    @property
-    def has_lost_tasks(self) -> bool:
-        """Whether the tasks may have other owners already; `rejoin` once they are given up."""
-        return self._membership.has_lost_tasks
-
     def acknowledge(self, owned: TaskAssignment) -> None:
         """Tells the coordinator what the member has now. To be called once all else has been given up."""
-        self._membership.acknowledge(owned)
+        self.membership.acknowledge(owned)
         self._wanted.set()
 
     def rejoin(self) -> None:
-        self._membership.rejoin()
+        self.membership.rejoin()
         self._wanted.set()
 
     def shut_down_application(self) -> None:
         """Has the coordinator tell all members of the group to end, with the next heartbeat or when this one leaves."""
-        self._membership.wants_shutdown = True
+        self.membership.wants_shutdown = True
+
+    @contextlib.contextmanager
+    def keeping_generation(self) -> Iterator[bool]:
+        """Yields whether commits are possible meanwhile, which they are: members of a streams group do not wait for each other."""
+        yield True
 
     async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commits offsets in the name of the member. Raises CommitFailed where the group went on without it."""
@@ -122,7 +96,7 @@ class StreamsMember:
 
     async def leave(self) -> None:
         """Leaves the group, so that others get the tasks at once, and disconnects."""
-        request = self._membership.leave_request()
+        request = self.membership.leave_request()
         try:
             if request is not None:
                 with contextlib.suppress(KafkaError, TimeoutError):
@@ -141,7 +115,7 @@ class StreamsMember:
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Returns what transactions say of the member. Raises CommitFailed where it is none at the moment."""
-        membership = self._membership
+        membership = self.membership
         if not membership.is_in_group:
             raise CommitFailed(
                 "not a member of the group at the moment: the task goes on once it is one again"
@@ -153,7 +127,7 @@ class StreamsMember:
     async def _beat(self) -> None:
         while True:
             self._wanted.clear()
-            due_ms = self._membership.heartbeat_due_ms(self._cluster.now_ms())
+            due_ms = self.membership.heartbeat_due_ms(self._cluster.now_ms())
             if due_ms == 0:
                 await self._beat_once()
                 continue
@@ -162,7 +136,7 @@ class StreamsMember:
                     await self._wanted.wait()
 
     async def _beat_once(self) -> None:
-        membership = self._membership
+        membership = self.membership
         request = membership.heartbeat_request(self._cluster.now_ms())
         try:
             node_id = await self._cluster.coordinator(self._policy.group_id)

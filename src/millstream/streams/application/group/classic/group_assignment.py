@@ -1,0 +1,153 @@
+"""The leader's work: from the subscriptions of all members to what each is told. Pure.
+
+Owns the cooperative rule: a task that another member still runs is given to nobody until that one has let go of its partitions, and the
+member that is to have it has the group share out again at once (KIP-429, KIP-441).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from millstream.clients.group.assignors.assignment import MemberSubscription
+from millstream.model import TopicPartition
+from millstream.streams.application.group.classic.shares import share_out
+from millstream.streams.application.group.classic.task_placement import (
+    Instance,
+    PlacementPolicy,
+    place,
+)
+from millstream.streams.application.group.classic.user_data import (
+    NO_REBALANCE,
+    RUNNING,
+    UNKNOWN_OFFSETS,
+    AssignmentError,
+    AssignmentInfo,
+    SubscriptionInfo,
+)
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.host_info import HostInfo
+
+AT_ONCE: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMemberInfo:
+    """A member of the group: its subscription, and what its user data says."""
+
+    subscription: MemberSubscription
+    info: SubscriptionInfo
+
+    @classmethod
+    def decode(cls, subscription: MemberSubscription) -> GroupMemberInfo:
+        """Raises TaskAssignmentError and MalformedMessage for user data that is not Kafka Streams'."""
+        return cls(subscription, SubscriptionInfo.decode(subscription.user_data or b""))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The tasks that there are. `partitions`: by task, what it reads. `changelog_offsets`: by task with stores, how many offsets these have."""
+
+    partitions: Mapping[StreamsTaskId, frozenset[TopicPartition]]
+    changelog_offsets: Mapping[StreamsTaskId, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAssignment:
+    """An assignment to one member: its partitions in order, and the user data."""
+
+    partitions: list[TopicPartition]
+    info: AssignmentInfo
+
+
+def assign(
+    work: Work,
+    members: Mapping[str, GroupMemberInfo],
+    policy: PlacementPolicy,
+    probe_at_ms: int,
+) -> dict[str, MemberAssignment]:
+    """Returns what each member is told. `probe_at_ms`: when to share out anew where tasks are to move once copies are warm."""
+    if any(each.info.error == AssignmentError.SHUTDOWN_REQUESTED for each in members.values()):
+        return refused(members, AssignmentError.SHUTDOWN_REQUESTED)
+    placement = place(work.partitions, work.changelog_offsets, _instances(work, members), policy)
+    active: dict[str, set[StreamsTaskId]] = {}
+    standby: dict[str, set[StreamsTaskId]] = {}
+    for process, ids in _by_process(members).items():
+        running = {member: members[member].info.running for member in ids}
+        each_one = dict.fromkeys(ids, 1)
+        mine = share_out(placement.active[process], each_one, running)
+        active |= mine
+        loads = {member: len(tasks) for member, tasks in mine.items()}
+        copies = {member: members[member].info.offset_sums for member in ids}
+        standby |= share_out(placement.standby[process], each_one, copies, loads)
+    held = {
+        tp: member for member, each in sorted(members.items()) for tp in each.subscription.owned
+    }
+    hosts = _hosts(work, members, active), _hosts(work, members, standby)
+    prober = None if placement.is_final else min(members)
+    told = {}
+    for member in members:
+        free = {
+            task
+            for task in active[member]
+            if all(held.get(tp, member) == member for tp in work.partitions[task])
+        }
+        when_ms = probe_at_ms if member == prober else NO_REBALANCE
+        listed = sorted((tp, task) for task in free for tp in work.partitions[task])
+        told[member] = MemberAssignment(
+            [tp for tp, _ in listed],
+            AssignmentInfo(
+                tuple(task for _, task in listed),
+                {task: work.partitions[task] for task in standby[member]},
+                *hosts,
+                next_rebalance_ms=when_ms if free == active[member] else AT_ONCE,
+            ),
+        )
+    return told
+
+
+def refused(members: Iterable[str], error: AssignmentError) -> dict[str, MemberAssignment]:
+    """Returns what members are told that get no tasks."""
+    return {member: MemberAssignment([], AssignmentInfo(error=error)) for member in members}
+
+
+def _by_process(members: Mapping[str, GroupMemberInfo]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for member, each in sorted(members.items()):
+        found.setdefault(str(each.info.process_id), []).append(member)
+    return found
+
+
+def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, Instance]:
+    found = {}
+    for process, ids in _by_process(members).items():
+        infos = [members[member].info for member in ids]
+        sums = {task: offsets for info in infos for task, offsets in info.offset_sums.items()}
+        running = frozenset(task for info in infos for task in info.running)
+        lags = {task: _lag(work, task, offsets) for task, offsets in sums.items()}
+        lags |= dict.fromkeys(running, 0)
+        tags = {tag: text for info in infos for tag, text in info.client_tags.items()}
+        found[process] = Instance(len(ids), running, lags, tags)
+    return found
+
+
+def _lag(work: Work, task: StreamsTaskId, offsets: int) -> int:
+    """Returns how much of the changelogs a copy lacks; all of it where the changelog is shorter, as it was made anew."""
+    end = work.changelog_offsets.get(task, 0)
+    if offsets == RUNNING:
+        return 0
+    return end if offsets == UNKNOWN_OFFSETS or offsets > end else end - offsets
+
+
+def _hosts(
+    work: Work,
+    members: Mapping[str, GroupMemberInfo],
+    tasks: Mapping[str, Iterable[StreamsTaskId]],
+) -> dict[HostInfo, frozenset[TopicPartition]]:
+    found: dict[HostInfo, set[TopicPartition]] = {}
+    for member, each in members.items():
+        if each.info.endpoint is not None:
+            mine = found.setdefault(HostInfo.parsed(each.info.endpoint), set())
+            mine.update(tp for task in tasks[member] for tp in work.partitions[task])
+    return {host: frozenset(partitions) for host, partitions in found.items()}

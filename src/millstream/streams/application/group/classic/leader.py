@@ -1,0 +1,156 @@
+"""Leads the classic group of an application: looks at the cluster, makes the internal topics, and has `group_assignment` share out.
+
+Only the member that the coordinator has chosen does this, once in each rebalance. Keeps nothing between two of them but what it has seen.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.clients import Admin
+from millstream.clients.admin import NewTopic, OffsetSpec
+from millstream.clients.group.core.classic_membership import JoinedMember
+from millstream.errors import MillstreamError, TopicAlreadyExists, UnknownTopicOrPartition
+from millstream.model import TopicPartition
+from millstream.runtime import Clock
+from millstream.streams.application.group.classic.group_assignment import (
+    GroupMemberInfo,
+    MemberAssignment,
+    Work,
+    assign,
+    refused,
+)
+from millstream.streams.application.group.classic.task_placement import PlacementPolicy
+from millstream.streams.application.group.classic.user_data import AssignmentError
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.config import StreamsConfig
+from millstream.streams.errors import TopologyError
+from millstream.streams.runtime.failures import is_retriable
+from millstream.streams.topology.plan import TopologyPlan, plan_topology
+from millstream.streams.topology.topology import Topology
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOut:
+    """The assignments by member. `error`: the reason why they have no tasks."""
+
+    assignments: Mapping[str, MemberAssignment]
+    partitions: Mapping[str, int]
+    """Of the topics that the application reads."""
+    error: MillstreamError | None = None
+
+
+class TaskLeader:
+    """Shares out the tasks of one application."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        admin: Admin,
+        clock: Clock,
+    ) -> None:
+        self._topology = topology
+        self._application_id = config.application_id
+        self._policy = PlacementPolicy(
+            config.num_standby_replicas,
+            config.max_warmup_replicas,
+            config.acceptable_recovery_lag,
+            tuple(config.rack_aware_assignment_tags),
+        )
+        self._probing_interval_ms = config.probing_rebalance_interval_ms
+        self._admin = admin
+        self._clock = clock
+        groups = [group for group in topology.sub_topologies if not group.is_global]
+        self._topics = {
+            group.id: topology.topics_of(group, config.application_id) for group in groups
+        }
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The topics that the tasks read, internal ones among them."""
+        return frozenset(topic for topics in self._topics.values() for topic in topics.sources)
+
+    async def share_out(self, joined: Iterable[JoinedMember]) -> SharedOut:
+        """Returns what members are told, which may be that there is an error. Raises what the cluster may not answer the next time."""
+        members = {each.member_id: each for each in joined}
+        partitions: dict[str, int] = {}
+        try:
+            infos = {
+                member: GroupMemberInfo.decode(each.subscription)
+                for member, each in members.items()
+            }
+            partitions = await self._partitions()
+            work = await self._work(partitions)
+        except MillstreamError as error:
+            if is_retriable(error):
+                raise
+            is_missing = isinstance(error, TopologyError) and self.sources - partitions.keys()
+            code = (
+                AssignmentError.INCOMPLETE_SOURCE_TOPIC_METADATA
+                if is_missing
+                else AssignmentError.ASSIGNMENT_ERROR
+            )
+            return SharedOut(refused(members, code), partitions, error)
+        probe_at_ms = self._clock.now().wall_ms + self._probing_interval_ms
+        return SharedOut(assign(work, infos, self._policy, probe_at_ms), partitions)
+
+    async def _partitions(self) -> dict[str, int]:
+        """Returns the partition counts of those of the application's topics that exist."""
+        changelogs = {topic for topics in self._topics.values() for topic in topics.changelogs}
+        described = await self._admin.describe_topics(sorted(self.sources | changelogs))
+        for error in described.errors().values():
+            if not isinstance(error, UnknownTopicOrPartition):
+                raise error
+        there = described.keys() - described.errors().keys()
+        return {topic: len(described.result(topic).partitions) for topic in there}
+
+    async def _work(self, existing: Mapping[str, int]) -> Work:
+        plan = plan_topology(self._topology, self._application_id, existing)
+        await self._create_internal_topics(plan, existing)
+        partitions = {
+            StreamsTaskId(each.id, number): frozenset(
+                TopicPartition(topic, number) for topic in topics
+            )
+            for each in plan.sub_topologies
+            for number, topics in each.topics_of_tasks.items()
+        }
+        changelogs = {
+            task: [
+                TopicPartition(topic, task.partition)
+                for topic in self._topics[task.sub_topology].changelogs
+                if existing.get(topic, 0) > task.partition
+            ]
+            for task in partitions
+            if self._topics[task.sub_topology].changelogs
+        }
+        wanted = {tp: OffsetSpec.LATEST for listed in changelogs.values() for tp in listed}
+        if not wanted:
+            return Work(partitions, dict.fromkeys(changelogs, 0))
+        ends = (await self._admin.list_offsets(wanted)).raise_errors()
+        return Work(
+            partitions,
+            {
+                task: sum(ends.result(tp).offset for tp in listed)
+                for task, listed in changelogs.items()
+            },
+        )
+
+    async def _create_internal_topics(
+        self, plan: TopologyPlan, existing: Mapping[str, int]
+    ) -> None:
+        missing = plan.missing_topics(existing)
+        if not missing:
+            return
+        _LOGGER.info("creating internal topics %s", ", ".join(each.name for each in missing))
+        created = await self._admin.create_topics(
+            [NewTopic(each.name, each.partitions, configs=dict(each.settings)) for each in missing]
+        )
+        for error in created.errors().values():
+            if not isinstance(error, TopicAlreadyExists):  # the leader before may have
+                raise error

@@ -1,0 +1,304 @@
+"""Membership in a classic group as it is lived: heartbeats and rebalances in the background, and news for whoever runs the tasks.
+
+What is said is decided in `membership`, and what is shared out in `leader`. Owns its connections. Takes over no task itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from millstream.clients import CommitFailed, OffsetAndMetadata
+from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.config import ConsumerConfig
+from millstream.clients.consumer.commits import Commits
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.group.core.consumer_protocol import encode_assignment
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    IllegalGeneration,
+    InconsistentGroupProtocol,
+    KafkaError,
+    MemberIdRequired,
+    MillstreamError,
+    NetworkException,
+    NotCoordinator,
+    RebalanceInProgress,
+    RequestTimedOut,
+    UnknownMemberId,
+)
+from millstream.model import TopicPartition
+from millstream.net.client.environment import system_environment
+from millstream.net.client.tasks import TaskScope
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.heartbeat import HeartbeatResponse
+from millstream.protocol.generated.join_group import JoinGroupResponse
+from millstream.protocol.generated.leave_group import LeaveGroupResponse
+from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
+from millstream.streams.application.group.classic.leader import TaskLeader
+from millstream.streams.application.group.classic.membership import (
+    ClassicStreamsMembership,
+    ClassicStreamsPolicy,
+)
+from millstream.streams.application.group.membership import StreamsTaskId, TaskAssignment
+from millstream.streams.errors import StreamsError
+
+COMMIT_TIMEOUT_MS: Final = 60_000
+LEAVE_S: Final = 5.0
+"""A coordinator that does not answer in this time finds out by the end of the session."""
+_JOIN_GRACE_MS: Final = 5_000
+"""The coordinator may answer a JoinGroup this much after the rebalance timeout."""
+_NAMED_REASON_VERSION_MIN: Final = 8
+_JOIN_AGAIN: Final = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
+_OTHER_COORDINATOR: Final = (
+    NotCoordinator,
+    CoordinatorNotAvailable,
+    NetworkException,
+    RequestTimedOut,
+)
+
+
+class ClassicStreamsMember:
+    """Start it once, in the event loop that uses it; `leave` ends it. `membership` says what the leader wants.
+
+    `copies` tells how far copies of stores are, by task.
+    """
+
+    def __init__(
+        self,
+        policy: ClassicStreamsPolicy,
+        config: ConsumerConfig,
+        leader: TaskLeader,
+        copies: Callable[[], Mapping[StreamsTaskId, int]],
+    ) -> None:
+        self._policy = policy
+        self._leader = leader
+        self._copies = copies
+        self._scope = TaskScope("classic group member")
+        self._cluster = Cluster(
+            config, self._scope, system_environment(), allow_auto_create_topics=False
+        )
+        self.membership: Final = ClassicStreamsMembership(policy)
+        self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
+        self._wanted = asyncio.Event()
+        self._joined = asyncio.Event()
+        self._commits_under_way = 0
+        self._is_joining = False
+        self._partitions: Mapping[str, int] = {}
+        """Of the topics of the application, when the member, as the leader, last shared out its tasks."""
+        self._running: tuple[asyncio.Task[None], ...] = ()
+        self._failures = 0
+        self._error: MillstreamError | None = None
+
+    def start(self) -> None:
+        self._running = (
+            self._scope.start(self._rebalance_when_wanted(), "rebalances"),
+            self._scope.start(self._beat(), "heartbeats"),
+        )
+
+    def check(self) -> None:
+        """Raises what makes membership impossible."""
+        self._scope.check()
+        if self._error is not None:
+            raise self._error
+
+    def acknowledge(self, owned: TaskAssignment) -> None:
+        """Notes what the member has now. To be called once all else has been given up."""
+        self.membership.acknowledge(owned)
+        self._wanted.set()
+
+    def rejoin(self) -> None:
+        self.membership.rejoin()
+        self._wanted.set()
+
+    def shut_down_application(self) -> None:
+        """Has the leader tell all members of the group to end, before this one leaves."""
+        self.membership.wants_shutdown = True
+
+    @contextlib.contextmanager
+    def keeping_generation(self) -> Iterator[bool]:
+        """Has the group not rebalance meanwhile as far as it depends on this member. Yields whether commits are possible: not in a rebalance."""
+        self._commits_under_way += 1
+        try:
+            yield not self._is_joining
+        finally:
+            self._commits_under_way -= 1
+            self._wanted.set()
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commits offsets in the name of the member. Raises CommitFailed where the group went on without it."""
+        await self._commits.commit(offsets, self._cluster.now_ms() + COMMIT_TIMEOUT_MS)
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Returns what transactions say of the member. Raises CommitFailed where it is none at the moment."""
+        metadata = self.membership.classic.metadata()
+        if metadata.generation_id < 0:
+            raise CommitFailed(
+                "not a member of the group at the moment: the task goes on once it is one again"
+            )
+        return metadata
+
+    async def leave(self) -> None:
+        """Leaves the group, so that others get the tasks at once, and disconnects. Tells of a shutdown that is wanted before."""
+        for task in self._running:
+            task.cancel()
+        try:
+            with contextlib.suppress(MillstreamError, TimeoutError):
+                async with asyncio.timeout(LEAVE_S):
+                    if self.membership.wants_shutdown:
+                        await self._join_once()
+                    await self._send_leave()
+            await self._scope.close()
+        finally:
+            await self._cluster.close()
+
+    async def _send_leave(self) -> None:
+        node_id = await self._cluster.coordinator(self._policy.group_id)
+        connection = await self._cluster.connection(node_id)
+        version = connection.versions.choose(ApiKey.LEAVE_GROUP)
+        request = self.membership.classic.leave_request(version, "the stream thread ends")
+        if request is not None:
+            await connection.request(ApiKey.LEAVE_GROUP, request, LeaveGroupResponse)
+
+    async def _rebalance_when_wanted(self) -> None:
+        membership = self.membership
+        while True:
+            self._wanted.clear()
+            wants_to = membership.wants_to_join(self._cluster.clock.wall_ms())
+            if wants_to and membership.may_join and not self._commits_under_way:
+                await self._rebalance()
+                continue
+            due_ms = membership.rebalance_due_ms(self._cluster.clock.wall_ms())
+            if wants_to or not membership.is_reconciled:
+                due_ms = None  # whoever runs the tasks has to do something first
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if due_ms is None else due_ms / 1000):
+                    await self._wanted.wait()
+
+    async def _rebalance(self) -> None:
+        """Until there is an assignment, the member has lost what it has, or nothing helps."""
+        failures = 0
+        self._is_joining = True
+        try:
+            while self.membership.may_join:
+                try:
+                    await self._join_once()
+                except KafkaError as error:
+                    self.membership.classic.rejoin_wanted = True
+                    if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
+                        raise
+                    if isinstance(error, _OTHER_COORDINATOR):
+                        self._cluster.forget_coordinator(self._policy.group_id)
+                    if not isinstance(error, MemberIdRequired):
+                        failures += 1
+                        delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
+                        await asyncio.sleep(delay_ms / 1000)
+                else:
+                    self._joined.set()
+                    return
+        except (KafkaError, StreamsError) as error:
+            self._error = self._error or _explained(error)
+            await asyncio.Event().wait()  # there is nothing more to say; `check` tells why
+        finally:
+            self._is_joining = False
+
+    async def _join_once(self) -> None:
+        membership = self.membership
+        node_id = await self._cluster.coordinator(self._policy.group_id)
+        connection = await self._cluster.connection(node_id, Lane.GROUP)
+        names_reason = connection.versions.choose(ApiKey.JOIN_GROUP) >= _NAMED_REASON_VERSION_MIN
+        joined = await connection.request(
+            ApiKey.JOIN_GROUP,
+            membership.join_request(self._copies(), named_reason=names_reason),
+            JoinGroupResponse,
+            timeout_ms=self._policy.rebalance_timeout_ms + _JOIN_GRACE_MS,
+        )
+        membership.classic.handle_join(joined)
+        synced = await connection.request(
+            ApiKey.SYNC_GROUP,
+            membership.classic.sync_request(await self._share_out()),
+            SyncGroupResponse,
+        )
+        membership.handle_sync(synced, self._cluster.now_ms())
+
+    async def _share_out(self) -> list[SyncGroupRequestAssignment]:
+        """Returns what the members are told, if this one leads."""
+        self._partitions = {}
+        joined = self.membership.classic.members
+        if not joined:
+            return []
+        shared = await self._leader.share_out(joined)
+        self._partitions, self._error = shared.partitions, shared.error
+        self._cluster.use_topics(*self._partitions)
+        return [
+            SyncGroupRequestAssignment(
+                member, encode_assignment(told.partitions, told.info.encode())
+            )
+            for member, told in shared.assignments.items()
+        ]
+
+    async def _beat(self) -> None:
+        while True:
+            due_ms = self.membership.classic.heartbeat_due_ms(self._cluster.now_ms())
+            if due_ms is None:
+                self._joined.clear()
+                await self._joined.wait()
+            elif due_ms > 0:
+                await asyncio.sleep(due_ms / 1000)
+            else:
+                await self._beat_once()
+                self._notice_partitions()
+
+    async def _beat_once(self) -> None:
+        classic = self.membership.classic
+        request = classic.heartbeat_request(self._cluster.now_ms())
+        try:
+            node_id = await self._cluster.coordinator(self._policy.group_id)
+            response = await self._cluster.request(
+                node_id, ApiKey.HEARTBEAT, request, HeartbeatResponse, lane=Lane.GROUP
+            )
+        except KafkaError as error:
+            if not error.retriable:
+                self._error = error
+            await self._wait_a_moment()
+            return
+        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
+            await self._wait_a_moment()
+            return
+        self._failures = 0
+        told = classic.handle_heartbeat(response.error_code, request.generation_id)
+        self._error = self._error or told
+        self._wanted.set()
+
+    def _notice_partitions(self) -> None:
+        """Has the leader share out anew once the topics that the application reads have other partitions."""
+        known = self._cluster.snapshot.topics
+        if any(
+            topic in known and len(known[topic].partitions) != count
+            for topic, count in self._partitions.items()
+        ):
+            self.membership.classic.want_rejoin("partitions of the group's topics came or went")
+            self._wanted.set()
+
+    async def _wait_a_moment(self) -> None:
+        """The heartbeat was not heard: the next one is not to wait for the whole interval."""
+        self._failures += 1
+        self._cluster.forget_coordinator(self._policy.group_id)
+        delay_ms = self._cluster.backoff.delay_ms(self._failures, self._cluster.random)
+        await asyncio.sleep(delay_ms / 1000)
+        self.membership.classic.heartbeat_unheard()
+
+
+def _ignored(_offsets: object) -> None:
+    """Nobody else wants to hear of commits."""
+
+
+def _explained(error: MillstreamError) -> MillstreamError:
+    if isinstance(error, InconsistentGroupProtocol):
+        return InconsistentGroupProtocol(
+            f"{str(error).rstrip('.')}. The members of the group are no instances of Kafka Streams with group.protocol=classic: end them before, "
+            "or choose the group_protocol that they have"
+        )
+    return error

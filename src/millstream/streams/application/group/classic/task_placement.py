@@ -1,0 +1,163 @@
+"""Places the tasks of an application on its instances: who runs a task, who keeps a copy, and who warms one up. Pure.
+
+A task whose stores are large goes on where they are until its new place has caught up (KIP-441): meanwhile the new place has a warm-up
+copy, and the group shares out anew from time to time. Threads of an instance are `consumer_assignment`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from millstream.streams.application.group.classic.shares import share_out
+from millstream.streams.application.group.membership import StreamsTaskId
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One process of the group. `lags`: by task of which it has state, how many offsets of changelogs that lacks; 0 for what it runs."""
+
+    threads: int
+    running: frozenset[StreamsTaskId] = frozenset()
+    lags: Mapping[StreamsTaskId, int] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPolicy:
+    """Kafka's num.standby.replicas, max.warmup.replicas, acceptable.recovery.lag and rack.aware.assignment.tags."""
+
+    standby_replicas: int = 0
+    warm_up_replicas_max: int = 2
+    acceptable_lag: int = 10_000
+    rack_aware_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """By instance, the tasks that it runs, and those of which it keeps or warms up a copy. `is_final`: nothing is to move later."""
+
+    active: Mapping[str, frozenset[StreamsTaskId]]
+    standby: Mapping[str, frozenset[StreamsTaskId]]
+    is_final: bool
+
+
+def place(
+    tasks: Iterable[StreamsTaskId],
+    changelog_offsets: Mapping[StreamsTaskId, int],
+    instances: Mapping[str, Instance],
+    policy: PlacementPolicy,
+) -> Placement:
+    """Returns where the tasks go. `changelog_offsets`: by task with stores, how many offsets there are to restore for who has nothing."""
+    wanted = frozenset(tasks)
+    placing = _Placing(instances, policy, changelog_offsets)
+    placing.place_active(wanted)
+    placing.place_standbys(sorted(wanted & changelog_offsets.keys()))
+    moves_later = placing.stay_where_stores_are(sorted(wanted & changelog_offsets.keys()))
+    return Placement(
+        {name: frozenset(mine) for name, mine in placing.active.items()},
+        {name: frozenset(mine) for name, mine in placing.standby.items()},
+        is_final=not moves_later,
+    )
+
+
+class _Placing:
+    """A placement under construction."""
+
+    def __init__(
+        self,
+        instances: Mapping[str, Instance],
+        policy: PlacementPolicy,
+        changelog_offsets: Mapping[StreamsTaskId, int],
+    ) -> None:
+        self._instances = instances
+        self._policy = policy
+        self._changelog_offsets = changelog_offsets
+        self.active: dict[str, set[StreamsTaskId]] = {}
+        self.standby: dict[str, set[StreamsTaskId]] = {name: set() for name in sorted(instances)}
+
+    def place_active(self, tasks: frozenset[StreamsTaskId]) -> None:
+        """Those with stores go first, so that each instance has as many of them as of the others."""
+        capacities = {name: each.threads for name, each in self._instances.items()}
+        before = {name: each.running for name, each in self._instances.items()}
+        stateful = tasks & self._changelog_offsets.keys()
+        copies = {
+            name: [
+                task
+                for task in (each.lags.keys() & stateful) - each.running
+                if self._is_caught_up(name, task)
+            ]
+            for name, each in self._instances.items()
+        }
+        self.active = share_out(stateful, capacities, before, copies=copies)
+        loads = {name: len(mine) for name, mine in self.active.items()}
+        stateless = share_out(tasks - stateful, capacities, before, loads)
+        for name, mine in stateless.items():
+            self.active[name] |= mine
+
+    def place_standbys(self, tasks: Sequence[StreamsTaskId]) -> None:
+        """Each copy goes where other tags are than those of the task and its other copies, then where most of it is already."""
+        for task in tasks:
+            has_it = [name for name, mine in self.active.items() if task in mine]
+            for _ in range(min(self._policy.standby_replicas, len(self._instances) - 1)):
+                name = min(
+                    (each for each in self.standby if each not in has_it),
+                    key=lambda each: (
+                        self._tags_shared(each, has_it),
+                        task not in self._instances[each].lags,
+                        self._load(each),
+                        self._lag(each, task),
+                        self._steps(has_it[0], each),
+                    ),
+                )
+                self.standby[name].add(task)
+                has_it.append(name)
+
+    def stay_where_stores_are(self, tasks: Sequence[StreamsTaskId]) -> bool:
+        """Leaves tasks where it takes no time to go on with them. Returns whether one is to move later."""
+        warm_ups_left = self._policy.warm_up_replicas_max
+        moves_later = False
+        for task in tasks:
+            place = next(name for name, mine in self.active.items() if task in mine)
+            if self._is_caught_up(place, task):
+                continue
+            fit = [name for name in self._instances if self._is_caught_up(name, task)]
+            if not fit:
+                continue
+            stays = min(fit, key=lambda name: (*self._reluctance(name, task), name))
+            moves_later = True
+            self.active[place].remove(task)
+            self.active[stays].add(task)
+            if task in self.standby[stays]:
+                self.standby[stays].remove(task)
+                self.standby[place].add(task)
+            elif warm_ups_left:
+                warm_ups_left -= 1
+                self.standby[place].add(task)
+        return moves_later
+
+    def _reluctance(self, name: str, task: StreamsTaskId) -> tuple[bool, float]:
+        return task not in self._instances[name].running, self._load(name)
+
+    def _load(self, name: str) -> float:
+        """Returns the number of tasks and copies for each thread."""
+        return (len(self.active[name]) + len(self.standby[name])) / self._instances[name].threads
+
+    def _lag(self, name: str, task: StreamsTaskId) -> int:
+        return self._instances[name].lags.get(task, self._changelog_offsets[task])
+
+    def _is_caught_up(self, name: str, task: StreamsTaskId) -> bool:
+        return self._lag(name, task) <= self._policy.acceptable_lag
+
+    def _steps(self, start: str, name: str) -> int:
+        """Returns how many steps one instance is from another, in a ring by name."""
+        names = list(self.standby)
+        return (names.index(name) - names.index(start)) % len(names)
+
+    def _tags_shared(self, name: str, others: Iterable[str]) -> int:
+        mine = self._instances[name].tags
+        return sum(
+            mine.get(tag) is not None and mine.get(tag) == self._instances[other].tags.get(tag)
+            for other in others
+            for tag in self._policy.rack_aware_tags
+        )

@@ -1,0 +1,161 @@
+"""Applications whose instances share the tasks themselves, by the classic protocol, over a broker of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from millstream.errors import InconsistentGroupProtocol
+from millstream.streams import StreamsBuilder
+from millstream.streams.application.kafka_streams import KafkaStreams
+from millstream.streams.application.states import ApplicationState
+from millstream.streams.application.uncaught_errors import OnUncaughtError
+from millstream.streams.errors import StreamsError, TopologyError
+from millstream.streams.host_info import HostInfo
+from millstream.streams.serdes import string
+from tests.integration.streams.application.instances import PARTITIONS, Instances, counting
+from tests.patience import LONG_ENOUGH_S, eventually, until
+
+WORDS = [f"w{number % 7}" for number in range(200)]
+TASKS = 2 * PARTITIONS
+QUICK: Mapping[str, object] = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}
+
+
+def new(instances: Instances, **settings: object) -> KafkaStreams:
+    return instances.new(group_protocol="classic", clients=QUICK, **settings)
+
+
+def sizes(*apps: KafkaStreams) -> list[int]:
+    return sorted(sum(map(len, app.tasks.values())) for app in apps)
+
+
+async def test_instances_come_and_go_and_every_word_is_counted_once(instances: Instances) -> None:
+    first, second = new(instances), new(instances, num_stream_threads=2)
+    await instances.put(WORDS)
+    await first.start()
+    await instances.until_counted(WORDS)
+    await second.start()
+    await until(lambda: sizes(first, second) == [3, 5])
+    await instances.put(WORDS)
+    await instances.until_counted(WORDS * 2)
+    await first.close()
+    await instances.put(WORDS)
+    await instances.until_counted(WORDS * 3)
+    assert sizes(second) == [TASKS]
+
+
+async def test_a_group_rebalances_while_it_counts_at_least_once(instances: Instances) -> None:
+    settings = {"processing_guarantee": "at_least_once", "commit_interval_ms": 50}
+    first, second = (new(instances, **settings) for _ in range(2))
+    async with first:
+        for _ in range(3):
+            await instances.put(WORDS)
+        await second.start()
+        await until(lambda: sizes(first, second) == [TASKS // 2, TASKS // 2])
+        await instances.until_counted(WORDS * 3)
+
+
+async def test_copies_are_kept_and_hosts_are_known(instances: Instances) -> None:
+    settings = {"num_standby_replicas": 1}
+    first = new(instances, application_server="one:7001", **settings)
+    second = new(instances, application_server="two:7002", **settings)
+    async with first, second:
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+
+        def copies() -> list[int]:
+            return sorted(
+                each.task_id.partition
+                for app in (first, second)
+                for thread in app.metadata_for_local_threads()
+                for each in thread.standby_tasks
+            )
+
+        await until(lambda: copies() == list(range(PARTITIONS)))
+        hosts = {HostInfo("one", 7001), HostInfo("two", 7002)}
+
+        async def both_are_known() -> bool:
+            found = await first.query_metadata_for_key("counts", WORDS[0], string())
+            return {found.active_host, *found.standby_hosts} == hosts
+
+        await eventually(both_are_known)
+
+
+async def test_one_instance_may_end_all_of_them(instances: Instances) -> None:
+    def fail(_value: object) -> object:
+        raise ArithmeticError("never")
+
+    builder = StreamsBuilder()
+    stream = builder.stream(instances.source, key=string(), value=string())
+    stream.map_values(fail).to(instances.sink)
+    apps = [
+        new(
+            instances,
+            topology=builder.build(),
+            on_uncaught_error=lambda _: OnUncaughtError.SHUTDOWN_APPLICATION,
+        )
+        for _ in range(2)
+    ]
+    for app in apps:
+        await app.start()
+    await until(lambda: sizes(*apps) == [PARTITIONS // 2, PARTITIONS // 2])
+    await instances.put(WORDS)
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        for app in apps:
+            with pytest.raises(StreamsError):
+                await app.wait_ended()
+    assert {app.state for app in apps} == {ApplicationState.ERROR}
+
+
+async def test_a_topic_that_is_missing_is_named(instances: Instances) -> None:
+    app = new(instances, topology=counting("nowhere", instances.sink))
+    await app.start()
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        with pytest.raises(TopologyError, match=r"nowhere.* create"):
+            await app.wait_ended()
+
+
+async def test_the_two_protocols_do_not_mix(instances: Instances) -> None:
+    async with instances.new() as app:
+        await until(lambda: app.state is ApplicationState.RUNNING)
+        other = new(instances)
+        await other.start()
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            with pytest.raises(InconsistentGroupProtocol, match="choose the group_protocol"):
+                await other.wait_ended()
+
+
+async def test_the_command_line_shows_lag_and_members(instances: Instances) -> None:
+    async def described(*flags: str) -> list[dict[str, object]]:
+        command = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "millstream.cli.main", "groups", "describe"),
+            *(instances.application, "-b", instances.servers, "--output", "jsonl", *flags),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await command.communicate()
+        assert command.returncode == 0
+        return [json.loads(line) for line in out.splitlines()]
+
+    async with new(instances):
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
+        assert len(await described()) == TASKS
+        (member,) = await described("--members")
+        assert member["partitions"] == TASKS
+    (state,) = await described("--state")
+    assert (state["type"], state["state"], state["members"]) == ("classic", "Empty", 0)
+
+
+async def test_threads_that_are_processes_share_the_tasks(
+    instances: Instances, tmp_path: Path
+) -> None:
+    app = new(instances, use_processes=True, num_stream_threads=2, state_dir=str(tmp_path / "p"))
+    async with app:
+        await until(lambda: sorted(map(len, app.tasks.values())) == [TASKS // 2, TASKS // 2])
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)

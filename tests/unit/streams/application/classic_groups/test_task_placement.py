@@ -1,0 +1,119 @@
+"""Tasks are spread evenly, stay where they are as long as their new place has not caught up, and have copies elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.streams.application.group.classic.shares import share_out
+from millstream.streams.application.group.classic.task_placement import (
+    Instance,
+    Placement,
+    PlacementPolicy,
+    place,
+)
+from millstream.streams.application.group.membership import StreamsTaskId
+
+SIX = [StreamsTaskId(0, number) for number in range(6)]
+LONG = dict.fromkeys(SIX, 1_000_000)
+"""Changelogs that take long to restore."""
+
+
+def running(*tasks: StreamsTaskId, threads: int = 1, **tags: str) -> Instance:
+    return Instance(threads, frozenset(tasks), dict.fromkeys(tasks, 0), tags)
+
+
+def sizes(shares: dict[str, set[StreamsTaskId]]) -> dict[str, int]:
+    return {owner: len(mine) for owner, mine in shares.items()}
+
+
+def placed(instances: dict[str, Instance], **policy: int | tuple[str, ...]) -> Placement:
+    return place(SIX, LONG, instances, PlacementPolicy(**policy))  # type: ignore[arg-type]  # checked by the class
+
+
+def test_shares_are_even_by_capacity_and_stay_where_they_are() -> None:
+    first = share_out(SIX, {"a": 1, "b": 2}, {})
+    assert sizes(first) == {"a": 2, "b": 4}
+    assert share_out(SIX, {"a": 1, "b": 2}, first) == first
+    less = share_out(SIX, {"a": 1, "b": 1, "c": 1}, {"a": SIX[:4], "b": SIX[4:]})
+    assert less["a"] < set(SIX[:4])
+    assert less["b"] == set(SIX[4:])
+    assert sizes(less) == {"a": 2, "b": 2, "c": 2}
+
+
+def test_each_sub_topology_is_spread_and_so_is_all_together() -> None:
+    tasks = [StreamsTaskId(group, number) for group in range(3) for number in range(3)]
+    shares = share_out(tasks, {"a": 1, "b": 1}, {})
+    assert sorted(sizes(shares).values()) == [4, 5]
+    for mine in shares.values():
+        assert all(1 <= sum(task.sub_topology == group for task in mine) <= 2 for group in range(3))
+
+
+def test_load_that_is_there_counts() -> None:
+    assert sizes(share_out(SIX[:1], {"a": 1, "b": 1}, {}, {"a": 3})) == {"a": 0, "b": 1}
+
+
+def test_what_nobody_has_goes_where_there_is_room() -> None:
+    placement = placed({"a": Instance(1), "b": Instance(2)})
+    assert {name: len(mine) for name, mine in placement.active.items()} == {"a": 2, "b": 4}
+    assert placement.is_final
+
+
+def test_stores_that_take_long_move_once_a_copy_is_warm() -> None:
+    placement = placed({"a": running(*SIX), "b": Instance(1)})
+    assert placement.active == {"a": frozenset(SIX), "b": frozenset()}
+    assert len(placement.standby["b"]) == 2, "as many as may warm up at a time"
+    assert not placement.is_final
+    warm = Instance(1, lags=dict.fromkeys(placement.standby["b"], 10000))
+    later = placed({"a": running(*SIX), "b": warm})
+    assert later.active["b"] == placement.standby["b"]
+    assert not later.is_final, "a third task is to move yet"
+    cold = Instance(1, lags=dict.fromkeys(placement.standby["b"], 10001))
+    assert placed({"a": running(*SIX), "b": cold}).active["b"] == frozenset()
+
+
+def test_small_stores_and_tasks_without_move_at_once() -> None:
+    for offsets in ({}, dict.fromkeys(SIX, 100)):
+        placement = place(SIX, offsets, {"a": running(*SIX), "b": Instance(1)}, PlacementPolicy())
+        assert len(placement.active["b"]) == 3
+        assert placement.is_final
+
+
+def test_who_has_a_copy_goes_on_when_the_owner_is_gone() -> None:
+    behind = Instance(1, lags=dict.fromkeys(SIX[:3], 50000))
+    ahead = Instance(1, lags=dict.fromkeys(SIX[:3], 5))
+    placement = placed({"a": behind, "b": ahead})
+    assert placement.active == {"a": set(SIX[3:]), "b": set(SIX[:3])}
+    assert placement.is_final, "the others have no stores anywhere"
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 5])
+def test_copies_are_elsewhere_and_spread(replicas: int) -> None:
+    instances = {name: Instance(1) for name in "abc"}
+    placement = placed(instances, standby_replicas=replicas)
+    for task in SIX:
+        copies = [name for name in instances if task in placement.standby[name]]
+        assert len(copies) == min(replicas, 2)
+        assert all(task not in placement.active[name] for name in copies)
+    assert {len(mine) for mine in placement.standby.values()} == {2 * min(replicas, 2)}
+
+
+def test_a_copy_that_is_far_stays_a_copy_instead_of_warming_up_another() -> None:
+    has_copies = Instance(1, lags=dict.fromkeys(SIX[:3], 0))
+    placement = placed({"a": running(*SIX), "b": has_copies}, standby_replicas=1)
+    assert placement.active["b"] == set(SIX[:3])
+    assert placement.standby == {"a": set(SIX[:3]), "b": set(SIX[3:])}
+    assert placement.is_final
+
+
+def test_copies_differ_in_the_tags_that_count() -> None:
+    instances = {
+        "a1": Instance(1, tags={"zone": "a"}),
+        "a2": Instance(1, tags={"zone": "a"}),
+        "b1": Instance(1, tags={"zone": "b"}),
+        "b2": Instance(1, tags={"zone": "b"}),
+    }
+    placement = placed(instances, standby_replicas=1, rack_aware_tags=("zone",))
+    for name, mine in placement.active.items():
+        for task in mine:
+            (copy,) = (other for other in instances if task in placement.standby[other])
+            assert copy[0] != name[0]
