@@ -22,7 +22,14 @@ from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.tracing import OnTrace, log_trace
 
-__all__ = ["GroupProtocol", "OnError", "ProcessingGuarantee", "StreamsConfig", "with_prefix"]
+__all__ = [
+    "GroupProtocol",
+    "OnError",
+    "ProcessingGuarantee",
+    "RackAwareStrategy",
+    "StreamsConfig",
+    "with_prefix",
+]
 
 
 _KINDS: Final = {
@@ -47,11 +54,14 @@ _KINDS: Final = {
     "client_id": str,
     "use_processes": bool,
     "application_server": str,
+    "group_instance_id": str | None,
     "max_warmup_replicas": int,
     "acceptable_recovery_lag": int,
     "probing_rebalance_interval_ms": int,
     "client_tags": Mapping,
     "rack_aware_assignment_tags": Sequence,
+    "rack_aware_assignment_traffic_cost": int | None,
+    "rack_aware_assignment_non_overlap_cost": int | None,
     "trace_every": int,
     "settings": Mapping,
 }
@@ -71,6 +81,8 @@ _AT_LEAST = {
     "buffered_records_per_partition": 1,
     "max_warmup_replicas": 1,
     "acceptable_recovery_lag": 0,
+    "rack_aware_assignment_traffic_cost": 0,
+    "rack_aware_assignment_non_overlap_cost": 0,
     "probing_rebalance_interval_ms": 1,
     "trace_every": 0,
 }
@@ -93,6 +105,14 @@ class GroupProtocol(StrEnum):
 
     STREAMS = "streams"
     CLASSIC = "classic"
+
+
+class RackAwareStrategy(StrEnum):
+    """A rule by which tasks go to instances in the racks of their partitions: wherever that lowers traffic, or with each sub-topology as evenly spread as without."""
+
+    NONE = "none"
+    MIN_TRAFFIC = "min_traffic"
+    BALANCE_SUBTOPOLOGY = "balance_subtopology"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +147,11 @@ class StreamsConfig:
     they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
     answers queries of others; the group tells it to all instances. Empty: nobody learns of it.
     `group_protocol` (group.protocol): `streams` has the coordinator share out the tasks, from Kafka 4.2 on; with `classic` one of the instances does,
-    over any broker. All instances have the same one. With `classic`, too: `max_warmup_replicas` (max.warmup.replicas), `acceptable_recovery_lag`
+    over any broker. All instances have the same one. With `classic`, too: `group_instance_id` (group.instance.id), with which an instance that comes back
+    in time has its tasks again and nobody else moves any, `max_warmup_replicas` (max.warmup.replicas), `acceptable_recovery_lag`
     (acceptable.recovery.lag), `probing_rebalance_interval_ms` (probing.rebalance.interval.ms), `client_tags` (client.tag.…) and
-    `rack_aware_assignment_tags` (rack.aware.assignment.tags), the tags that copies of a task are to differ in.
+    `rack_aware_assignment_tags` (rack.aware.assignment.tags), the tags that copies of a task are to differ in; `rack_aware_assignment_strategy`, and
+    `…_traffic_cost` and `…_non_overlap_cost` (rack.aware.assignment.…), which place tasks in the racks of their partitions (KIP-925).
     """
 
     application_id: str
@@ -162,11 +184,15 @@ class StreamsConfig:
     use_processes: bool = False
     application_server: str = ""
     group_protocol: GroupProtocol | str = GroupProtocol.STREAMS
+    group_instance_id: str | None = None
     max_warmup_replicas: int = 2
     acceptable_recovery_lag: int = 10_000
     probing_rebalance_interval_ms: int = 600_000
     client_tags: Mapping[str, str] = field(default_factory=dict)
     rack_aware_assignment_tags: Sequence[str] = ()
+    rack_aware_assignment_strategy: RackAwareStrategy | str = RackAwareStrategy.NONE
+    rack_aware_assignment_traffic_cost: int | None = None
+    rack_aware_assignment_non_overlap_cost: int | None = None
     trace_every: int = 0
     on_trace: OnTrace = log_trace
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -176,7 +202,8 @@ class StreamsConfig:
         if self.processing_guarantee is not None:
             guarantee = _guarantee(self.processing_guarantee)
             object.__setattr__(self, "processing_guarantee", guarantee)  # frozen, and text is taken
-        object.__setattr__(self, "group_protocol", _group_protocol(self.group_protocol))
+        for name, kind in _NAMED.items():
+            object.__setattr__(self, name, _member_of(kind, name, getattr(self, name)))
         check_serdes(
             "StreamsConfig", default_key=self.default_key, default_value=self.default_value
         )
@@ -185,6 +212,10 @@ class StreamsConfig:
         if not self.application_id:
             raise ValueError(
                 "StreamsConfig: application_id must not be empty: it names topics and groups"
+            )
+        if self.group_instance_id is not None and self.group_protocol is GroupProtocol.STREAMS:
+            raise ConfigError(
+                "StreamsConfig: group_instance_id needs group_protocol=classic: groups of the streams protocol have no static members"
             )
         for field_name, least in _AT_LEAST.items():
             given = getattr(self, field_name)
@@ -225,9 +256,13 @@ class StreamsConfig:
             "state.cleanup.delay.ms": self.state_cleanup_delay_ms,
             "repartition.purge.interval.ms": self.repartition_purge_interval_ms,
             "group.protocol": str(self.group_protocol),
+            "group.instance.id": self.group_instance_id,
             "max.warmup.replicas": self.max_warmup_replicas,
             "acceptable.recovery.lag": self.acceptable_recovery_lag,
             "probing.rebalance.interval.ms": self.probing_rebalance_interval_ms,
+            "rack.aware.assignment.strategy": str(self.rack_aware_assignment_strategy),
+            "rack.aware.assignment.traffic_cost": self.rack_aware_assignment_traffic_cost,
+            "rack.aware.assignment.non_overlap_cost": self.rack_aware_assignment_non_overlap_cost,
             "rack.aware.assignment.tags": ",".join(self.rack_aware_assignment_tags),
             **{f"client.tag.{tag}": value for tag, value in self.client_tags.items()},
             "state.dir": self.state_dir,
@@ -256,12 +291,18 @@ def _guarantee(given: object) -> ProcessingGuarantee:
         ) from None
 
 
-def _group_protocol(given: object) -> GroupProtocol:
+_NAMED: Final[Mapping[str, type[StrEnum]]] = {
+    "group_protocol": GroupProtocol,
+    "rack_aware_assignment_strategy": RackAwareStrategy,
+}
+
+
+def _member_of(kind: type[StrEnum], name: str, given: object) -> StrEnum:
     try:
-        return GroupProtocol(given)  # type: ignore[arg-type]  # anything may have been given
+        return kind(str(given))
     except ValueError:
-        names = " or ".join(GroupProtocol)
-        raise ConfigError(f"StreamsConfig: group_protocol must be {names}, not {given!r}") from None
+        names = " or ".join(kind)
+        raise ConfigError(f"StreamsConfig: {name} must be {names}, not {given!r}") from None
 
 
 def with_prefix(settings: Mapping[str, object], prefix: str) -> dict[str, object]:

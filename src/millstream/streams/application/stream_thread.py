@@ -351,11 +351,17 @@ class StreamThread:
             session_timeout_ms=config.session_timeout_ms,
             heartbeat_interval_ms=config.heartbeat_interval_ms,
             rebalance_timeout_ms=application.policy.rebalance_timeout_ms,
+            group_instance_id=self._instance_id(),
             endpoint=application.config.application_server or None,
             rack=config.client_rack or None,
             client_tags=application.config.client_tags,
         )
         return ClassicStreamsMember(policy, config, leader, self._copies)
+
+    def _instance_id(self) -> str | None:
+        """Returns the name of a static member: that of the instance with the number of the thread, as in Kafka Streams."""
+        given = self._application.config.group_instance_id
+        return None if given is None else f"{given}-{self.name.rpartition('-')[2]}"
 
     def _copies(self) -> dict[StreamsTaskId, int]:
         """Returns, by task of which the thread keeps a copy, how many offsets of its changelogs that covers."""

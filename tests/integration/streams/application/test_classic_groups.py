@@ -50,7 +50,11 @@ async def test_instances_come_and_go_and_every_word_is_counted_once(instances: I
 
 
 async def test_a_group_rebalances_while_it_counts_at_least_once(instances: Instances) -> None:
-    settings = {"processing_guarantee": "at_least_once", "commit_interval_ms": 50}
+    settings = {
+        "processing_guarantee": "at_least_once",
+        "commit_interval_ms": 50,
+        "rack_aware_assignment_strategy": "min_traffic",
+    }
     first, second = (new(instances, **settings) for _ in range(2))
     async with first:
         for _ in range(3):
@@ -84,6 +88,38 @@ async def test_copies_are_kept_and_hosts_are_known(instances: Instances) -> None
             return {found.active_host, *found.standby_hosts} == hosts
 
         await eventually(both_are_known)
+
+
+async def test_a_static_member_comes_back_to_its_tasks_and_nobody_else_moves_any(
+    instances: Instances, tmp_path: Path
+) -> None:
+    def static(name: str) -> KafkaStreams:
+        return new(instances, group_instance_id=name, state_dir=str(tmp_path / name))
+
+    async def members() -> dict[str | None, str]:
+        described = await instances.admin.describe_consumer_groups([instances.application])
+        found = described.result(instances.application).members
+        return {each.group_instance_id: each.member_id for each in found}
+
+    async with static("one") as one:
+        two = static("two")
+        await two.start()
+        await until(lambda: sizes(one, two) == [TASKS // 2, TASKS // 2])
+        had, before = one.tasks, two.tasks
+        ids = await members()
+        assert ids.keys() == {"one-1", "two-1"}
+        await two.close()
+        assert await members() == ids, "it has not left"
+        again = static("two")
+        await again.start()
+        await until(lambda: sizes(again) == [TASKS // 2])
+        assert list(again.tasks.values()) == list(before.values())
+        assert one.tasks == had
+        after = await members()
+        assert after["one-1"] == ids["one-1"]
+        assert after["two-1"] != ids["two-1"]
+        await instances.put(WORDS)
+        await instances.until_counted(WORDS)
 
 
 async def test_one_instance_may_end_all_of_them(instances: Instances) -> None:

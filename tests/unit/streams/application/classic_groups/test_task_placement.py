@@ -9,9 +9,11 @@ from millstream.streams.application.group.classic.task_placement import (
     Instance,
     Placement,
     PlacementPolicy,
+    TaskRacks,
     place,
 )
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.config import RackAwareStrategy
 
 SIX = [StreamsTaskId(0, number) for number in range(6)]
 LONG = dict.fromkeys(SIX, 1_000_000)
@@ -27,7 +29,7 @@ def sizes(shares: dict[str, set[StreamsTaskId]]) -> dict[str, int]:
 
 
 def placed(instances: dict[str, Instance], **policy: int | tuple[str, ...]) -> Placement:
-    return place(SIX, LONG, instances, PlacementPolicy(**policy))  # type: ignore[arg-type]  # checked by the class
+    return place(SIX, LONG, instances, PlacementPolicy(**policy), {})  # type: ignore[arg-type]  # checked by the class
 
 
 def test_shares_are_even_by_capacity_and_stay_where_they_are() -> None:
@@ -73,7 +75,9 @@ def test_stores_that_take_long_move_once_a_copy_is_warm() -> None:
 
 def test_small_stores_and_tasks_without_move_at_once() -> None:
     for offsets in ({}, dict.fromkeys(SIX, 100)):
-        placement = place(SIX, offsets, {"a": running(*SIX), "b": Instance(1)}, PlacementPolicy())
+        placement = place(
+            SIX, offsets, {"a": running(*SIX), "b": Instance(1)}, PlacementPolicy(), {}
+        )
         assert len(placement.active["b"]) == 3
         assert placement.is_final
 
@@ -117,3 +121,81 @@ def test_copies_differ_in_the_tags_that_count() -> None:
         for task in mine:
             (copy,) = (other for other in instances if task in placement.standby[other])
             assert copy[0] != name[0]
+
+
+IN_A: TaskRacks = {task: [frozenset("a" if task.partition % 2 else "b")] for task in SIX}
+"""Tasks of odd partitions read in rack a, the others in rack b."""
+HEEDING = PlacementPolicy(rack_aware_strategy=RackAwareStrategy.MIN_TRAFFIC)
+
+
+def on_racks(*racks: str | None, running: tuple[StreamsTaskId, ...] = ()) -> dict[str, Instance]:
+    return {
+        f"{number}-{rack}": Instance(1, frozenset(() if number else running), rack=rack)
+        for number, rack in enumerate(racks)
+    }
+
+
+def across(placement: Placement, racks: TaskRacks) -> int:
+    """The number of partitions that are read across racks."""
+    return sum(
+        name[-1] not in rack
+        for name, mine in placement.active.items()
+        for task in mine
+        for rack in racks[task]
+    )
+
+
+@pytest.mark.parametrize("offsets", [{}, dict.fromkeys(SIX, 0)])
+def test_tasks_go_to_the_racks_of_their_partitions(offsets: dict[StreamsTaskId, int]) -> None:
+    placement = place(SIX, offsets, on_racks("a", "b", "b", "a"), HEEDING, IN_A)
+    assert across(placement, IN_A) == 0
+    assert sorted(len(mine) for mine in placement.active.values()) == [1, 1, 2, 2]
+    plain = place(SIX, offsets, on_racks("a", "b", "b", "a"), PlacementPolicy(), IN_A)
+    assert across(plain, IN_A) > 0
+
+
+@pytest.mark.parametrize(
+    ("instances", "racks"),
+    [
+        (on_racks("a", None), IN_A),
+        (on_racks("a", "a"), IN_A),
+        (on_racks("a", "b"), IN_A | {SIX[0]: [frozenset[str]()]}),
+        (on_racks("a", "b"), {}),
+    ],
+)
+def test_racks_that_are_not_known_or_one_alone_change_nothing(
+    instances: dict[str, Instance], racks: TaskRacks
+) -> None:
+    assert place(SIX, {}, instances, HEEDING, racks) == place(
+        SIX, {}, instances, PlacementPolicy(), {}
+    )
+
+
+def test_copies_go_to_other_racks_unless_tags_say_otherwise() -> None:
+    tagged = {
+        name: Instance(1, rack=each.rack, tags={"shelf": "odd" if name[0] in "13" else "even"})
+        for name, each in on_racks("a", "b", "b", "a").items()
+    }
+    for tags in ((), ("shelf",)):
+        policy = PlacementPolicy(
+            standby_replicas=1,
+            rack_aware_tags=tags,
+            rack_aware_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY,
+        )
+        placement = place(SIX, dict.fromkeys(SIX, 0), tagged, policy, IN_A)
+        for name, mine in placement.active.items():
+            for task in mine:
+                (copy,) = (other for other in tagged if task in placement.standby[other])
+                if tags:
+                    assert tagged[copy].tags != tagged[name].tags
+                else:
+                    assert tagged[copy].rack != tagged[name].rack
+
+
+def test_each_sub_topology_stays_spread_where_that_is_asked() -> None:
+    tasks = [StreamsTaskId(group, number) for group in range(2) for number in range(2)]
+    racks = {task: [frozenset("ab"[task.sub_topology])] for task in tasks}
+    for strategy, crossing in (("min_traffic", 0), ("balance_subtopology", 2)):
+        policy = PlacementPolicy(rack_aware_strategy=RackAwareStrategy(strategy))
+        placement = place(tasks, {}, on_racks("a", "b"), policy, racks)
+        assert across(placement, racks) == crossing

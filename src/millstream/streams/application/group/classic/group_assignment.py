@@ -16,6 +16,7 @@ from millstream.streams.application.group.classic.shares import share_out
 from millstream.streams.application.group.classic.task_placement import (
     Instance,
     PlacementPolicy,
+    TaskRacks,
     place,
 )
 from millstream.streams.application.group.classic.user_data import (
@@ -47,10 +48,14 @@ class GroupMemberInfo:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The tasks that there are. `partitions`: by task, what it reads. `changelog_offsets`: by task with stores, how many offsets these have."""
+    """The tasks that there are. `partitions`: by task, what it reads. `changelog_offsets`: by task with stores, how many offsets these have.
+
+    `racks`: by task, for each partition that it reads or writes a changelog to, the racks that have a replica.
+    """
 
     partitions: Mapping[StreamsTaskId, frozenset[TopicPartition]]
     changelog_offsets: Mapping[StreamsTaskId, int] = field(default_factory=dict)
+    racks: TaskRacks = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,9 @@ def assign(
     """Returns what each member is told. `probe_at_ms`: when to share out anew where tasks are to move once copies are warm."""
     if any(each.info.error == AssignmentError.SHUTDOWN_REQUESTED for each in members.values()):
         return refused(members, AssignmentError.SHUTDOWN_REQUESTED)
-    placement = place(work.partitions, work.changelog_offsets, _instances(work, members), policy)
+    placement = place(
+        work.partitions, work.changelog_offsets, _instances(work, members), policy, work.racks
+    )
     active: dict[str, set[StreamsTaskId]] = {}
     standby: dict[str, set[StreamsTaskId]] = {}
     for process, ids in _by_process(members).items():
@@ -128,7 +135,9 @@ def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, 
         lags = {task: _lag(work, task, offsets) for task, offsets in sums.items()}
         lags |= dict.fromkeys(running, 0)
         tags = {tag: text for info in infos for tag, text in info.client_tags.items()}
-        found[process] = Instance(len(ids), running, lags, tags)
+        racks = {members[member].subscription.rack for member in ids}
+        rack = racks.pop() if len(racks) == 1 else None
+        found[process] = Instance(len(ids), running, lags, tags, rack)
     return found
 
 

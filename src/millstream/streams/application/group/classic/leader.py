@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.clients import Admin
-from millstream.clients.admin import NewTopic, OffsetSpec
+from millstream.clients.admin import NewTopic, OffsetSpec, TopicDescription
 from millstream.clients.group.core.classic_membership import JoinedMember
 from millstream.errors import MillstreamError, TopicAlreadyExists, UnknownTopicOrPartition
 from millstream.model import TopicPartition
@@ -26,7 +26,7 @@ from millstream.streams.application.group.classic.group_assignment import (
 from millstream.streams.application.group.classic.task_placement import PlacementPolicy
 from millstream.streams.application.group.classic.user_data import AssignmentError
 from millstream.streams.application.group.membership import StreamsTaskId
-from millstream.streams.config import StreamsConfig
+from millstream.streams.config import RackAwareStrategy, StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.topology.plan import TopologyPlan, plan_topology
@@ -62,6 +62,9 @@ class TaskLeader:
             config.max_warmup_replicas,
             config.acceptable_recovery_lag,
             tuple(config.rack_aware_assignment_tags),
+            RackAwareStrategy(config.rack_aware_assignment_strategy),
+            config.rack_aware_assignment_traffic_cost,
+            config.rack_aware_assignment_non_overlap_cost,
         )
         self._probing_interval_ms = config.probing_rebalance_interval_ms
         self._admin = admin
@@ -85,8 +88,9 @@ class TaskLeader:
                 member: GroupMemberInfo.decode(each.subscription)
                 for member, each in members.items()
             }
-            partitions = await self._partitions()
-            work = await self._work(partitions)
+            described = await self._described()
+            partitions = {topic: len(each.partitions) for topic, each in described.items()}
+            work = await self._work(partitions, described)
         except MillstreamError as error:
             if is_retriable(error):
                 raise
@@ -100,17 +104,19 @@ class TaskLeader:
         probe_at_ms = self._clock.now().wall_ms + self._probing_interval_ms
         return SharedOut(assign(work, infos, self._policy, probe_at_ms), partitions)
 
-    async def _partitions(self) -> dict[str, int]:
-        """Returns the partition counts of those of the application's topics that exist."""
+    async def _described(self) -> dict[str, TopicDescription]:
+        """Returns those of the application's topics that exist."""
         changelogs = {topic for topics in self._topics.values() for topic in topics.changelogs}
         described = await self._admin.describe_topics(sorted(self.sources | changelogs))
         for error in described.errors().values():
             if not isinstance(error, UnknownTopicOrPartition):
                 raise error
         there = described.keys() - described.errors().keys()
-        return {topic: len(described.result(topic).partitions) for topic in there}
+        return {topic: described.result(topic) for topic in there}
 
-    async def _work(self, existing: Mapping[str, int]) -> Work:
+    async def _work(
+        self, existing: Mapping[str, int], described: Mapping[str, TopicDescription]
+    ) -> Work:
         plan = plan_topology(self._topology, self._application_id, existing)
         await self._create_internal_topics(plan, existing)
         partitions = {
@@ -130,8 +136,10 @@ class TaskLeader:
             if self._topics[task.sub_topology].changelogs
         }
         wanted = {tp: OffsetSpec.LATEST for listed in changelogs.values() for tp in listed}
+        written = {task: [*partitions[task], *changelogs.get(task, ())] for task in partitions}
+        racks = await self._racks(written, described)
         if not wanted:
-            return Work(partitions, dict.fromkeys(changelogs, 0))
+            return Work(partitions, dict.fromkeys(changelogs, 0), racks)
         ends = (await self._admin.list_offsets(wanted)).raise_errors()
         return Work(
             partitions,
@@ -139,7 +147,31 @@ class TaskLeader:
                 task: sum(ends.result(tp).offset for tp in listed)
                 for task, listed in changelogs.items()
             },
+            racks,
         )
+
+    async def _racks(
+        self,
+        partitions: Mapping[StreamsTaskId, Iterable[TopicPartition]],
+        described: Mapping[str, TopicDescription],
+    ) -> dict[StreamsTaskId, list[frozenset[str]]]:
+        """Returns, by task, the racks of its partitions; of none where nobody asks. A rack that is not known makes that of its partition unknown."""
+        if self._policy.rack_aware_strategy is RackAwareStrategy.NONE:
+            return {}
+        cluster = await self._admin.describe_cluster()
+        rack_of = {node.node_id: node.rack or "" for node in cluster.nodes}
+
+        def of(tp: TopicPartition) -> frozenset[str]:
+            listed = described[tp.topic].partitions if tp.topic in described else []
+            replicas = {
+                rack_of.get(node, "")
+                for each in listed
+                if each.partition == tp.partition
+                for node in each.replicas
+            }
+            return frozenset() if "" in replicas else frozenset(replicas)
+
+        return {task: [of(tp) for tp in mine] for task, mine in partitions.items()}
 
     async def _create_internal_topics(
         self, plan: TopologyPlan, existing: Mapping[str, int]

@@ -18,6 +18,7 @@ from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.core.consumer_protocol import encode_assignment
 from millstream.errors import (
     CoordinatorNotAvailable,
+    FencedInstanceId,
     IllegalGeneration,
     InconsistentGroupProtocol,
     KafkaError,
@@ -141,7 +142,7 @@ class ClassicStreamsMember:
         return metadata
 
     async def leave(self) -> None:
-        """Leaves the group, so that others get the tasks at once, and disconnects. Tells of a shutdown that is wanted before."""
+        """Leaves the group, so that others get the tasks at once, unless it is a static member, and disconnects. Tells of a shutdown that is wanted before."""
         for task in self._running:
             task.cancel()
         try:
@@ -269,7 +270,7 @@ class ClassicStreamsMember:
             return
         self._failures = 0
         told = classic.handle_heartbeat(response.error_code, request.generation_id)
-        self._error = self._error or told
+        self._error = self._error or (told and _explained(told))
         self._wanted.set()
 
     def _notice_partitions(self) -> None:
@@ -296,6 +297,10 @@ def _ignored(_offsets: object) -> None:
 
 
 def _explained(error: MillstreamError) -> MillstreamError:
+    if isinstance(error, FencedInstanceId):
+        return FencedInstanceId(
+            f"{str(error).rstrip('.')}. Another instance has the same group_instance_id: give each one of its own"
+        )
     if isinstance(error, InconsistentGroupProtocol):
         return InconsistentGroupProtocol(
             f"{str(error).rstrip('.')}. The members of the group are no instances of Kafka Streams with group.protocol=classic: end them before, "

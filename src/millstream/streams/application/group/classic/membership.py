@@ -52,6 +52,8 @@ class ClassicStreamsPolicy:
     session_timeout_ms: int
     heartbeat_interval_ms: int
     rebalance_timeout_ms: int
+    group_instance_id: str | None = None
+    """The name of a static member, which keeps its place while it restarts (KIP-345)."""
     endpoint: str | None = None
     rack: str | None = None
     client_tags: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +67,7 @@ class ClassicStreamsMembership:
         self.classic: Final = Membership(
             MembershipPolicy(
                 group_id=policy.group_id,
-                group_instance_id=None,
+                group_instance_id=policy.group_instance_id,
                 assignors=[_StreamsProtocol(self)],
                 session_timeout_ms=policy.session_timeout_ms,
                 heartbeat_interval_ms=policy.heartbeat_interval_ms,

@@ -9,28 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from millstream.streams.application.group.classic.rack_traffic import swap_for_less
 from millstream.streams.application.group.classic.shares import share_out
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.config import RackAwareStrategy
+
+TaskRacks = Mapping[StreamsTaskId, Sequence[frozenset[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One process of the group. `lags`: by task of which it has state, how many offsets of changelogs that lacks; 0 for what it runs."""
+    """One process of the group. `lags`: by task of which it has state, how many offsets of changelogs that lacks; 0 for what it runs.
+
+    `rack`: where its clients say that they are, if all say the same.
+    """
 
     threads: int
     running: frozenset[StreamsTaskId] = frozenset()
     lags: Mapping[StreamsTaskId, int] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    rack: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementPolicy:
-    """Kafka's num.standby.replicas, max.warmup.replicas, acceptable.recovery.lag and rack.aware.assignment.tags."""
+    """Kafka's num.standby.replicas, max.warmup.replicas, acceptable.recovery.lag, rack.aware.assignment.tags, and what begins like that.
+
+    Costs: None for Kafka Streams' own (10 and 1 for tasks with stores, 1 and 0 for the others).
+    """
 
     standby_replicas: int = 0
     warm_up_replicas_max: int = 2
     acceptable_lag: int = 10_000
     rack_aware_tags: tuple[str, ...] = ()
+    rack_aware_strategy: RackAwareStrategy = RackAwareStrategy.NONE
+    traffic_cost: int | None = None
+    non_overlap_cost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +61,14 @@ def place(
     changelog_offsets: Mapping[StreamsTaskId, int],
     instances: Mapping[str, Instance],
     policy: PlacementPolicy,
+    racks: TaskRacks,
 ) -> Placement:
-    """Returns where the tasks go. `changelog_offsets`: by task with stores, how many offsets there are to restore for who has nothing."""
+    """Returns where the tasks go. `changelog_offsets`: by task with stores, how many offsets there are to restore for who has nothing.
+
+    `racks`: by task, for each of its partitions the racks that have a replica; none where brokers do not say.
+    """
     wanted = frozenset(tasks)
-    placing = _Placing(instances, policy, changelog_offsets)
+    placing = _Placing(instances, policy, changelog_offsets, racks)
     placing.place_active(wanted)
     placing.place_standbys(sorted(wanted & changelog_offsets.keys()))
     moves_later = placing.stay_where_stores_are(sorted(wanted & changelog_offsets.keys()))
@@ -69,7 +87,15 @@ class _Placing:
         instances: Mapping[str, Instance],
         policy: PlacementPolicy,
         changelog_offsets: Mapping[StreamsTaskId, int],
+        racks: TaskRacks,
     ) -> None:
+        self._racks = racks
+        self._heeds_racks = (
+            policy.rack_aware_strategy is not RackAwareStrategy.NONE
+            and all(each.rack is not None for each in instances.values())
+            and len({each.rack for each in instances.values()}) > 1
+            and all(racks.get(task) and all(racks[task]) for task in racks)
+        )
         self._instances = instances
         self._policy = policy
         self._changelog_offsets = changelog_offsets
@@ -92,8 +118,35 @@ class _Placing:
         self.active = share_out(stateful, capacities, before, copies=copies)
         loads = {name: len(mine) for name, mine in self.active.items()}
         stateless = share_out(tasks - stateful, capacities, before, loads)
+        if self._heeds_racks:
+            self._lower_traffic(self.active)
+            self._lower_traffic(stateless)
         for name, mine in stateless.items():
             self.active[name] |= mine
+
+    def _lower_traffic(self, active: Mapping[str, set[StreamsTaskId]]) -> None:
+        if self._policy.rack_aware_strategy is RackAwareStrategy.MIN_TRAFFIC:
+            swap_for_less(active, self._cost)
+            return
+        for number in sorted({task.sub_topology for mine in active.values() for task in mine}):
+            part = {
+                name: {task for task in mine if task.sub_topology == number}
+                for name, mine in active.items()
+            }
+            before = {name: set(mine) for name, mine in part.items()}
+            swap_for_less(part, self._cost)
+            for name, mine in active.items():
+                mine -= before[name]
+                mine |= part[name]
+
+    def _cost(self, task: StreamsTaskId, name: str) -> int:
+        has_stores = task in self._changelog_offsets
+        traffic, non_overlap = self._policy.traffic_cost, self._policy.non_overlap_cost
+        traffic = (10 if has_stores else 1) if traffic is None else traffic
+        non_overlap = (1 if has_stores else 0) if non_overlap is None else non_overlap
+        instance = self._instances[name]
+        across = sum(instance.rack not in racks for racks in self._racks.get(task, ()))
+        return traffic * across + non_overlap * (task not in instance.running)
 
     def place_standbys(self, tasks: Sequence[StreamsTaskId]) -> None:
         """Each copy goes where other tags are than those of the task and its other copies, then where most of it is already."""
@@ -155,6 +208,9 @@ class _Placing:
         return (names.index(name) - names.index(start)) % len(names)
 
     def _tags_shared(self, name: str, others: Iterable[str]) -> int:
+        """Returns how much a place has in common with others: in tags where they count, else in racks."""
+        if self._heeds_racks and not self._policy.rack_aware_tags:
+            return sum(self._instances[name].rack == self._instances[each].rack for each in others)
         mine = self._instances[name].tags
         return sum(
             mine.get(tag) is not None and mine.get(tag) == self._instances[other].tags.get(tag)
