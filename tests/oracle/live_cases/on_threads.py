@@ -23,7 +23,7 @@ from millstream.model import TopicPartition
 from millstream.streams import Topology
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.uncaught_errors import OnUncaughtError
-from millstream.streams.config import ProcessingGuarantee
+from millstream.streams.config import GroupProtocol, ProcessingGuarantee
 from millstream.streams.kernel import StreamTask, TaskOutput
 from millstream.streams.kernel.task.queues import PartitionGroup, Run
 from millstream.streams.options import OffsetReset
@@ -43,7 +43,10 @@ CRASHES_MAX: Final = 6
 PATIENCE_S: Final = 30
 DAY_MS: Final = 86_400_000
 """Repartition topics are read afterwards."""
+QUICK: Final = {"heartbeat_interval_ms": 100, "session_timeout_ms": 6_000}
+"""Of members of classic groups."""
 SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.heartbeat.interval.ms": "100",
     "group.streams.min.heartbeat.interval.ms": "100",
@@ -161,6 +164,8 @@ class RunningInThreads:
         of.config = replace(
             of.config, processing_guarantee=guarantee, commit_interval_ms=20, poll_ms=20,
             num_stream_threads=of.chance.choice((1, 1, 2)), num_standby_replicas=of.chance.choice((0, 1)),
+            group_protocol=of.chance.choice(list(GroupProtocol)), acceptable_recovery_lag=of.chance.choice((0, 10_000)),
+            probing_rebalance_interval_ms=500,
         )  # fmt: skip
         taken.applications[of.id] = of
         taken.directories.clear()
@@ -213,7 +218,7 @@ class RunningInThreads:
             instance = KafkaStreams(
                 self._of.topology,
                 config,
-                {"bootstrap_servers": self._cluster.servers},
+                {"bootstrap_servers": self._cluster.servers, **QUICK},
                 observe=self._observe,
                 on_uncaught_error=_replaced,
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.clients import Producer
 from millstream.errors import InconsistentGroupProtocol
 from millstream.streams import StreamsBuilder
 from millstream.streams.application.kafka_streams import KafkaStreams
@@ -17,7 +18,7 @@ from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import StreamsError, TopologyError
 from millstream.streams.host_info import HostInfo
-from millstream.streams.serdes import string
+from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import PARTITIONS, Instances, counting
 from tests.patience import LONG_ENOUGH_S, eventually, until
 
@@ -146,6 +147,27 @@ async def test_one_instance_may_end_all_of_them(instances: Instances) -> None:
             with pytest.raises(StreamsError):
                 await app.wait_ended()
     assert {app.state for app in apps} == {ApplicationState.ERROR}
+
+
+async def test_a_stream_is_joined_with_a_global_table(instances: Instances) -> None:
+    """The leader counts the tasks, of which global stores have none."""
+    table = f"{instances.application}-names"
+    await instances.create(table)
+    async with Producer(bootstrap_servers=instances.servers) as producer:
+        await producer.send(table, b"1", key=b"w1", timestamp_ms=0)
+    builder = StreamsBuilder()
+    names = builder.global_table(table, key=string(), value=string())
+    stream = builder.stream(instances.source, key=string(), value=string())
+    stream.join(names, lambda _word, name: int(name), on=lambda _, word: word).to(
+        instances.sink, value=long()
+    )
+    async with new(instances, topology=builder.build()):
+        await instances.put(WORDS)
+
+        async def are_joined() -> bool:
+            return [value for _, value in await instances.updates()] == [1] * WORDS.count("w1")
+
+        await eventually(are_joined)
 
 
 async def test_a_topic_that_is_missing_is_named(instances: Instances) -> None:

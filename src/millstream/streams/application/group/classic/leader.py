@@ -69,10 +69,14 @@ class TaskLeader:
         self._probing_interval_ms = config.probing_rebalance_interval_ms
         self._admin = admin
         self._clock = clock
-        groups = [group for group in topology.sub_topologies if not group.is_global]
-        self._topics = {
-            group.id: topology.topics_of(group, config.application_id) for group in groups
+        topics = {
+            group: topology.topics_of(group, config.application_id)
+            for group in topology.sub_topologies
         }
+        self._topics = {group.id: each for group, each in topics.items() if not group.is_global}
+        self._looked_at = sorted(
+            {topic for each in topics.values() for topic in (*each.sources, *each.changelogs)}
+        )
 
     @property
     def sources(self) -> frozenset[str]:
@@ -105,9 +109,8 @@ class TaskLeader:
         return SharedOut(assign(work, infos, self._policy, probe_at_ms), partitions)
 
     async def _described(self) -> dict[str, TopicDescription]:
-        """Returns those of the application's topics that exist."""
-        changelogs = {topic for topics in self._topics.values() for topic in topics.changelogs}
-        described = await self._admin.describe_topics(sorted(self.sources | changelogs))
+        """Returns those of the application's topics that exist, of global stores among them."""
+        described = await self._admin.describe_topics(self._looked_at)
         for error in described.errors().values():
             if not isinstance(error, UnknownTopicOrPartition):
                 raise error
