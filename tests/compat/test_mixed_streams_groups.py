@@ -74,53 +74,58 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield _Servers(servers)
 
 
+class _Words:
+    """Three words that are counted again and again."""
+
+    def __init__(self, broker: Any) -> None:
+        self._broker, self._counted = broker, 0
+
+    def count_more(self) -> None:
+        self._counted += 100
+        java.produce(self._broker, "a b c " * 100)
+
+    def all_are_counted(self) -> bool:
+        expected = dict.fromkeys("abc", self._counted)
+        return java.read_counts(self._broker, expected) == expected
+
+
 def test_tasks_move_between_java_and_python_and_every_word_is_counted_once(
     broker: Any, tmp_path: Path
 ) -> None:
     exactly_once = "exactly_once_v2"
-    counted = 0
-
-    def count_more() -> None:
-        nonlocal counted
-        counted += 100
-        java.produce(broker, "a b c " * 100)
-
-    def all_are_counted() -> bool:
-        expected = dict.fromkeys("abc", counted)
-        return java.read_counts(broker, expected) == expected
-
+    words = _Words(broker)
     with java.instance(broker, "mixed", tmp_path / "java", exactly_once) as first:
-        count_more()
-        assert all_are_counted()
+        words.count_more()
+        assert words.all_are_counted()
         with python_instance(broker, "mixed", tmp_path / "python") as second:
             group = java.wait_until(broker, "mixed", java.is_stable(members=2))
             assert sorted(map(len, java.active_tasks(group))) == [3, 3]
-            count_more()
-            assert all_are_counted()
-            count_more()
+            words.count_more()
+            assert words.all_are_counted()
+            words.count_more()
             first.kill()
-            count_more()
-            assert all_are_counted(), "ours goes on with the state that Kafka's has written"
+            words.count_more()
+            assert words.all_are_counted(), "ours goes on with the state that Kafka's has written"
             with java.instance(broker, "mixed", tmp_path / "again", exactly_once) as third:
                 java.wait_until(broker, "mixed", java.is_stable(members=2))
-                count_more()
+                words.count_more()
                 second.send_signal(signal.SIGSTOP)
                 java.wait_until(broker, "mixed", java.is_stable(members=1))
-                count_more()
-                assert all_are_counted(), "Kafka's goes on with ours"
+                words.count_more()
+                assert words.all_are_counted(), "Kafka's goes on with ours"
                 second.send_signal(signal.SIGCONT)
                 java.wait_until(broker, "mixed", java.is_stable(members=2))
-                count_more()
-                assert all_are_counted(), "what it had begun before was refused"
+                words.count_more()
+                assert words.all_are_counted(), "what it had begun before was refused"
                 third.send_signal(signal.SIGSTOP)
                 java.wait_until(broker, "mixed", java.is_stable(members=1))
-                count_more()
-                assert all_are_counted(), "ours goes on"
+                words.count_more()
+                assert words.all_are_counted(), "ours goes on"
                 third.send_signal(signal.SIGCONT)
                 java.wait_until(broker, "mixed", java.is_stable(members=2))
                 second.kill()
-                count_more()
-                assert all_are_counted()
+                words.count_more()
+                assert words.all_are_counted()
                 java.stop(third)
 
 
@@ -149,46 +154,36 @@ def test_classic_tasks_move_between_java_and_python_whoever_leads(
     broker: Any, tmp_path: Path
 ) -> None:
     settings = "exactly_once_v2", "classic"
-    counted = 0
-
-    def count_more() -> None:
-        nonlocal counted
-        counted += 100
-        java.produce(broker, "a b c " * 100)
-
-    def all_are_counted() -> bool:
-        expected = dict.fromkeys("abc", counted)
-        return java.read_counts(broker, expected) == expected
-
+    words = _Words(broker)
     group = _Classic(broker, "classic")
     with java.instance(broker, "classic", tmp_path / "java", *settings) as first:
-        count_more()
-        assert all_are_counted()
+        words.count_more()
+        assert words.all_are_counted()
         with python_instance(broker, "classic", tmp_path / "python", "classic") as second:
             group.until_shared(3, 3)
-            count_more()
-            assert all_are_counted(), "ours runs what Kafka's leader has given it"
+            words.count_more()
+            assert words.all_are_counted(), "ours runs what Kafka's leader has given it"
             first.kill()
             group.until_shared(6)
-            count_more()
-            assert all_are_counted(), "ours goes on with the state that Kafka's has written"
+            words.count_more()
+            assert words.all_are_counted(), "ours goes on with the state that Kafka's has written"
             with java.instance(broker, "classic", tmp_path / "again", *settings) as third:
                 group.until_shared(3, 3)
-                count_more()
-                assert all_are_counted(), "Kafka's runs what our leader has given it"
+                words.count_more()
+                assert words.all_are_counted(), "Kafka's runs what our leader has given it"
                 second.send_signal(signal.SIGSTOP)
                 group.until_shared(6)
-                count_more()
-                assert all_are_counted(), "Kafka's goes on with ours"
+                words.count_more()
+                assert words.all_are_counted(), "Kafka's goes on with ours"
                 second.send_signal(signal.SIGCONT)
                 group.until_shared(3, 3)
-                count_more()
-                assert all_are_counted(), "what it had begun before was refused"
+                words.count_more()
+                assert words.all_are_counted(), "what it had begun before was refused"
                 second.terminate()
                 assert second.wait(LONG_ENOUGH_S) == 0
                 group.until_shared(6)
-                count_more()
-                assert all_are_counted()
+                words.count_more()
+                assert words.all_are_counted()
                 java.stop(third)
 
 

@@ -147,7 +147,7 @@ class StreamsConfig:
     they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
     answers queries of others; the group tells it to all instances. Empty: nobody learns of it.
     `group_protocol` (group.protocol): `streams` has the coordinator share out the tasks, from Kafka 4.2 on; with `classic` one of the instances does,
-    over any broker. All instances have the same one. With `classic`, too: `group_instance_id` (group.instance.id), with which an instance that comes back
+    and brokers need to know nothing of it. All instances have the same one. With `classic`, too: `group_instance_id` (group.instance.id), with which an instance that comes back
     in time has its tasks again and nobody else moves any, `max_warmup_replicas` (max.warmup.replicas), `acceptable_recovery_lag`
     (acceptable.recovery.lag), `probing_rebalance_interval_ms` (probing.rebalance.interval.ms), `client_tags` (client.tag.…) and
     `rack_aware_assignment_tags` (rack.aware.assignment.tags), the tags that copies of a task are to differ in; `rack_aware_assignment_strategy`, and
@@ -279,16 +279,10 @@ class StreamsConfig:
         return {**named, **self.settings}
 
 
-def _guarantee(given: object) -> ProcessingGuarantee:
-    try:
-        return ProcessingGuarantee(given)  # type: ignore[arg-type]  # anything may have been given
-    except ValueError:
-        names = " or ".join(ProcessingGuarantee)
-        removed = given in {"exactly_once", "exactly_once_beta"}
-        hint = "; Kafka has removed that name, write exactly_once_v2" if removed else ""
-        raise ConfigError(
-            f"StreamsConfig: processing_guarantee must be {names}, not {given!r}{hint}"
-        ) from None
+def _guarantee(given: object) -> StrEnum:
+    removed = given in {"exactly_once", "exactly_once_beta"}
+    hint = "; Kafka has removed that name, write exactly_once_v2" if removed else ""
+    return _member_of(ProcessingGuarantee, "processing_guarantee", given, hint)
 
 
 _NAMED: Final[Mapping[str, type[StrEnum]]] = {
@@ -297,12 +291,12 @@ _NAMED: Final[Mapping[str, type[StrEnum]]] = {
 }
 
 
-def _member_of(kind: type[StrEnum], name: str, given: object) -> StrEnum:
+def _member_of(kind: type[StrEnum], name: str, given: object, hint: str = "") -> StrEnum:
     try:
         return kind(str(given))
     except ValueError:
         names = " or ".join(kind)
-        raise ConfigError(f"StreamsConfig: {name} must be {names}, not {given!r}") from None
+        raise ConfigError(f"StreamsConfig: {name} must be {names}, not {given!r}{hint}") from None
 
 
 def with_prefix(settings: Mapping[str, object], prefix: str) -> dict[str, object]:

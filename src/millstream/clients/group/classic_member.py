@@ -21,6 +21,8 @@ from millstream.clients.group.core.classic_membership import (
     Membership,
     MembershipPolicy,
     MemberState,
+    coordinator_may_have_moved,
+    may_join_again,
 )
 from millstream.clients.group.core.topic_pattern import match_topics
 from millstream.clients.group.member import RebalanceListener
@@ -31,14 +33,10 @@ from millstream.clients.group.owned_partitions import (
 )
 from millstream.errors import (
     CoordinatorNotAvailable,
-    IllegalGeneration,
     KafkaError,
     MemberIdRequired,
-    NetworkException,
     NotCoordinator,
-    RebalanceInProgress,
     RequestTimedOut,
-    UnknownMemberId,
 )
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
@@ -50,7 +48,6 @@ from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment,
 
 _JOIN_GRACE_MS = 5_000
 """The coordinator may answer a JoinGroup this much after the rebalance timeout."""
-_JOIN_AGAIN = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
 
 
 class ClassicMember:
@@ -207,14 +204,11 @@ class ClassicMember:
                 assignment = await self._join_once()
             except KafkaError as error:
                 self._membership.rejoin_wanted = True
-                if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
+                if not may_join_again(error):
                     raise
                 if self._membership.assignment_lost and self._owned.all:
                     return None
-                if isinstance(
-                    error,
-                    NotCoordinator | CoordinatorNotAvailable | NetworkException | RequestTimedOut,
-                ):
+                if coordinator_may_have_moved(error):
                     self._cluster.forget_coordinator(self._group_id)
                 if not isinstance(error, MemberIdRequired):
                     failures += 1

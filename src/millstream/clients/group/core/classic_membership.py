@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.assignors.assignment import (
@@ -30,12 +31,16 @@ from millstream.clients.group.core.consumer_protocol import (
     encode_subscription,
 )
 from millstream.errors import (
+    CoordinatorNotAvailable,
     FencedInstanceId,
     IllegalGeneration,
     InconsistentGroupProtocol,
     KafkaError,
     MemberIdRequired,
+    NetworkException,
+    NotCoordinator,
     RebalanceInProgress,
+    RequestTimedOut,
     UnknownMemberId,
     error_for,
 )
@@ -52,6 +57,19 @@ from millstream.protocol.generated.sync_group import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
+
+_JOIN_AGAIN: Final = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
+_ELSEWHERE: Final = (NotCoordinator, CoordinatorNotAvailable, NetworkException, RequestTimedOut)
+
+
+def may_join_again(error: KafkaError) -> bool:
+    """Whether another attempt may succeed after one to join that ended like this."""
+    return error.retriable or isinstance(error, _JOIN_AGAIN)
+
+
+def coordinator_may_have_moved(error: KafkaError) -> bool:
+    """Whether the next attempt is to look for the coordinator first."""
+    return isinstance(error, _ELSEWHERE)
 
 
 class MemberState(Enum):

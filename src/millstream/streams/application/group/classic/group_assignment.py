@@ -21,7 +21,6 @@ from millstream.streams.application.group.classic.task_placement import (
 )
 from millstream.streams.application.group.classic.user_data import (
     NO_REBALANCE,
-    RUNNING,
     UNKNOWN_OFFSETS,
     AssignmentError,
     AssignmentInfo,
@@ -144,8 +143,6 @@ def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, 
 def _lag(work: Work, task: StreamsTaskId, offsets: int) -> int:
     """Returns how much of the changelogs a copy lacks; all of it where the changelog is shorter, as it was made anew."""
     end = work.changelog_offsets.get(task, 0)
-    if offsets == RUNNING:
-        return 0
     return end if offsets == UNKNOWN_OFFSETS or offsets > end else end - offsets
 
 

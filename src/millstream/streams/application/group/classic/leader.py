@@ -1,6 +1,6 @@
 """Leads the classic group of an application: looks at the cluster, makes the internal topics, and has `group_assignment` share out.
 
-Only the member that the coordinator has chosen does this, once in each rebalance. Keeps nothing between two of them but what it has seen.
+Only the member that the coordinator has chosen does this, once in each rebalance. Keeps nothing between two of them.
 """
 
 from __future__ import annotations

@@ -15,20 +15,19 @@ from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.commits import Commits
 from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.group.core.classic_membership import (
+    coordinator_may_have_moved,
+    may_join_again,
+)
 from millstream.clients.group.core.consumer_protocol import encode_assignment
 from millstream.errors import (
     CoordinatorNotAvailable,
     FencedInstanceId,
-    IllegalGeneration,
     InconsistentGroupProtocol,
     KafkaError,
     MemberIdRequired,
     MillstreamError,
-    NetworkException,
     NotCoordinator,
-    RebalanceInProgress,
-    RequestTimedOut,
-    UnknownMemberId,
 )
 from millstream.model import TopicPartition
 from millstream.net.client.environment import system_environment
@@ -43,22 +42,12 @@ from millstream.streams.application.group.classic.membership import (
     ClassicStreamsMembership,
     ClassicStreamsPolicy,
 )
+from millstream.streams.application.group.member import COMMIT_TIMEOUT_MS, LEAVE_S
 from millstream.streams.application.group.membership import StreamsTaskId, TaskAssignment
-from millstream.streams.errors import StreamsError
 
-COMMIT_TIMEOUT_MS: Final = 60_000
-LEAVE_S: Final = 5.0
-"""A coordinator that does not answer in this time finds out by the end of the session."""
 _JOIN_GRACE_MS: Final = 5_000
 """The coordinator may answer a JoinGroup this much after the rebalance timeout."""
 _NAMED_REASON_VERSION_MIN: Final = 8
-_JOIN_AGAIN: Final = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
-_OTHER_COORDINATOR: Final = (
-    NotCoordinator,
-    CoordinatorNotAvailable,
-    NetworkException,
-    RequestTimedOut,
-)
 
 
 class ClassicStreamsMember:
@@ -91,6 +80,8 @@ class ClassicStreamsMember:
         """Of the topics of the application, when the member, as the leader, last shared out its tasks."""
         self._running: tuple[asyncio.Task[None], ...] = ()
         self._failures = 0
+        self._why_refused: MillstreamError | None = None
+        """The reason why the member, as the leader, has told all that they get no tasks."""
         self._error: MillstreamError | None = None
 
     def start(self) -> None:
@@ -188,9 +179,9 @@ class ClassicStreamsMember:
                     await self._join_once()
                 except KafkaError as error:
                     self.membership.classic.rejoin_wanted = True
-                    if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
+                    if not may_join_again(error):
                         raise
-                    if isinstance(error, _OTHER_COORDINATOR):
+                    if coordinator_may_have_moved(error):
                         self._cluster.forget_coordinator(self._policy.group_id)
                     if not isinstance(error, MemberIdRequired):
                         failures += 1
@@ -199,8 +190,8 @@ class ClassicStreamsMember:
                 else:
                     self._joined.set()
                     return
-        except (KafkaError, StreamsError) as error:
-            self._error = self._error or _explained(error)
+        except MillstreamError as error:
+            self._error = self._why_refused or _explained(error)
             await asyncio.Event().wait()  # there is nothing more to say; `check` tells why
         finally:
             self._is_joining = False
@@ -226,12 +217,12 @@ class ClassicStreamsMember:
 
     async def _share_out(self) -> list[SyncGroupRequestAssignment]:
         """Returns what the members are told, if this one leads."""
-        self._partitions = {}
+        self._partitions, self._why_refused = {}, None
         joined = self.membership.classic.members
         if not joined:
             return []
         shared = await self._leader.share_out(joined)
-        self._partitions, self._error = shared.partitions, shared.error
+        self._partitions, self._why_refused = shared.partitions, shared.error
         self._cluster.use_topics(*self._partitions)
         return [
             SyncGroupRequestAssignment(

@@ -26,8 +26,8 @@ def share_out(
     are as good for as who had them: what one has to give up goes to such an owner first.
     """
     fit: dict[StreamsTaskId, set[str]] = {}
-    for owner in copies or {}:
-        for task in (copies or {})[owner]:
+    for owner, theirs in (copies or {}).items():
+        for task in theirs:
             fit.setdefault(task, set()).add(owner)
     had = {task: owner for owner in sorted(before) for task in before[owner]}
     shares: dict[str, set[StreamsTaskId]] = {owner: set() for owner in sorted(capacities)}

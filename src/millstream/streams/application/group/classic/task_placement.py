@@ -1,7 +1,7 @@
 """Places the tasks of an application on its instances: who runs a task, who keeps a copy, and who warms one up. Pure.
 
 A task whose stores are large goes on where they are until its new place has caught up (KIP-441): meanwhile the new place has a warm-up
-copy, and the group shares out anew from time to time. Threads of an instance are `consumer_assignment`'s.
+copy, and the group shares out anew from time to time. Which thread of an instance gets them is `group_assignment`'s.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class _Placing:
             policy.rack_aware_strategy is not RackAwareStrategy.NONE
             and all(each.rack is not None for each in instances.values())
             and len({each.rack for each in instances.values()}) > 1
-            and all(racks.get(task) and all(racks[task]) for task in racks)
+            and bool(racks)
+            and all(each and all(each) for each in racks.values())
         )
         self._instances = instances
         self._policy = policy
