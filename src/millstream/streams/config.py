@@ -51,6 +51,7 @@ _KINDS: Final = {
     "state_cleanup_delay_ms": int,
     "repartition_purge_interval_ms": int,
     "buffered_records_per_partition": int,
+    "buffered_bytes_per_partition": int,
     "client_id": str,
     "use_processes": bool,
     "application_server": str,
@@ -79,6 +80,7 @@ _AT_LEAST = {
     "state_cleanup_delay_ms": 1,
     "repartition_purge_interval_ms": 0,
     "buffered_records_per_partition": 1,
+    "buffered_bytes_per_partition": 1,
     "max_warmup_replicas": 1,
     "acceptable_recovery_lag": 0,
     "rack_aware_assignment_traffic_cost": 0,
@@ -142,7 +144,8 @@ class StreamsConfig:
     Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
     `task_timeout_ms` (task.timeout.ms): so long a task may fail where the next attempt may succeed, until that ends its thread.
     `state_cleanup_delay_ms` (state.cleanup.delay.ms): so long the stores of a task that has gone elsewhere stay; not with `use_processes`.
-    `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000): reading of a partition pauses above it.
+    `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000) and `buffered_bytes_per_partition`: reading of a partition
+    pauses above either.
     `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
     they compute side by side; the topology is pickled for them. `application_server` (application.server) is the `host:port` at which this instance
     answers queries of others; the group tells it to all instances. Empty: nobody learns of it.
@@ -180,6 +183,7 @@ class StreamsConfig:
     state_cleanup_delay_ms: int = 600_000
     repartition_purge_interval_ms: int = 30_000
     buffered_records_per_partition: int = 10_000
+    buffered_bytes_per_partition: int = 32 * 2**20
     client_id: str = ""
     use_processes: bool = False
     application_server: str = ""

@@ -19,6 +19,7 @@ from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.task_measures import TaskMeasures
+from millstream.streams.application.queued_bytes import QueuedBytes
 from millstream.streams.application.task_timeouts import TaskTimeouts
 from millstream.streams.application.thread_standbys import (
     ThreadStandbys,
@@ -46,6 +47,7 @@ class _Running:
     spec: TaskSpec
     measures: TaskMeasures
     paused: set[str] = field(default_factory=set)
+    queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
     """Something was processed since the last commit."""
 
@@ -68,6 +70,7 @@ class ThreadTasks:
         self._consumer = consumer
         self._global_stores = global_stores
         self._buffered_max = config.buffered_records_per_partition
+        self._buffered_bytes_max = config.buffered_bytes_per_partition
         self._timeouts = TaskTimeouts(config.task_timeout_ms)
         self._report = report
         self._log_prefix = log_prefix
@@ -172,6 +175,8 @@ class ThreadTasks:
             if self._running.get(task) is not each:
                 continue  # it has failed on the batch before
             if batch.records.num_rows:
+                queued_bytes = each.queued_bytes.setdefault(batch.topic, QueuedBytes())
+                queued_bytes.add(batch.records.num_rows, batch.records.nbytes)
                 await self._guarded(task, each.active.add(batch.topic, batch.records))
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
@@ -263,7 +268,8 @@ class ThreadTasks:
         """Reads no more of a partition that has much queued, until it has little."""
         for task, each in self._running.items():
             for topic, waiting in each.active.queued.items():
-                is_full = waiting > self._buffered_max
+                size_bytes = each.queued_bytes[topic].of(waiting) if waiting else 0
+                is_full = waiting > self._buffered_max or size_bytes > self._buffered_bytes_max
                 if is_full and topic not in each.paused:
                     each.paused.add(topic)
                     self._consumer.pause([TopicPartition(topic, task.partition)])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from millstream.clients import Consumer, Producer
 from millstream.model import TopicPartition
 from millstream.streams import StreamsBuilder, StreamsConfig
@@ -17,6 +19,8 @@ from tests.patience import eventually, until
 
 BOUND = 100
 MANY = 1_500
+SIZE = 100
+"""Bytes of a value."""
 TICK = "tick"
 
 
@@ -96,8 +100,13 @@ class _Watched(DefaultClientSupplier):
         return made
 
 
+@pytest.mark.parametrize(
+    "bounds",
+    [{"buffered_records_per_partition": BOUND}, {"buffered_bytes_per_partition": BOUND * SIZE}],
+    ids=["records", "bytes"],
+)
 async def test_a_topic_that_waits_for_another_is_read_no_further_than_its_bound(
-    instances: Instances,
+    instances: Instances, bounds: dict[str, Any]
 ) -> None:
     left, right = (f"{instances.application}-{name}" for name in ("left", "right"))
     await instances.create(left, right, partitions=1)
@@ -108,7 +117,7 @@ async def test_a_topic_that_waits_for_another_is_read_no_further_than_its_bound(
 
         async def put(topic: str, timestamp_ms: int) -> None:
             # Each is a batch, so that a fetch of few bytes ends soon.
-            await producer.send(topic, b"x" * 100, key=b"k", timestamp_ms=timestamp_ms)
+            await producer.send(topic, b"x" * SIZE, key=b"k", timestamp_ms=timestamp_ms)
 
         for number in range(MANY):
             await put(left, number)
@@ -120,12 +129,12 @@ async def test_a_topic_that_waits_for_another_is_read_no_further_than_its_bound(
             processing_guarantee="exactly_once_v2",
             state_dir=str(instances.directory),
             max_task_idle_ms=600_000,
-            buffered_records_per_partition=BOUND,
+            **bounds,
         )
         async with KafkaStreams(builder.build(), config, clients):
             waiting = TopicPartition(left, 0)
             await until(lambda: clients.paused == {waiting})
-            assert BOUND < clients.read[waiting] < MANY // 2
+            assert BOUND // 4 < clients.read[waiting] < MANY // 2
             assert await instances.updates() == [], "the other topic may have earlier records"
             await put(right, MANY)
             await instances.until_written(MANY)
