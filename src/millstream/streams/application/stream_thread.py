@@ -264,6 +264,8 @@ class StreamThread:
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""
+        if tasks.has_more:
+            return 0
         application = self._application
         commit_in_ms = self._committed_ms + application.commit_interval_ms - self._now_ms
         patience_ms = min(application.config.poll_ms, max(0, commit_in_ms))

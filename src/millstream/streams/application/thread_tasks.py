@@ -19,6 +19,11 @@ from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.task_measures import TaskMeasures
+from millstream.streams.application.processing_rounds import (
+    ROUND_MS,
+    ProcessingRounds,
+    records_min,
+)
 from millstream.streams.application.queued_bytes import QueuedBytes
 from millstream.streams.application.task_timeouts import TaskTimeouts
 from millstream.streams.application.thread_standbys import (
@@ -46,6 +51,7 @@ class _Running:
     active: ActiveTask
     spec: TaskSpec
     measures: TaskMeasures
+    rounds: ProcessingRounds
     paused: set[str] = field(default_factory=set)
     queued_bytes: dict[str, QueuedBytes] = field(default_factory=dict)
     has_news: bool = False
@@ -75,6 +81,8 @@ class ThreadTasks:
         self._report = report
         self._log_prefix = log_prefix
         self._scope = TaskScope("stream thread")
+        self.has_more = False
+        """Whether a task has queued more than it was to process in the last round."""
         self.created = self.closed = 0
         """The numbers of tasks that were started and closed since the thread was."""
         self._running: dict[StreamsTaskId, _Running] = {}
@@ -153,7 +161,8 @@ class ThreadTasks:
                 self._restoring.pop(task, None)
                 active, level = starting.result(), spec.config.metrics_recording_level
                 measures = TaskMeasures(active.id, level, lambda: self._now_ms)
-                self._running[task] = _Running(active, spec, measures)
+                rounds = ProcessingRounds(records_min(spec.topology, spec.sub_topology))
+                self._running[task] = _Running(active, spec, measures, rounds)
                 self.created += 1
                 self._assign()
                 for topic, offset in self._running[task].active.position.items():
@@ -184,20 +193,27 @@ class ThreadTasks:
         return read
 
     async def process(self, now_ms: int) -> ProcessedWork:
-        """Has each task process what it has queued, and its punctuations that are due. Returns how much it was.
+        """Has each task process a round of what it has queued, and its punctuations that are due. Returns how much it was.
 
-        More is fetched meanwhile. Only what waits for other topics fills a queue, so it is looked at afterwards.
+        More is fetched meanwhile. Queues are full of what waits for other topics, or for slow functions, so they are looked at afterwards.
         """
         done = ProcessedWork()
+        self.has_more = False
+        target_ms = ROUND_MS // max(
+            1, sum(each.active.has_queued for each in self._running.values())
+        )
         for task, each in list(self._running.items()):
             due_ms = each.active.next_punctuation_ms
             if each.active.has_queued or (due_ms is not None and due_ms <= now_ms):
                 lags = self._lags(task, each)
                 each.has_news = True
                 began_ms = self._now_ms
-                work = await self._guarded(task, each.active.process(lags=lags))
+                processing = each.active.process(lags=lags, records_max=each.rounds.records_max)
+                work = await self._guarded(task, processing)
                 if work is not None:
-                    each.measures.worked(work, self._now_ms - began_ms)
+                    elapsed_ms = self._now_ms - began_ms
+                    each.measures.worked(work, elapsed_ms)
+                    self.has_more |= each.rounds.end(work.records, elapsed_ms, target_ms)
                     done = done.plus(work)
         TaskMeasures.end_turn(each.measures for each in self._running.values())
         self._pause()

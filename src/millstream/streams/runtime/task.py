@@ -173,8 +173,10 @@ class ActiveTask:
         """Says that all records before this offset have been added: between the last one and it there may be none to read."""
         self._read_to[topic] = max(self._read_to[topic], offset)
 
-    async def process(self, *, lags: Mapping[str, int] | None = None) -> ProcessedWork:
-        """Processes what is queued, and punctuations that are due. Returns how much it was.
+    async def process(
+        self, *, lags: Mapping[str, int] | None = None, records_max: int | None = None
+    ) -> ProcessedWork:
+        """Processes what is queued, or `records_max` of it, and punctuations that are due. Returns how much it was.
 
         With exactly once the outputs wait for the commit; at least once they are written now. `lags` as `run` has them.
         """
@@ -182,7 +184,7 @@ class ActiveTask:
         now_ms = self._environment.clock.now().wall_ms
         is_idle = not any(task.queued.values())
         output = await self._environment.in_kernel(
-            lambda: task.process(now_ms, 0 if is_idle else None, lags=lags)
+            lambda: task.process(now_ms, 0 if is_idle else records_max, lags=lags)
         )
         self._done.processed += output.processed
         if self._spec.is_exact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.application.clients import DefaultClientSupplier
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.processor import ProcessorContext, PunctuationType, Record
+from millstream.streams.runtime.steps import Step
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import eventually, until
@@ -63,6 +65,35 @@ async def test_the_wall_clock_goes_on_without_records_and_beside_them(instances:
         await eventually(all_is_there)
     numbers = await ticks()
     assert all(numbers.count(number) <= PARTITIONS for number in numbers), "a tick came twice"
+
+
+async def test_commits_come_while_a_slow_function_works(instances: Instances) -> None:
+    """All that waits is queued at once; taken in one round it would be committed in one."""
+    commits = 0
+
+    def observe(step: Step, _task: str) -> None:
+        nonlocal commits
+        commits += step is Step.COMMITTED
+
+    def slow(value: str) -> int:
+        time.sleep(0.02)
+        return len(value)
+
+    builder = StreamsBuilder()
+    stream = builder.stream(instances.source, key=string(), value=string())
+    stream.map_values(slow).to(instances.sink, key=string(), value=long())
+    async with Producer(bootstrap_servers=instances.servers) as producer:
+        for _ in range(300):
+            await producer.send(instances.source, b"x", partition=0, timestamp_ms=0)
+    config = StreamsConfig(
+        instances.application,
+        processing_guarantee="exactly_once_v2",
+        state_dir=str(instances.directory),
+    )
+    clients = {"bootstrap_servers": instances.servers}
+    async with KafkaStreams(builder.build(), config, clients, observe=observe):
+        await instances.until_written(300)
+        assert commits >= 10
 
 
 class _Watched(DefaultClientSupplier):
