@@ -84,7 +84,7 @@ async def test_commits_come_while_a_slow_function_works(instances: Instances) ->
     stream.map_values(slow).to(instances.sink, key=string(), value=long())
     async with Producer(bootstrap_servers=instances.servers) as producer:
         for _ in range(300):
-            await producer.send(instances.source, b"x", partition=0, timestamp_ms=0)
+            await producer.send(instances.source, b"x", key=b"k", partition=0, timestamp_ms=0)
     config = StreamsConfig(
         instances.application,
         processing_guarantee="exactly_once_v2",
