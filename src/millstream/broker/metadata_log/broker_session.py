@@ -43,6 +43,7 @@ class BrokerSession:
         self._clock = clock
         self.broker_epoch = -1
         self._offline_directory_ids: tuple[Uuid, ...] = ()
+        self._wants_shut_down = False
 
     async def register(
         self,
@@ -124,22 +125,25 @@ class BrokerSession:
 
     async def leave(self, timeout_s: float) -> bool:
         """Gives leaderships away before this broker stops (controlled shutdown). False when time ran out first."""
+        self._wants_shut_down = (
+            True  # a heartbeat of keep_alive without it would unfence this broker again
+        )
         try:
             async with asyncio.timeout(timeout_s):
-                while not await self._heartbeat(want_shut_down=True):  # noqa: ASYNC110 - the controller answers, it does not call
+                while not await self._heartbeat():  # noqa: ASYNC110 - the controller answers, it does not call
                     await asyncio.sleep(_RETRY_S)
         except TimeoutError:
             return False
         return True
 
-    async def _heartbeat(self, *, want_shut_down: bool = False) -> bool:
+    async def _heartbeat(self) -> bool:
         """Returns whether the controller lets this broker go."""
         request = BrokerHeartbeatRequest(
             broker_id=self._identity.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._controller.image.offset,
             want_fence=False,
-            want_shut_down=want_shut_down,
+            want_shut_down=self._wants_shut_down,
             offline_log_dirs=list(self._offline_directory_ids),
         )
         response = await self._controller.submit(Controller.handle_broker_heartbeat, request)

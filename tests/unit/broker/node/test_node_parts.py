@@ -7,12 +7,14 @@ import contextlib
 import errno
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any  # of the wrapped call below
 
 import pytest
 
 from millstream.broker.cluster.features import SUPPORTED_FEATURES
 from millstream.broker.config.broker_config import BrokerConfig, broker_config
 from millstream.broker.config.listeners import Listener
+from millstream.broker.metadata_log.controller_runner import ControllerRunner
 from millstream.broker.node.broker_state import BrokerLife
 from millstream.broker.node.parts import NodeParts
 from millstream.broker.node.tasks import NodeTasks
@@ -50,7 +52,7 @@ from millstream.protocol.generated.incremental_alter_configs import (
 from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, until
 from tests.support.simulated_disk import SimFileSystem
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
@@ -129,7 +131,7 @@ async def node(
             await parts.start(ADVERTISED)
             yield Running(parts, directories)
             if clean:
-                assert await parts.leave(5)
+                assert await parts.leave(LONG_ENOUGH_S)
             tasks.cancel_all()
         if clean:
             await parts.close()
@@ -217,6 +219,28 @@ async def test_what_was_not_synced_is_lost_in_a_crash_and_nothing_else() -> None
     disk.crash()
     async with node(disk) as running:
         assert running.services.partitions.get("t", 0).log_end_offset == 5
+
+
+async def test_a_node_that_has_left_is_not_called_back_by_its_heartbeats(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = broker_config({**SETTINGS, "broker.heartbeat.interval.ms": "1"})
+    async with node(SimFileSystem(), config) as running:
+        await running.create("t", partitions=2)
+        assert await running.parts.leave(LONG_ENOUGH_S)
+        heartbeats = 0
+        submit = ControllerRunner.submit
+
+        async def counted(self: ControllerRunner, handle: Any, request: Any) -> Any:
+            nonlocal heartbeats
+            response = await submit(self, handle, request)
+            heartbeats += isinstance(request, BrokerHeartbeatRequest)
+            return response
+
+        monkeypatch.setattr(ControllerRunner, "submit", counted)
+        await until(lambda: heartbeats >= 3)
+        assert [each.fenced for each in running.services.metadata.image.brokers.values()] == [True]
+        assert running.leaders("t") == [-1, -1]
 
 
 async def test_deleted_topics_leave_and_their_names_are_free() -> None:
