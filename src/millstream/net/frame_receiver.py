@@ -13,10 +13,11 @@ from millstream.errors import MalformedMessage
 RECEIVE_BUFFER_BYTES = 64 * 1024
 _SIZE_BYTES = 4
 _TRUST_FACTOR = 32
-_GROWTH = memoryview(bytes(1024 * 1024))
-"""A frame's buffer grows by as much as this many times what has arrived, at most by a piece: a size alone must not make us allocate,
-and a hundred megabytes at once would take the time of others.
-"""
+"""A frame's buffer grows by as much as this many times what has arrived: a size alone must not make us allocate."""
+_PIECE_BYTES = 1024 * 1024
+"""It grows by no more than a piece, or doubles, for it is copied each time."""
+_GROWTH = memoryview(bytes(8 * 1024 * 1024))
+"""The most at once: a hundred megabytes would take the time of others."""
 _NOTHING = memoryview(b"")
 
 
@@ -112,7 +113,8 @@ class FrameReceiver:
 
     def _growth(self) -> int:
         trusted = max(RECEIVE_BUFFER_BYTES, self._filled * _TRUST_FACTOR)
-        return min(self._frame_size - self._filled, trusted, len(_GROWTH))
+        doubled = max(_PIECE_BYTES, self._filled)
+        return min(self._frame_size - self._filled, trusted, doubled, len(_GROWTH))
 
 
 def _impossible_size(size: int, prefix: bytes, size_max: int) -> ImpossibleFrameSize:

@@ -92,7 +92,7 @@ def test_a_claimed_size_alone_allocates_little() -> None:
 def test_a_very_long_frame_grows_by_pieces() -> None:
     into = receiver(limit=100 * 1024 * 1024)
     feed(into, struct.pack(">i", 100 * 1024 * 1024) + bytes(50 * 1024 * 1024))
-    assert into.held_bytes <= 51 * 1024 * 1024
+    assert into.held_bytes <= 58 * 1024 * 1024
     assert [len(frame) for frame in feed(into, bytes(50 * 1024 * 1024))] == [100 * 1024 * 1024]
 
 

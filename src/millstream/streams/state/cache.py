@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple
 
 from millstream.streams.state.changelog import Headers
@@ -57,6 +58,25 @@ class CacheEntry(NamedTuple):
     timestamp: int
     origin: ProcessorRecordContext
     size_bytes: int
+
+
+class CachedRows(NamedTuple):
+    """Rows to be cached, as columns of equal length; no key comes twice and no row is a deletion."""
+
+    keys: Sequence[bytes]
+    row_keys: Sequence[bytes]
+    stored: Sequence[bytes]
+    timestamps: Sequence[int]
+
+    def entries(self, origin: ProcessorRecordContext) -> dict[bytes, CacheEntry]:
+        fixed = _FIXED_BYTES + origin.size_bytes
+        lengths = zip(map(len, self.keys), map(len, self.stored), strict=True)
+        sizes = [fixed + key + stored for key, stored in lengths]
+        rows = zip(*self, repeat(origin, len(sizes)), sizes, strict=True)
+        made = map(
+            tuple.__new__, repeat(CacheEntry), rows
+        )  # a call of the class takes three times as long
+        return dict(zip(self.keys, made, strict=True))
 
 
 @dataclass(slots=True)
@@ -122,6 +142,31 @@ class RecordCache:
             dirty[key] = None
             size = fixed + len(key) + (0 if stored is None else len(stored))
             put(CacheEntry(key, row_key, stored, timestamp, origin, size))
+
+    def write_together(self, rows: CachedRows, origin: ProcessorRecordContext) -> bool:
+        """Set rows as `write_all` does, but all at once. Returns False, and sets none, where one of them might have to flush the store."""
+        entries, dirty, before = self._entries, self._dirty, self._bytes_held
+        new = rows.entries(origin)
+        known = entries.keys() & new.keys()
+        grown = [new[key].size_bytes - entries[key].size_bytes for key in known]
+        added = [entry.size_bytes for key, entry in new.items() if key not in known]
+        if min(grown, default=0) < 0:  # what it leaves is room for the rows after it alone
+            return False
+        more = sum(grown) + sum(added)
+        gone = self._clean_eldest(self._room.bytes_held + more - self._room.bytes_max, known)
+        if gone is None:
+            return False
+        for key in gone:
+            self._remove(key)
+        for key in known:  # to stand at the end
+            del entries[key]
+            dirty.pop(key, None)
+        entries.update(new)
+        dirty.update(dict.fromkeys(new))
+        self._order = None
+        self._bytes_held += more
+        self._room.bytes_held += self._bytes_held - before
+        return True
 
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
@@ -198,6 +243,18 @@ class RecordCache:
             if eldest.key in self._dirty:
                 self.on_flush(eldest)
             room.bytes_held += self._bytes_held - before
+
+    def _clean_eldest(self, excess_bytes: int, kept: Container[bytes]) -> list[bytes] | None:
+        """Returns the entries that go first to free so much; None where one of them is dirty, or to be kept."""
+        gone: list[bytes] = []
+        for key, entry in self._entries.items():
+            if excess_bytes <= 0:
+                break
+            if key in self._dirty or key in kept:
+                return None
+            gone.append(key)
+            excess_bytes -= entry.size_bytes
+        return gone if excess_bytes <= 0 else None
 
     def _in_order(self) -> list[bytes]:
         if self._order is None:

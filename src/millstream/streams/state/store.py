@@ -188,19 +188,17 @@ class StateStore(ABC):
             self.table_keys(keys),
             new,
             old if wants_old else None,
-            [self.change_time(entry) for entry in entries],
-            [self.change_origin(entry) for entry in entries],
+            self.change_times(entries),
+            self.change_origins(entries),
         )
 
     def write_entries(
         self, entries: list[CacheEntry]
     ) -> tuple[list[bytes | None], list[bytes | None]]:
         """Set the rows of entries that leave the cache, and log them; gives the keys and values as they are logged."""
-        logged_value = self.logged_value
         self.set_rows(entries)
         keys = self.log_keys([entry.row_key for entry in entries])
-        stored = [entry.stored for entry in entries]
-        values = [None if row is None else logged_value(row) for row in stored]
+        values = self.logged_column([entry.stored for entry in entries])
         if self.changelog is not None:
             if self.spec.with_headers or self.spec.log_headers:
                 self.changelog.note_headers(
@@ -271,6 +269,11 @@ class StateStore(ABC):
         """Returns the changelog's form of a stored row."""
         return stored
 
+    def logged_column(self, stored: Sequence[bytes | None]) -> list[bytes | None]:
+        """Returns the changelog's form of a column of stored rows; of None, a deletion, None."""
+        logged_value = self.logged_value
+        return [None if row is None else logged_value(row) for row in stored]
+
     def logged_headers(self, stored: bytes | None, record_headers: Headers) -> Headers:
         """Returns the headers of the changelog record of a row, or of its deletion (None) by a record with these headers.
 
@@ -289,13 +292,13 @@ class StateStore(ABC):
         """Returns what `table_key_serde` writes for keys of the changelog."""
         return log_keys
 
-    def change_time(self, entry: CacheEntry) -> int:
-        """Returns the timestamp of the change that an entry makes as it leaves the cache."""
-        return entry.timestamp
+    def change_times(self, entries: Sequence[CacheEntry]) -> list[int]:
+        """Returns the timestamps of the changes that entries make as they leave the cache."""
+        return [entry.timestamp for entry in entries]
 
-    def change_origin(self, entry: CacheEntry) -> ProcessorRecordContext:
-        """Returns the record that the change comes from; its headers are those of the change."""
-        return entry.origin
+    def change_origins(self, entries: Sequence[CacheEntry]) -> list[ProcessorRecordContext]:
+        """Returns the records that the changes come from; their headers are those of the changes."""
+        return [entry.origin for entry in entries]
 
     def restore(
         self,

@@ -6,8 +6,11 @@ Sizes and orders were read from Kafka Streams 4.3.1's ThreadCache while its test
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from millstream.streams.state.cache import (
+    CachedRows,
     CacheEntry,
     CacheRoom,
     ProcessorRecordContext,
@@ -125,3 +128,52 @@ def test_a_row_that_is_read_during_a_flush_and_kept_again_counts_twice() -> None
     put(cache, b"a")  # 50 bytes
     cache.flush()
     assert room.bytes_held == 50 + 47 + 47
+
+
+@given(
+    st.integers(100, 500),
+    st.lists(
+        st.tuples(
+            st.dictionaries(st.binary(min_size=1, max_size=1), st.binary(max_size=9), max_size=5),
+            st.booleans(),
+        ),
+        max_size=8,
+    ),
+)
+def test_rows_written_together_leave_what_rows_leave_that_are_written_one_by_one(
+    bytes_max: int, batches: list[tuple[dict[bytes, bytes], bool]]
+) -> None:
+    """`True` behind a batch: the cache is flushed then. What counts are entries and their order, which rows wait, and the room."""
+    one_by_one, together = Store(bytes_max), Store(bytes_max)
+    for rows, flushes in batches:
+        columns = CachedRows(tuple(rows), tuple(rows), tuple(rows.values()), (0,) * len(rows))
+        for key, stored in rows.items():
+            put(one_by_one.cache, key, stored)
+        if not together.cache.write_together(columns, FROM_IN1):
+            for key, stored in rows.items():
+                put(together.cache, key, stored)
+        if flushes:
+            one_by_one.cache.flush()
+            together.cache.flush()
+        assert together.flushed == one_by_one.flushed
+        assert together.room == one_by_one.room
+        assert used(together.cache) == used(one_by_one.cache)
+        assert keys(together.cache) == keys(one_by_one.cache)
+
+
+def test_rows_that_would_have_to_flush_the_store_are_not_written_together() -> None:
+    store = Store(150)
+    for key in (b"a", b"b"):
+        put(store.cache, key)
+    columns = CachedRows((b"c", b"d"), (b"c", b"d"), (b"x", b"x"), (0, 0))
+    assert not store.cache.write_together(columns, FROM_IN1)
+    assert keys(store.cache) == [b"a", b"b"]
+    store.cache.flush()
+    assert store.cache.write_together(columns, FROM_IN1)
+    assert used(store.cache) == [b"b", b"c", b"d"]
+    assert store.flushed == [[b"a", b"b"]]
+
+
+def used(cache: RecordCache) -> list[bytes]:
+    """The entries from the one that was used longest ago on."""
+    return list(cache._entries)

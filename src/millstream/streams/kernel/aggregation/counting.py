@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from millstream.streams.kernel.aggregation.column_counts import Tally
 from millstream.streams.kernel.aggregation.fold import Folded
 from millstream.streams.state.rows.running import AnyRows, RowKeys, RunningRows
 
@@ -32,8 +33,11 @@ def counted(keys: RowKeys, timestamps: list[int], rows: AnyRows, *, with_old: bo
 
 def count_rows(keys: RowKeys, timestamps: list[int], rows: AnyRows) -> None:
     """The same where only the rows are wanted, as all records leave them."""
-    newest = _newest(keys, timestamps)
-    for by, more in Counter(keys).items():
+    newest, counts = _newest(keys, timestamps), Counter(keys)
+    if isinstance(rows, RunningRows):
+        add_to_rows(Tally(counts, newest), rows)
+        return
+    for by, more in counts.items():
         before, timestamp = rows[by]
         at = newest[by]
         if before is None:
@@ -42,8 +46,17 @@ def count_rows(keys: RowKeys, timestamps: list[int], rows: AnyRows) -> None:
             rows[by] = (before + more, max(timestamp, at))
 
 
+def add_to_rows(tally: Tally, rows: RunningRows) -> None:
+    """Counts what was tallied into rows; the tally is used up."""
+    counts, newest = tally.counts, tally.newest
+    for by, (before, timestamp) in rows.stored_among(counts):
+        counts[by] += before
+        newest[by] = max(newest[by], timestamp)
+    rows.update(zip(counts, zip(counts.values(), newest.values(), strict=True), strict=True))
+
+
 def _newest(keys: RowKeys, timestamps: list[int]) -> dict[bytes, int]:
-    """The newest timestamp by key."""
+    """The newest timestamp by key, in the order in which keys come first, as counts are."""
     newest = dict(zip(keys, timestamps, strict=True))
     if timestamps != sorted(timestamps):
         for by, at in zip(keys, timestamps, strict=True):

@@ -11,10 +11,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
-from millstream.streams.kernel.aggregation.counting import count_rows, counted
+from millstream.streams.kernel.aggregation.column_counts import tallied
+from millstream.streams.kernel.aggregation.counting import add_to_rows, count_rows, counted
 from millstream.streams.kernel.aggregation.fold import Folded, fold_records, fold_values
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
-from millstream.streams.kernel.columns.column import Column, Data, any_null, has_nulls, written
+from millstream.streams.kernel.columns.column import (
+    Column,
+    Data,
+    any_null,
+    has_nulls,
+    written,
+    written_as_it_came,
+)
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import RowByRow
 from millstream.streams.kernel.tables.operators import RowStore, as_versions
@@ -24,6 +33,7 @@ from millstream.streams.state.rows.running import (
     AnyRows,
     EncodedRows,
     RowKeys,
+    RunningRows,
     WriteThroughRows,
     WrittenRows,
 )
@@ -44,9 +54,11 @@ class KeyFold(RowByRow):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows, /) -> Folded:
         """Fold records into rows; `keys` are what rows are found by."""
 
-    def fold_rows(self, batch: Batch, keys: RowKeys, rows: AnyRows, /) -> None:
-        """The same where only the rows are wanted, as all records leave them."""
+    def fold_rows(self, batch: Batch, rows: AnyRows, /) -> RowKeys:
+        """The same where only the rows are wanted, as all records leave them. Returns what the rows that were set are found by."""
+        keys: RowKeys = bytes_of_keys(batch, self._store)
         self.fold(batch, keys, rows)
+        return keys
 
     def process(self, batch: Batch) -> Batch:
         batch, store = without_nulls(self.context, batch), self._store
@@ -57,12 +69,11 @@ class KeyFold(RowByRow):
         if len(batch) == 1 or not store.takes_columns:
             through = WriteThroughRows(store.get, store.put)
             return self._result(batch, self.fold(batch, batch.keys, through))
-        keys: RowKeys = bytes_of_keys(batch, store)
         rows = store.running_rows()
         if store.cache is not None:  # from which the changes go on
-            self.fold_rows(batch, keys, rows)
-            store.write_rows(rows, WrittenRows(keys, (), ()))
+            store.write_rows(rows, WrittenRows(self.fold_rows(batch, rows), (), ()))
             return NO_ROWS
+        keys: RowKeys = bytes_of_keys(batch, store)
         result = self._result(batch, self.fold(batch, keys, rows))
         values = written_values(rows, result, store)
         store.write_rows(rows, written_steps(batch.timestamps, keys, values, result))
@@ -78,8 +89,14 @@ class KeyFold(RowByRow):
 
 def bytes_of_keys(batch: Batch, store: StateStore) -> Data:
     """Returns the keys as the store writes them. Raises SerializationError that names the store."""
+    keys = keys_as_they_came(batch, store)
+    return keys.rows() if isinstance(keys, ArrowBytes) else keys
+
+
+def keys_as_they_came(batch: Batch, store: StateStore) -> Data | ArrowBytes:
+    """Returns the same, as Arrow where the store writes them as they came so."""
     try:
-        return written(batch.key_column, store.key_serde)
+        return written_as_it_came(batch.key_column, store.key_serde)
     except Exception as error:
         raise store.unwritable(batch.keys, [None] * len(batch)) from error
 
@@ -160,8 +177,16 @@ class StreamCountOperator(KeyFold):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         return counted(keys, batch.timestamps, rows, with_old=self._send_old)
 
-    def fold_rows(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> None:
-        count_rows(keys, batch.timestamps, rows)
+    def fold_rows(self, batch: Batch, rows: AnyRows) -> RowKeys:
+        keys, timestamps = keys_as_they_came(batch, self._store), batch.timestamps
+        if isinstance(keys, ArrowBytes):
+            tally = tallied(keys, timestamps, [(0, len(batch), (b"",))])
+            if tally is not None and isinstance(rows, RunningRows):
+                add_to_rows(tally, rows)
+                return list(tally.counts)
+            keys = keys.rows()
+        count_rows(keys, timestamps, rows)
+        return keys
 
 
 class StreamReduceOperator(KeyFold):

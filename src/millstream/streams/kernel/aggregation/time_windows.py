@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.streams.kernel.aggregation.counting import count_rows, counted
+from millstream.streams.kernel.aggregation.column_counts import Run, tallied
+from millstream.streams.kernel.aggregation.counting import add_to_rows, count_rows, counted
 from millstream.streams.kernel.aggregation.fold import Folded, fold_records
 from millstream.streams.kernel.aggregation.stream import (
     bytes_of_keys,
+    keys_as_they_came,
     without_null_keys,
     written_steps,
     written_values,
@@ -24,6 +26,7 @@ from millstream.streams.kernel.aggregation.window_updates import (
     rows_at,
     windowed_keys,
 )
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.columns.batch import NO_ROWS, Batch
 from millstream.streams.kernel.columns.column import Column
 from millstream.streams.kernel.context import TaskContext
@@ -63,6 +66,10 @@ class _Placed:
         return [
             row for first, end, starts in self.runs for row in range(first, end) for _ in starts
         ]
+
+    def named_runs(self) -> list[Run]:
+        """Returns the runs with what follows the bytes of keys in the names of windows."""
+        return [(first, end, list(map(pack_time, starts))) for first, end, starts in self.runs]
 
     def names(self, keys: RowKeys) -> list[Any]:  # Any: bytes; None has no place here
         """Returns the bytes of the windowed key of each update; `keys`: the bytes of the keys of all records."""
@@ -131,14 +138,14 @@ class WindowAggregateOperator(RowByRow):
     def _update_together(self, batch: Batch, placed: _Placed, records: Sequence[int]) -> Batch:
         """Rows are read once a batch and written once: none of them can expire meanwhile."""
         store = self._store
-        keys: RowKeys = bytes_of_keys(batch, store)
-        names = placed.names(keys)
         rows = store.running_rows()
         if store.cache is not None:  # from which the changes go on, if not as final results
-            self._fold_rows(batch, records, names, rows)
+            set_rows = self._fold_rows(batch, placed, records, rows)
             self._note(placed)
-            store.write_windows(rows, WrittenRows(names, (), ()))
+            store.write_windows(rows, WrittenRows(set_rows, (), ()))
             return NO_ROWS
+        keys: RowKeys = bytes_of_keys(batch, store)
+        names = placed.names(keys)
         folded = self._fold(batch, records, names, rows)
         self._note(placed)
         windowed = windowed_keys(self._key_serde, names, (keys, batch))
@@ -164,13 +171,21 @@ class WindowAggregateOperator(RowByRow):
         )
 
     def _fold_rows(
-        self, batch: Batch, records: Sequence[int], names: RowKeys, rows: AnyRows
-    ) -> None:
-        """The same where only the rows are wanted, as all records leave them."""
+        self, batch: Batch, placed: _Placed, records: Sequence[int], rows: AnyRows
+    ) -> RowKeys:
+        """The same where only the rows are wanted, as all records leave them. Returns what the rows that were set are found by."""
+        keys = keys_as_they_came(batch, self._store)
+        if self._counts and isinstance(rows, RunningRows) and isinstance(keys, ArrowBytes):
+            tally = tallied(keys, batch.timestamps, placed.named_runs())
+            if tally is not None:
+                add_to_rows(tally, rows)
+                return list(tally.counts)
+        names = placed.names(keys.rows() if isinstance(keys, ArrowBytes) else keys)
         if self._counts:
             count_rows(names, rows_at(batch.timestamps, records), rows)
         else:
             self._fold(batch, records, names, rows)
+        return names
 
     def _placed(self, timestamps: list[int], stream_time: int) -> _Placed:
         """Returns which records update which windows. One that a record falls in is not closed by that record itself."""

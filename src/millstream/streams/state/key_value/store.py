@@ -121,8 +121,12 @@ class TimestampedKeyValueStore(TimestampedRows, OrderedRows):
         is_encoded = isinstance(rows, EncodedRows)
         found = rows.stored if isinstance(rows, EncodedRows) else rows
         if self.cache is not None:
-            in_order = ((data, found[data]) for data in written.latest_keys())
-            self.cache.write_all(self._stored_rows(in_order, is_encoded=is_encoded), self.origin())
+            names = list(written.latest_keys())
+            if isinstance(rows, EncodedRows) or not self.cached_together(rows, names, names, names):
+                in_order = self._stored_rows(
+                    ((data, found[data]) for data in names), is_encoded=is_encoded
+                )
+                self.cache.write_all(in_order, self.origin())
             return
         pending = self.rows.pending
         for data, _, stored, _ in self._stored_rows(found.items(), is_encoded=is_encoded):

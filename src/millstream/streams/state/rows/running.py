@@ -8,7 +8,7 @@ deleted. Knows neither operators nor how rows are laid out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -34,15 +34,27 @@ RowKeys = Sequence[Any]  # Any: keys, or their bytes: what rows are found by
 class RunningRows(dict[bytes, Row]):
     """Rows by the bytes of their keys, read when they are first asked for; the store writes them in the end."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("_known", "_read")
 
-    def __init__(self, read: Callable[[bytes], Row | None]) -> None:
+    def __init__(
+        self,
+        read: Callable[[bytes], Row | None],
+        known: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
+    ) -> None:
+        """`known` returns those of some keys that may have a row; a row of the others is never read."""
         super().__init__()
-        self._read = read
+        self._read, self._known = read, known
 
     def __missing__(self, key: bytes) -> Row:
         row = self[key] = self._read(key) or ABSENT
         return row
+
+    def stored_among(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, Row]]:
+        """Yields those of the keys that have a row, and the row."""
+        for key in self._known(keys):
+            row = self[key]
+            if row[0] is not None:
+                yield key, row
 
 
 class EncodedRows:

@@ -47,7 +47,7 @@ class SegmentedStore(StateStore):
         self._time_first = spec.time_ordered and spec.persistent
         self._shows_edge = self.edge_is_visible and self._time_first
         self._newest = self.times.get(_NEWEST, -1)
-        self._first_kept = self._oldest_kept()
+        self._first_kept = self._oldest_kept(self._newest)
         self._deleted_before = 0
         """Segments that end at this time have been deleted."""
         self._newest_cached = -1
@@ -64,11 +64,15 @@ class SegmentedStore(StateStore):
     def discard(self) -> None:
         super().discard()
         self._newest = self.times.get(_NEWEST, -1)
-        self._first_kept = self._oldest_kept()
+        self._first_kept = self._oldest_kept(self._newest)
 
     @abstractmethod
     def row_time(self, row_key: bytes) -> int:
         """Returns the time of a row, by which it expires."""
+
+    def row_times(self, row_keys: Sequence[bytes]) -> list[int]:
+        """Returns the times of several rows."""
+        return list(map(self.row_time, row_keys))
 
     def log_key(self, row_key: bytes) -> bytes:
         """Returns the key of a row's changelog record: all behind the segment, with the bytes of the key first."""
@@ -101,13 +105,15 @@ class SegmentedStore(StateStore):
             self.forget(row_key)
 
     def set_rows(self, entries: Sequence[CacheEntry]) -> None:
-        row_time, pending = self.row_time, self.rows.pending
-        for entry in entries:
-            time = row_time(entry.row_key)
-            if time > self._newest or time < self._first_kept:
+        row_keys = [entry.row_key for entry in entries]
+        times = self.row_times(row_keys)
+        newest = max(times, default=self._newest)
+        if min(times, default=newest) < self._oldest_kept(max(newest, self._newest)):
+            for entry in entries:  # an earlier one may still come in time
                 self.set_row(entry.row_key, entry.stored, entry.timestamp)
-            else:
-                pending[entry.row_key] = entry.stored
+            return
+        self.advance(newest)
+        self.rows.pending.update(zip(row_keys, [entry.stored for entry in entries], strict=True))
 
     def stored_row(self, row_key: bytes) -> bytes | None:
         """Returns the bytes of a row that can be seen, in the cache or in the store."""
@@ -276,7 +282,7 @@ class SegmentedStore(StateStore):
             return
         opens_segment = time // self._segment_ms > self._newest // self._segment_ms
         self._newest = time
-        self._first_kept = self._oldest_kept()
+        self._first_kept = self._oldest_kept(self._newest)
         oldest_segment = (time - self._retention_ms) // self._segment_ms
         if opens_segment and oldest_segment > 0:
             self._deleted_before = oldest_segment * self._segment_ms
@@ -284,9 +290,9 @@ class SegmentedStore(StateStore):
                 self.rows.put(row_key, None)
                 self.forget(row_key)
 
-    def _oldest_kept(self) -> int:
-        """The oldest time that can still be stored: on disk as long as its segment is there."""
-        oldest = self._newest - self._retention_ms
+    def _oldest_kept(self, newest: int) -> int:
+        """The oldest time that can be stored beside the newest: on disk as long as its segment is there."""
+        oldest = newest - self._retention_ms
         if self.spec.persistent:
             return oldest // self._segment_ms * self._segment_ms
         return oldest + 1

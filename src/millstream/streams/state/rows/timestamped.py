@@ -7,10 +7,13 @@ own: Kafka Streams' formats. Where a row lies is the business of the key-value a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 
 from millstream.streams.errors import StreamsError
+from millstream.streams.state.cache import CachedRows
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
+from millstream.streams.state.rows.running import RunningRows
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.store import DECODED_ROWS_MAX, StateStore, StoreParts
 
@@ -41,8 +44,7 @@ class TimestampedRows(StateStore):
 
     def logged_column(self, stored: Sequence[bytes | None]) -> list[bytes | None]:
         """Returns the changelog's form of a column of stored rows; of None, a deletion, None."""
-        logged_value = self.logged_value
-        return [None if row is None else logged_value(row) for row in stored]
+        return [None if row is None else row[8:] for row in stored]
 
     def row_bytes(self, value: bytes, timestamp: int, _headers: Headers) -> bytes:
         """Returns the stored form of a value."""
@@ -77,6 +79,32 @@ class TimestampedRows(StateStore):
             raise
         except Exception as error:
             raise self._unwritable(self.key_of(data), value) from error
+
+    def cached_together(
+        self,
+        rows: RunningRows,
+        names: Sequence[bytes],
+        row_keys: Sequence[bytes],
+        keys: Sequence[bytes],
+    ) -> bool:
+        """Writes rows to the cache at once; returns False where they must be written one by one.
+
+        `names`: what they are found by; `row_keys` and `keys`: what they have in the store and in the cache.
+        """
+        assert self.cache is not None, "asked for only where there is one"
+        found = list(map(rows.__getitem__, names))
+        values = [row[0] for row in found]
+        if None in values:
+            return False
+        timestamps = [row[1] for row in found]
+        starts, encoded = map(self._pack_row_start, timestamps), map(self._encode_value, values)
+        stored = list(map(add, starts, encoded))
+        if not self.cache.write_together(
+            CachedRows(keys, row_keys, stored, timestamps), self.origin()
+        ):
+            return False
+        self._decoded.update(zip(row_keys, found, strict=True))
+        return True
 
     def key_of(self, data: bytes) -> object:
         """Returns the key with these bytes, by which a batch finds its rows."""

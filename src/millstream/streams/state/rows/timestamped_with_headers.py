@@ -17,7 +17,7 @@ from millstream.streams.state.headers import (
 )
 from millstream.streams.state.rows.segmented import pack_time, unpack_time
 from millstream.streams.state.rows.timestamped import TimestampedRows
-from millstream.streams.state.store import StoreParts
+from millstream.streams.state.store import StateStore, StoreParts
 
 
 class TimestampedRowsWithHeaders(TimestampedRows):
@@ -38,6 +38,9 @@ class TimestampedRowsWithHeaders(TimestampedRows):
 
     def logged_value(self, stored: bytes) -> bytes:
         return without_headers(stored)[8:]
+
+    def logged_column(self, stored: Sequence[bytes | None]) -> list[bytes | None]:
+        return StateStore.logged_column(self, stored)
 
     def row_bytes(self, value: bytes, timestamp: int, headers: Headers) -> bytes:
         return with_headers(pack_time(timestamp) + value, headers)

@@ -6,7 +6,7 @@ segment, or end ++ start ++ key where the store is time-ordered. Values carry no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from millstream.streams.serdes.serde import Serde
@@ -112,8 +112,8 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def table_key_serde(self) -> Serde[Any]:  # Any: tables of any type
         return session_windowed(self._key)
 
-    def change_time(self, entry: CacheEntry) -> int:
-        return self.row_time(entry.row_key)
+    def change_times(self, entries: Sequence[CacheEntry]) -> list[int]:
+        return [self.row_time(entry.row_key) for entry in entries]
 
     def sessions_of_key(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool

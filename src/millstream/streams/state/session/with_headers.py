@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from millstream.streams.serdes.windowed import Windowed
@@ -49,10 +50,15 @@ class SessionStoreWithHeaders(SessionStore):
     def logged_value(self, stored: bytes) -> bytes:
         return without_headers(stored)
 
-    def change_origin(self, entry: CacheEntry) -> ProcessorRecordContext:
-        """Gives the record with the headers of the session, as in Kafka Streams."""
-        headers = () if entry.stored is None else split_headers(entry.stored)[0]
-        return replace(entry.origin, headers=headers)
+    def change_origins(self, entries: Sequence[CacheEntry]) -> list[ProcessorRecordContext]:
+        """Gives the records with the headers of the sessions, as in Kafka Streams."""
+        return [
+            replace(
+                entry.origin,
+                headers=() if entry.stored is None else split_headers(entry.stored)[0],
+            )
+            for entry in entries
+        ]
 
     def decode_row(self, stored: bytes) -> AggregationWithHeaders:
         headers, aggregate = split_headers(stored)

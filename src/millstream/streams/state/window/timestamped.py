@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import time_windowed
+from millstream.streams.state.cache import RecordCache
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.headers import ValueTimestampHeaders, as_row
 from millstream.streams.state.rows.running import EncodedRows, RunningRows, WrittenRows
@@ -68,7 +69,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
     def running_rows(self) -> RunningRows | EncodedRows:
         """Returns the rows as they are, by the bytes of key ++ start; to be given back to `write_windows`."""
         if self.keeps_decoded:
-            return RunningRows(self._unless_new(self._row))
+            return RunningRows(self._unless_new(self._row), self._not_new)
         return EncodedRows(self._unless_new(self._stored), self.decode_row, self.encoded_row)
 
     def key_of(self, data: bytes) -> object:
@@ -76,12 +77,19 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
 
     def _unless_new(self, read: Callable[[bytes], Found | None]) -> Callable[[bytes], Found | None]:
         """Returns `read` of rows that may be there: none so new as others was ever put. Starts compare as their bytes do."""
-        newest = pack_time(max(self._newest, self._newest_cached, 0))
+        newest = self._newest_start()
 
         def read_unless_new(windowed: bytes) -> Found | None:
             return None if windowed[-8:] > newest else read(windowed)
 
         return read_unless_new
+
+    def _not_new(self, names: Iterable[bytes]) -> list[bytes]:
+        newest = self._newest_start()
+        return [windowed for windowed in names if windowed[-8:] <= newest]
+
+    def _newest_start(self) -> bytes:
+        return pack_time(max(self._newest, self._newest_cached, 0))
 
     def write_windows(self, rows: Mapping[bytes, Row] | EncodedRows, written: WrittenRows) -> None:
         """Set rows, by the bytes of key ++ start, as a batch has left them; those that are too old by now are forgotten.
@@ -89,7 +97,7 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
         `written` is every single step on the way, for the changelog.
         """
         if self.cache is not None:
-            self.cache.write_all(self._rows_for_cache(rows, written.latest_keys()), self.origin())
+            self._write_to_cache(self.cache, rows, list(written.latest_keys()))
             return
         is_encoded = isinstance(rows, EncodedRows)
         found = rows.stored if isinstance(rows, EncodedRows) else rows
@@ -114,18 +122,31 @@ class TimestampedWindowStore(TimestampedRows, WindowRows):
             log_keys = [windowed + NO_SEQUENCE for windowed in written.keys]
             self.changelog.extend(log_keys, written.values, written.timestamps)
 
+    def _write_to_cache(
+        self, cache: RecordCache, rows: Mapping[bytes, Row] | EncodedRows, names: list[bytes]
+    ) -> None:
+        row_keys, starts = self.row_keys(names)
+        keys = list(map(self.cache_key, row_keys)) if self.cache_keys_differ else row_keys
+        if isinstance(rows, RunningRows) and self.cached_together(rows, names, row_keys, keys):
+            self._newest_cached = max(self._newest_cached, max(starts, default=-1))
+        else:
+            found = zip(names, row_keys, keys, starts, strict=True)
+            cache.write_all(self._rows_for_cache(rows, found), self.origin())
+
     def _rows_for_cache(
-        self, rows: Mapping[bytes, Row] | EncodedRows, order: Iterable[bytes]
+        self,
+        rows: Mapping[bytes, Row] | EncodedRows,
+        names: Iterable[tuple[bytes, bytes, bytes, int]],
     ) -> Iterator[tuple[bytes, bytes, bytes | None, int]]:
-        """Yields rows as a cache takes them, one by one, for each may have to make room for the next."""
+        """Yields rows as a cache takes them, one by one, for each may have to make room for the next.
+
+        `names`: what each is found by, its keys in the store and in the cache, and the start of its window.
+        """
         is_encoded = isinstance(rows, EncodedRows)
         found = rows.stored if isinstance(rows, EncodedRows) else rows
         decoded = self._decoded
         pack, encode = self._pack_row_start, self._encode_value
-        names = list(order)
-        row_keys, starts = self.row_keys(names)
-        cache_keys = map(self.cache_key, row_keys) if self.cache_keys_differ else row_keys
-        for windowed, row_key, key, start in zip(names, row_keys, cache_keys, starts, strict=True):
+        for windowed, row_key, key, start in names:
             value, timestamp = row = found[windowed]
             if is_encoded:
                 stored = value

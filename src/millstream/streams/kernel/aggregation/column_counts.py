@@ -1,0 +1,80 @@
+"""Counts by row of records whose keys came as Arrow: no Python object is made for a record, only for a row.
+
+Gives what going through the records one by one gives. Knows neither rows nor stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    _Numbers = np.ndarray[Any, np.dtype[np.int64]]  # Any: of one dimension
+
+_RECORDS_MIN: Final = 128
+"""Fewer are counted faster one by one."""
+_CELLS_PER_RECORD_MAX: Final = 4
+"""Keys times windows: where most of them hold no record, looking at all of them takes longer than at the records."""
+
+Run = tuple[int, int, Sequence[bytes]]
+"""Records from the first to the end, and what follows their keys in the names of the rows that they count for, in ascending order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """By the bytes of a row's name, the number of records and the newest timestamp; rows in the order of their last records."""
+
+    counts: dict[bytes, int]
+    newest: dict[bytes, int]
+
+
+def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> Tally | None:
+    """Counts the records of runs. None where they must be gone through one by one: few, out of order, or spread too thin."""
+    if len(timestamps) < _RECORDS_MIN or keys.has_nulls or timestamps != sorted(timestamps):
+        return None
+    import numpy as np
+
+    encoded = keys.array.dictionary_encode()
+    words: list[bytes] = encoded.dictionary.to_pylist()
+    tails = {tail for _, _, of_run in runs for tail in of_run}
+    if len(words) * len(tails) > _CELLS_PER_RECORD_MAX * len(timestamps):
+        return None
+    places = encoded.indices.to_numpy()
+    cells: dict[bytes, tuple[_Numbers, _Numbers]] = {}
+    for first, end, of_run in runs:
+        counts = np.bincount(places[first:end], minlength=len(words))
+        last = np.full(len(words), -1)
+        last[places[first:end]] = np.arange(first, end)  # of equal places the last one stays
+        for tail in of_run:
+            known = cells.get(tail)
+            cells[tail] = (counts, last) if known is None else (known[0] + counts, last)
+            if known is not None:
+                np.maximum(known[1], last, out=cells[tail][1])
+    return _in_order(words, timestamps, cells)
+
+
+def _in_order(
+    words: list[bytes], timestamps: list[int], cells: dict[bytes, tuple[_Numbers, _Numbers]]
+) -> Tally:
+    import numpy as np
+
+    found = sorted(
+        (last_record, tail_number, place, count)
+        for tail_number, (_, (counts, last)) in enumerate(sorted(cells.items(), key=itemgetter(0)))
+        for present in [np.flatnonzero(counts)]
+        for last_record, place, count in zip(
+            last[present].tolist(), present.tolist(), counts[present].tolist(), strict=True
+        )
+    )
+    tails = sorted(cells)
+    names = [words[place] + tails[tail_number] for _, tail_number, place, _ in found]
+    return Tally(
+        dict(zip(names, [count for _, _, _, count in found], strict=True)),
+        dict(zip(names, [timestamps[last] for last, _, _, _ in found], strict=True)),
+    )
