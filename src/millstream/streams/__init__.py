@@ -32,11 +32,13 @@ from millstream.streams.options import (
     Materialized,
     OffsetReset,
     RecordContext,
+    Retry,
     StoreFormat,
     StoreSupplier,
     StoreType,
     StreamJoined,
     Suppressed,
+    WaitingRecord,
 )
 from millstream.streams.processor import (
     ContextualProcessor,
@@ -102,6 +104,7 @@ __all__ = [
     "Record",
     "RecordContext",
     "Response",
+    "Retry",
     "Serde",
     "SerializationOrigin",
     "SessionWindowedCogroupedKStream",
@@ -126,6 +129,7 @@ __all__ = [
     "Topology",
     "TopologyBuilder",
     "UnlimitedWindows",
+    "WaitingRecord",
     "Windowed",
     "dead_letter",
 ]

@@ -24,7 +24,8 @@ class TaskEventLoop:
     ) -> Mapping[int, Outcome]:
         """Returns the outcome of `call(row)` for each row, when all are there.
 
-        Rows of one chain are called one after the other. After a failure no call begins any more.
+        Rows of one chain are called one after the other, up to one that fails. After that no call begins any more, unless
+        `chains_fail_alone`.
         """
         if self._loop is None:
             self._start()
@@ -65,7 +66,7 @@ async def _cancel_others() -> None:
 async def _all(
     chains: Iterable[Sequence[int]], call: AsyncCall, calls: AsyncCalls
 ) -> Mapping[int, Outcome]:
-    """Outcomes by row. After a failure no call begins any more; those that run are waited for."""
+    """Outcomes by row. Calls that run when another one fails are waited for."""
     outcomes: dict[int, Outcome] = {}
     waiting = deque(chains)
     failed: set[int] = set()
@@ -73,11 +74,12 @@ async def _all(
     async def work() -> None:
         while waiting:
             for row in waiting.popleft():
-                if failed:
+                if failed and not calls.chains_fail_alone:
                     return
                 outcomes[row] = await _one(row, call, calls.timeout_ms)
                 if outcomes[row][1] is not None:
                     failed.add(row)
+                    break
 
     await asyncio.gather(*(work() for _ in range(min(calls.max_in_flight, len(waiting)))))
     return outcomes

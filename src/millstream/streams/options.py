@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Generic
+from typing import Any, Generic
 
+from millstream.clients.spout.core.retries import RetryPolicy
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.type_variables import VO, K, V
@@ -263,6 +264,90 @@ class RecordContext:
     headers: tuple[tuple[str, bytes | None], ...] = ()
     source_raw_key: bytes | None = field(default=None, repr=False, compare=False)
     source_raw_value: bytes | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry(Generic[K, V]):
+    """Options of an operator whose function may fail for a while: its records then wait in a store and are tried again.
+
+    `store`: its name. The record waits `delay_initial`, and after each further failure `delay_multiplier` times as long, at
+    most `delay_max`. `jitter` shortens each wait by up to this part of it, so that keys that failed together do not come
+    back together; by how much follows from the record, so that a repetition waits as long. After `retries_max` retries
+    (None: never), and for an exception that is none of `retry_on`, the record is given up: it goes to the topic
+    `dead_letters`, or where there is none `on_processing_error` decides. `key` and `value` are the serdes of the store;
+    None: those of the stream, or the application's defaults.
+    """
+
+    store: str
+    delay_initial: timedelta = timedelta(seconds=1)
+    delay_multiplier: float = 2.0
+    delay_max: timedelta = timedelta(minutes=1)
+    jitter: float = 0.0
+    retries_max: int | None = None
+    retry_on: type[Exception] | tuple[type[Exception], ...] = Exception
+    dead_letters: str | None = None
+    key: Serde[K] | None = None
+    value: Serde[V] | None = None
+
+    def __post_init__(self) -> None:
+        check_serdes("Retry", key=self.key, value=self.value)
+        check_fields(
+            self,
+            store=str,
+            delay_initial=timedelta,
+            delay_multiplier=int | float,
+            delay_max=timedelta,
+            jitter=int | float,
+            retries_max=int | None,
+            retry_on=type | tuple,
+            dead_letters=str | None,
+        )
+        given: object = self.retry_on
+        kinds: tuple[object, ...] = given if isinstance(given, tuple) else (given,)
+        for kind in kinds:
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise TypeError(f"Retry: retry_on has classes of exceptions, not {kind!r}")
+        if to_ms(self.delay_initial) < 1:
+            raise ValueError(
+                f"Retry: delay_initial must be at least 1 ms, it is {self.delay_initial}"
+            )
+        if self.delay_max < self.delay_initial:
+            raise ValueError(
+                f"Retry: delay_max of {self.delay_max} is shorter than delay_initial of {self.delay_initial}"
+            )
+        if not 1.0 <= self.delay_multiplier < float("inf"):
+            raise ValueError(
+                f"Retry: delay_multiplier must be a number of at least 1, not {self.delay_multiplier}"
+            )
+        if not 0.0 <= self.jitter <= 1.0:
+            raise ValueError(f"Retry: jitter must be from 0 to 1, not {self.jitter}")
+        if self.retries_max is not None and self.retries_max < 0:
+            raise ValueError(f"Retry: retries_max must not be negative, it is {self.retries_max}")
+
+    @property
+    def policy(self) -> RetryPolicy:
+        """The number of retries, and the time before each without its jitter."""
+        return RetryPolicy(
+            to_ms(self.delay_initial),
+            float(self.delay_multiplier),
+            to_ms(self.delay_max),
+            self.retries_max,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRecord:
+    """A record in a retry store. `context`: where it comes from, with its timestamp and headers.
+
+    `failures`: how often its function has failed for it, `error` with what the last time; 0 and None: it waits behind
+    another record of its key. `due_ms`: the wall-clock time from which on it may be tried when its turn has come.
+    """
+
+    value: Any  # Any: user types
+    context: RecordContext
+    failures: int
+    due_ms: int
+    error: str | None = None
 
 
 Partitioner = Callable[[str, K, V, int], int | Collection[int] | None]

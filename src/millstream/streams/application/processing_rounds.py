@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.streams.topology.nodes import ProcessorNode
-from millstream.streams.topology.operators import MapAsync, MapValuesAsync, ProcessAsync
+from millstream.streams.topology.operators import (
+    MapAsync,
+    MapValuesAsync,
+    MapValuesWithRetries,
+    ProcessAsync,
+)
 from millstream.streams.topology.topology import Topology
 
 ROUND_MS: Final = 100
@@ -41,12 +46,14 @@ class ProcessingRounds:
 
 def records_min(topology: Topology, sub_topology: int) -> int:
     """Returns the smallest round that keeps the async functions of a sub-topology busy."""
-    in_flight = (
-        node.operator.calls.max_in_flight
+    calls = (
+        node.operator.calls
         for group in topology.sub_topologies
         if group.id == sub_topology
         for node in (topology.nodes[name] for name in group.nodes)
         if isinstance(node, ProcessorNode)
-        and isinstance(node.operator, MapAsync | MapValuesAsync | ProcessAsync)
+        and isinstance(
+            node.operator, MapAsync | MapValuesAsync | MapValuesWithRetries | ProcessAsync
+        )
     )
-    return max((_CALLS_EACH * calls for calls in in_flight), default=1)
+    return max((_CALLS_EACH * each.max_in_flight for each in calls if each is not None), default=1)

@@ -20,10 +20,16 @@ from millstream.streams.dsl.operations.stream_stream_join import AnyJoined
 from millstream.streams.dsl.operations.tables import stream_to_table
 from millstream.streams.dsl.table import KTable
 from millstream.streams.event_loop import TaskEventLoop
-from millstream.streams.options import Materialized, Partitioner, StreamJoined, TopicExtractor
+from millstream.streams.options import (
+    Materialized,
+    Partitioner,
+    Retry,
+    StreamJoined,
+    TopicExtractor,
+)
 from millstream.streams.processor import ForwardingProcessor, Processor, Record
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology.operators import AsyncCalls, UserFunction
+from millstream.streams.topology.operators import AsyncCalls, MapValuesAsync, UserFunction
 from millstream.streams.windows import JoinWindows
 
 K = TypeVar("K")
@@ -74,17 +80,15 @@ class KStream(Generic[K, V]):
         self, predicate: Callable[[K, V], bool], *, name: str | None = None
     ) -> KStream[K, V]:
         """Records for which predicate(key, value) holds."""
-        return KStream(
-            stateless.filter_records(self._stream, "filter", predicate, name, negate=False)
-        )
+        kept = stateless.filter_records(self._stream, "filter", predicate, name, negate=False)
+        return KStream(kept)
 
     def filter_not(
         self, predicate: Callable[[K, V], bool], *, name: str | None = None
     ) -> KStream[K, V]:
         """Records for which predicate(key, value) does not hold."""
-        return KStream(
-            stateless.filter_records(self._stream, "filter_not", predicate, name, negate=True)
-        )
+        kept = stateless.filter_records(self._stream, "filter_not", predicate, name, negate=True)
+        return KStream(kept)
 
     def map(
         self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None
@@ -97,18 +101,29 @@ class KStream(Generic[K, V]):
         self,
         mapper: Callable[[V], V2],
         *,
+        retry: Retry[K, V] | None = None,
         name: str | None = None,
         with_key: Literal[False] = False,
     ) -> KStream[K, V2]: ...
     @overload
     def map_values(
-        self, mapper: Callable[[K, V], V2], *, name: str | None = None, with_key: Literal[True]
+        self,
+        mapper: Callable[[K, V], V2],
+        *,
+        retry: Retry[K, V] | None = None,
+        name: str | None = None,
+        with_key: Literal[True],
     ) -> KStream[K, V2]: ...
     def map_values(
-        self, mapper: UserFunction, *, name: str | None = None, with_key: bool = False
+        self,
+        mapper: UserFunction,
+        *,
+        retry: Retry[K, V] | None = None,
+        name: str | None = None,
+        with_key: bool = False,
     ) -> KStream[K, V2]:
-        """mapper(value), or mapper(key, value) with_key, gives the new value."""
-        return KStream(stateless.map_values(self._stream, mapper, name, with_key=with_key))
+        """mapper(value), or mapper(key, value) with_key, gives the new value. With `retry` in the end, should it fail for a while."""
+        return KStream(stateless.map_values(self._stream, mapper, name, retry, with_key=with_key))
 
     def flat_map(
         self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
@@ -200,6 +215,7 @@ class KStream(Generic[K, V]):
         *,
         max_in_flight: int = 100,
         timeout_ms: int | None = None,
+        retry: Retry[K, V] | None = None,
         name: str | None = None,
         with_key: Literal[False] = False,
     ) -> KStream[K, V2]: ...
@@ -210,6 +226,7 @@ class KStream(Generic[K, V]):
         *,
         max_in_flight: int = 100,
         timeout_ms: int | None = None,
+        retry: Retry[K, V] | None = None,
         name: str | None = None,
         with_key: Literal[True],
     ) -> KStream[K, V2]: ...
@@ -219,14 +236,14 @@ class KStream(Generic[K, V]):
         *,
         max_in_flight: int = 100,
         timeout_ms: int | None = None,
+        retry: Retry[K, V] | None = None,
         name: str | None = None,
         with_key: bool = False,
     ) -> KStream[K, V2]:
-        """Await mapper(value), or mapper(key, value) with_key, gives the new value."""
+        """Await mapper(value), or mapper(key, value) with_key, gives the new value. `retry` as in `map_values`."""
         calls = AsyncCalls(max_in_flight, timeout_ms, TaskEventLoop)
-        return KStream(
-            async_calls.map_values_async(self._stream, mapper, calls, name, with_key=with_key)
-        )
+        spec = MapValuesAsync(mapper, calls, with_key)
+        return KStream(async_calls.map_values_async(self._stream, spec, name, retry))
 
     def process_async(
         self,
@@ -241,8 +258,6 @@ class KStream(Generic[K, V]):
         """Await function(record) gives a record, several, or None; they may have other keys, timestamps and headers."""
         calls = AsyncCalls(max_in_flight, timeout_ms, TaskEventLoop)
         return KStream(async_calls.process_async(self._stream, function, calls, name))
-
-    # Topics.
 
     def to(
         self,
@@ -266,16 +281,10 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KStream[K, V]:
         """Write to an internal topic and read it again, so that equal keys meet in one task."""
-        return KStream(
-            topics.repartition(
-                self._stream,
-                key=key,
-                value=value,
-                partitions=partitions,
-                partitioner=partitioner,
-                name=name,
-            )
+        made = topics.repartition(
+            self._stream, key, value, partitions=partitions, partitioner=partitioner, name=name
         )
+        return KStream(made)
 
     # Tables and groups.
 
@@ -446,13 +455,10 @@ class KStream(Generic[K, V]):
         by looking up the row of the key that `on(key, value)` gives. A versioned KTable gives the row of the
         record's own time; with `grace` records wait that long (in stream time) for rows that come late.
         """
-        kinds = (False, False)
-        return self._join(
-            other,
-            JoinArguments(
-                "join", joiner, kinds, with_key, windows, joined, on, key, value, name, grace
-            ),
+        given = JoinArguments(
+            "join", joiner, (False, False), with_key, windows, joined, on, key, value, name, grace
         )
+        return self._join(other, given)
 
     @overload
     def left_join(
@@ -537,12 +543,10 @@ class KStream(Generic[K, V]):
         With a KStream that is when the record's window is over.
         """
         kinds = (True, False)
-        return self._join(
-            other,
-            JoinArguments(
-                "left_join", joiner, kinds, with_key, windows, joined, on, key, value, name, grace
-            ),
+        given = JoinArguments(
+            "left_join", joiner, kinds, with_key, windows, joined, on, key, value, name, grace
         )
+        return self._join(other, given)
 
     @overload
     def outer_join(

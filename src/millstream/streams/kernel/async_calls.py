@@ -24,16 +24,13 @@ class _AsyncOperator(Operator):
         super().__init__(context)
         self._calls = calls
         self._node = context.node
-        if context.async_caller is None:
-            context.async_caller = calls.open(context.task_id)
-            context.closers.append(context.async_caller.close)
-        self._caller = context.async_caller
+        self._caller = open_caller(context, calls)
 
     def answers(
         self, batch: Batch, call: ops.AsyncCall
     ) -> list[Any]:  # Any: what functions of the user give
         """Returns what `call(row)` gives for each row. Raises what the first row raised that failed, and notes that row."""
-        chains = _chains(batch.keys)
+        chains = chains_of(batch.keys)
         outcomes = self._caller.run(chains, call, self._calls)
         failed = [row for row, (_, error) in outcomes.items() if error is not None]
         if failed:
@@ -133,8 +130,16 @@ class ProcessAsyncOperator(_AsyncOperator):
         return several
 
 
-def _chains(keys: list[object]) -> list[list[int]]:
-    """Rows of equal keys, in their order; rows without a key have nothing to wait for."""
+def open_caller(context: TaskContext, calls: ops.AsyncCalls) -> ops.AsyncCaller:
+    """Returns the caller of a task, which is made once."""
+    if context.async_caller is None:
+        context.async_caller = calls.open(context.task_id)
+        context.closers.append(context.async_caller.close)
+    return context.async_caller
+
+
+def chains_of(keys: list[object]) -> list[list[int]]:
+    """Returns the rows of equal keys, in their order; rows without a key have nothing to wait for."""
     chains: dict[Hashable, list[int]] = {}
     alone: list[list[int]] = []
     for row, key in enumerate(keys):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millstream.streams.kernel import async_calls, stateless
+from millstream.streams.kernel import async_calls, retries, stateless
 from millstream.streams.kernel.aggregation import (
     session_windows,
     sliding_windows,
@@ -60,6 +60,7 @@ _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes it
     ops.TableRegroup: table.TableRegroupOperator,
 }
 _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
+    ops.MapValuesWithRetries: retries.MapValuesWithRetriesOperator,
     ops.StreamAggregate: stream.StreamAggregateOperator,
     ops.StreamCount: stream.StreamCountOperator,
     ops.StreamReduce: stream.StreamReduceOperator,

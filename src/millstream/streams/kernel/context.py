@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar, overload
 
 from millstream.streams.config import StreamsConfig
-from millstream.streams.handlers import ErrorContext
+from millstream.streams.handlers import ErrorContext, OutgoingRecord
 from millstream.streams.kernel.columns.batch import Batch, Headers
 from millstream.streams.kernel.emit_interval import EmitInterval
-from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
+from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations, Timer
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
@@ -65,6 +65,7 @@ class TaskContext:
         "dropped_records",
         "emit_intervals",
         "failed_ordinal",
+        "give_up",
         "is_global",
         "metrics",
         "node",
@@ -78,9 +79,11 @@ class TaskContext:
         "raw_values",
         "record_headers",
         "record_timestamp",
+        "send_on",
         "state_dir",
         "stream_time",
         "task_id",
+        "timers",
         "topic",
         "wall_clock_ms",
     )
@@ -114,6 +117,9 @@ class TaskContext:
         """Of joins, whose two sides share one, by the name of what they share."""
         self.async_caller: AsyncCaller | None = None
         self.closers: list[Callable[[], object]] = []
+        self.timers: list[Timer] = []
+        self.send_on: Callable[[str, Batch, Batch], None]
+        self.give_up: Callable[[str, Batch, Exception, OutgoingRecord | None], None]
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 
     def begin(

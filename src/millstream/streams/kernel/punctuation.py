@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Protocol
 
 from millstream.streams.arguments import check_kind, member
 from millstream.streams.kernel.priority_queue import PriorityQueue
@@ -41,6 +42,17 @@ class Punctuation:
         """Be due next at the first multiple of the interval after this time."""
         missed = (time_ms - self.next_ms) // self._interval_ms
         self.next_ms += (missed + 1) * self._interval_ms
+
+
+class Timer(Protocol):
+    """Work of an operator that is due by the wall clock, as its store says: nothing is scheduled, so nothing can be forgotten."""
+
+    @property
+    def next_ms(self) -> int | None:
+        """The time when something is due; None where nothing is."""
+
+    def fire(self, time_ms: int, has_time: Callable[[], bool], /) -> None:
+        """Does what is due, and comes to an end soon when it `has_time` no more; what is left is still due."""
 
 
 class PunctuationQueue:

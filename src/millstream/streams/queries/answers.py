@@ -18,6 +18,7 @@ from millstream.streams.queries.query import (
 )
 from millstream.streams.queries.result import FailureReason, QueryResult
 from millstream.streams.queries.store_types import QUERYABLE_STORE_TYPES
+from millstream.streams.state.buffers.retries import RetryStore
 from millstream.streams.state.key_value.store import (
     KeyValueStore,
     OrderedRows,
@@ -59,13 +60,13 @@ def answer(store: StateStore, query: Query) -> QueryResult:
 
 def _of_key_values(store: StateStore, query: Query) -> Ask | None:
     match store, query:
-        case KeyValueStore(), KeyQuery(key, skip_cache):
+        case KeyValueStore() | RetryStore(), KeyQuery(key, skip_cache):
             return lambda: _row(store, key, skip_cache=skip_cache)
         case TimestampedKeyValueStore(), KeyQuery(key, skip_cache):
             return lambda: (_row(store, key, skip_cache=skip_cache) or (None,))[0]
         case TimestampedKeyValueStore(), TimestampedKeyQuery(key, skip_cache):
             return lambda: _row(store, key, skip_cache=skip_cache)
-        case KeyValueStore(), RangeQuery(lower, upper, descending):
+        case KeyValueStore() | RetryStore(), RangeQuery(lower, upper, descending):
             return lambda: list(store.rows_between(lower, upper, reverse=descending))
         case TimestampedKeyValueStore(), RangeQuery(lower, upper, descending):
             return lambda: [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.streams.state.buffers.join import JoinBuffer
+from millstream.streams.state.buffers.retries import RetryStore
 from millstream.streams.state.buffers.suppression import SuppressionBuffer
 from millstream.streams.state.buffers.unmatched import UnmatchedStore
 from millstream.streams.state.custom import CustomStore
@@ -29,6 +30,7 @@ _KINDS: Final[Mapping[StoreKind, type[StateStore]]] = {
     StoreKind.CUSTOM: CustomStore,
     StoreKind.JOIN_BUFFER: JoinBuffer,
     StoreKind.KEY_VALUE: KeyValueStore,
+    StoreKind.RETRIES: RetryStore,
     StoreKind.SESSION: SessionStore,
     StoreKind.SUBSCRIPTIONS: TimestampedKeyValueStore,
     StoreKind.SUPPRESSION_BUFFER: SuppressionBuffer,

@@ -61,6 +61,7 @@ BY_KIND: Final[Mapping[type[ops.OperatorSpec], Effects]] = {
     ops.MapAsync: Effects(calls_once=True),
     ops.MapValuesAsync: Effects(calls_once=True),
     ops.ProcessAsync: Effects(calls_once=True, multiplies=True),
+    ops.MapValuesWithRetries: Effects(calls_once=True),
     ops.Peek: Effects(is_seen=True),
     ops.Branch: NO_EFFECTS,
     ops.StreamAggregate: NO_EFFECTS,

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from millstream.streams.options import Retry
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.windows import (
     SessionWindows,
@@ -101,12 +102,14 @@ class AsyncCaller(Protocol):
 class AsyncCalls:
     """So many calls of an async function run at a time in a task, each for so long; None: as long as it takes.
 
-    `open` makes what awaits them, once for each task, which it is given by name.
+    `open` makes what awaits them, once for each task, which it is given by name. `chains_fail_alone`: after a failure the
+    chains of other keys go on; otherwise no call begins any more.
     """
 
     max_in_flight: int
     timeout_ms: int | None
     open: Callable[[str], AsyncCaller]
+    chains_fail_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,20 @@ class ProcessAsync(OperatorSpec):
 
     function: UserFunction
     calls: AsyncCalls
+
+
+@dataclass(frozen=True, slots=True)
+class MapValuesWithRetries(OperatorSpec):
+    """value → new value; with_key: (key, value) → new value. A row for which that fails waits in `store`, and is tried again.
+
+    `calls`: of an async function; None: the function is a plain one.
+    """
+
+    store: str
+    mapper: UserFunction
+    with_key: bool
+    retry: Retry[Any, Any]  # Any: streams of any type
+    calls: AsyncCalls | None = None
 
 
 @dataclass(frozen=True, slots=True)

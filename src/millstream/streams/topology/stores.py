@@ -27,6 +27,8 @@ class StoreKind(Enum):
     SUPPRESSION_BUFFER = "suppression_buffer"
     JOIN_BUFFER = "join_buffer"
     """Records that wait for a versioned table, for `retention_ms`."""
+    RETRIES = "retries"
+    """Records whose function has failed, and those of their keys that came later, until it succeeds or they are given up."""
     SUBSCRIPTIONS = "subscriptions"
     """A timestamped key-value store of a foreign-key join; the value serde is that of the left table's keys."""
     CUSTOM = "custom"

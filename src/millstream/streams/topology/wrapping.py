@@ -27,6 +27,7 @@ _KEEPS_KEYS = (
     ops.FlatMapValues,
     ops.MapValues,
     ops.MapValuesAsync,
+    ops.MapValuesWithRetries,
     ops.NullKeyFilter,
     ops.TableToStream,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph.streams import GraphStream
+from millstream.streams.dsl.operations.retries import AnyRetry, map_values_with_retries
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_async
 
@@ -19,19 +20,16 @@ def map_async(
 
 
 def map_values_async(
-    stream: GraphStream,
-    mapper: ops.UserFunction,
-    calls: ops.AsyncCalls,
-    name: str | None,
-    *,
-    with_key: bool,
+    stream: GraphStream, spec: ops.MapValuesAsync, name: str | None, retry: AnyRetry | None
 ) -> GraphStream:
     """Give each record a new value."""
-    parameters = ("key", "value") if with_key else ("value",)
-    check_async("map_values_async", "mapper", mapper, *parameters)
-    _check("map_values_async", calls)
-    spec = ops.MapValuesAsync(mapper, calls, with_key)
-    return stream.then(stream.add(name, "KSTREAM-MAPVALUESASYNC-", spec), stream.key, None)
+    parameters = ("key", "value") if spec.with_key else ("value",)
+    check_async("map_values_async", "mapper", spec.mapper, *parameters)
+    _check("map_values_async", spec.calls)
+    prefix = "KSTREAM-MAPVALUESASYNC-"
+    if retry is not None:
+        return map_values_with_retries(stream, spec, retry, prefix, name)
+    return stream.then(stream.add(name, prefix, spec), stream.key, None)
 
 
 def process_async(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from millstream.streams.arguments import check_kind, check_serdes
 from millstream.streams.dsl.graph.nodes import ProcessorGraphNode
 from millstream.streams.dsl.graph.streams import AnySerde, GraphStream
+from millstream.streams.dsl.operations.retries import AnyRetry, map_values_with_retries
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import (
     check_arity,
@@ -40,13 +41,20 @@ def map_records(stream: GraphStream, mapper: ops.UserFunction, name: str | None)
 
 
 def map_values(
-    stream: GraphStream, mapper: ops.UserFunction, name: str | None, *, with_key: bool
+    stream: GraphStream,
+    mapper: ops.UserFunction,
+    name: str | None,
+    retry: AnyRetry | None = None,
+    *,
+    with_key: bool,
 ) -> GraphStream:
     """Give each record a new value."""
     parameters = ("key", "value") if with_key else ("value",)
-    check_arity("map_values", "mapper", mapper, *parameters, takes_columns=True)
-    node = stream.add(name, "KSTREAM-MAPVALUES-", ops.MapValues(mapper, with_key))
-    return stream.then(node, stream.key, None)
+    check_arity("map_values", "mapper", mapper, *parameters, takes_columns=retry is None)
+    spec, prefix = ops.MapValues(mapper, with_key), "KSTREAM-MAPVALUES-"
+    if retry is not None:
+        return map_values_with_retries(stream, spec, retry, prefix, name)
+    return stream.then(stream.add(name, prefix, spec), stream.key, None)
 
 
 def flat_map(stream: GraphStream, mapper: ops.UserFunction, name: str | None) -> GraphStream:

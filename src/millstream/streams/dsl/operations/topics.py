@@ -40,9 +40,9 @@ def to(
 
 def repartition(
     stream: GraphStream,
-    *,
     key: AnySerde | None,
     value: AnySerde | None,
+    *,
     partitions: int | None,
     partitioner: AnyPartitioner | None,
     name: str | None,

@@ -84,6 +84,16 @@ class Failures:
             self._stop(node, rows, error)
         context.dropped_records += len(rows)
 
+    def given_up(
+        self, node: str, row: Batch, error: Exception, letter: OutgoingRecord | None
+    ) -> None:
+        """A row for which its operator has given up trying: it goes where the dead letters of that operator go, if it has some."""
+        if letter is None:
+            self.unprocessed(node, row, error)
+            return
+        self._write_letters(Response(OnError.CONTINUE, (letter,)), row.ordinals[0])
+        self._context.dropped_records += 1
+
     def at_source(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         """A sink right below a source raised. No processor did, so no handler is asked, as in Kafka Streams."""
         if isinstance(error, StreamsError) and error.is_final:

@@ -6,8 +6,8 @@ out, and commits; see README.md of this package for the order of calls that lose
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -60,6 +60,8 @@ from millstream.streams.tracing import OnTrace
 _ALL_TOPICS: Final = TaskTopics()
 _ID_WITHOUT_OWNER: Final = "-1_-1"
 """What Kafka Streams calls a task that fills global stores where processors and metrics see it."""
+_TIMER_MS: Final = 100
+"""An operator's retries come to an end after so long, and go on with the next call: commits and other tasks wait meanwhile."""
 
 
 @dataclass(slots=True)
@@ -124,6 +126,8 @@ class StreamTask:
         self._topology = topology
         self._records = SinkRecords()
         self._failures = Failures(self._context, self._write_dead_letter)
+        self._context.give_up = self._failures.given_up
+        self._context.send_on = self._send_on
         self._lateness = self._lateness_sensor()
         self._measured_ms: Callable[[], int] = lambda: 0
         self._punctuation_ms = 0
@@ -211,8 +215,11 @@ class StreamTask:
 
     @property
     def next_punctuation_ms(self) -> int | None:
-        """The wall-clock time at which `process` has to be called although no record has come, for punctuations."""
-        return self._context.punctuations[PunctuationType.WALL_CLOCK_TIME].next_ms
+        """The wall-clock time at which `process` has to be called although no record has come, for punctuations and retries."""
+        context = self._context
+        times = [context.punctuations[PunctuationType.WALL_CLOCK_TIME].next_ms]
+        times += [timer.next_ms for timer in context.timers]
+        return min((time for time in times if time is not None), default=None)
 
     def metrics(self) -> dict[MetricName, float]:
         """Totals by Kafka Streams' names, and the metrics that processors have added."""
@@ -311,6 +318,7 @@ class StreamTask:
         if wall_clock_ms > context.wall_clock_ms or records_max == 0:
             context.wall_clock_ms = max(wall_clock_ms, context.wall_clock_ms)
             self._punctuate(PunctuationType.WALL_CLOCK_TIME, context.wall_clock_ms)
+            self._fire_timers(context.wall_clock_ms)
         left = records_max if records_max is not None else -1
         processed = 0
         while left and (lags is None or self.is_ready(lags, wall_clock_ms)):
@@ -522,16 +530,39 @@ class StreamTask:
         while time_ms >= 0 and (due := queue.take_due(time_ms)) is not None:
             operator = self._nodes[due.node].operator
             assert isinstance(operator, ProcessOperator), "only processors schedule punctuations"
-            self._context.begin(None, (-1,))
-            self._context.counts["", PUNCTUATE] += 1
-            began_ms = self._measured_ms()
-            try:
-                operator.punctuate(due, time_ms)
-            except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-                self._failures.unpunctuated(due.node, time_ms, error)
-            finally:
-                queue.append(due)
-                self._punctuation_ms += self._measured_ms() - began_ms
+            with self._punctuation():
+                try:
+                    operator.punctuate(due, time_ms)
+                except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                    self._failures.unpunctuated(due.node, time_ms, error)
+                finally:
+                    queue.append(due)
+
+    def _fire_timers(self, time_ms: int) -> None:
+        """Has operators do what is due, each for a round's time; where nobody measures that, all of it."""
+        for timer in self._context.timers:
+            due_ms = timer.next_ms
+            if due_ms is not None and due_ms <= time_ms:
+                with self._punctuation() as began_ms:
+                    timer.fire(time_ms, lambda: self._measured_ms() - began_ms < _TIMER_MS)  # called meanwhile
+
+    @contextmanager
+    def _punctuation(self) -> Iterator[int]:
+        """Gives the time when it began, and counts it."""
+        self._context.begin(None, (-1,))
+        self._context.counts["", PUNCTUATE] += 1
+        began_ms = self._measured_ms()
+        try:
+            yield began_ms
+        finally:
+            self._punctuation_ms += self._measured_ms() - began_ms
+
+    def _send_on(self, node: str, given: Batch, made: Batch) -> None:
+        """Sends what a node makes of a row to its children. What a sink raises is a failure of the node, as in a traversal."""
+        try:
+            self._depth_first.forward(self._nodes[node], made, None)
+        except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+            self._failed(node, given, error)
 
     def _take_output(self) -> TaskOutput:
         return TaskOutput(self._records.take(), self._state.take_changelogs())

@@ -15,6 +15,12 @@ from struct import Struct
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.options import RecordContext
+from millstream.streams.state.buffers.record_bytes import (
+    read_context,
+    read_value,
+    written_context,
+    written_value,
+)
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
@@ -23,9 +29,8 @@ from millstream.streams.topology.java_order import hash_order_of_bytes
 CHANGELOG_HEADERS = (("v", b"\x03"),)
 NO_TIMESTAMP = -1
 _INT = Struct(">i")
-_TIMES = Struct(">qq")
 _LONG = Struct(">q")
-_NULL, _SAME_AS_PRIOR = -1, -2
+_SAME_AS_PRIOR = -2
 
 
 @dataclass(slots=True)
@@ -48,21 +53,26 @@ class Buffered:
 
     def encode(self) -> bytes:
         """Returns the changelog value."""
-        old = _value(self.old)
+        old = written_value(self.old)
         if self.old is not None and self.old == self.prior:
             old = _INT.pack(_SAME_AS_PRIOR)
-        parts = (_context(self.context), _value(self.prior), old, _value(self.new))
+        parts = (
+            written_context(self.context),
+            written_value(self.prior),
+            old,
+            written_value(self.new),
+        )
         return b"".join(parts) + _LONG.pack(self.time)
 
     @classmethod
     def decode(cls, data: bytes) -> Buffered:
-        context, at = _read_context(data)
-        prior, at = _read_value(data, at)
+        context, at = read_context(data)
+        prior, at = read_value(data, at)
         if _INT.unpack_from(data, at)[0] == _SAME_AS_PRIOR:
             old, at = prior, at + 4
         else:
-            old, at = _read_value(data, at)
-        new, at = _read_value(data, at)
+            old, at = read_value(data, at)
+        new, at = read_value(data, at)
         return cls(_LONG.unpack_from(data, at)[0], prior, old, new, context)
 
 
@@ -180,36 +190,3 @@ class SuppressionBuffer(StateStore):
     def _touch(self, data: bytes, entry: Buffered | None) -> None:
         self._dirty.append(data)
         self.rows.put(data, None if entry is None else entry.encode())
-
-
-def _value(data: bytes | None) -> bytes:
-    return _INT.pack(_NULL) if data is None else _INT.pack(len(data)) + data
-
-
-def _read_value(data: bytes, at: int) -> tuple[bytes | None, int]:
-    (length,) = _INT.unpack_from(data, at)
-    at += 4
-    return (None, at) if length == _NULL else (data[at : at + length], at + length)
-
-
-def _context(context: RecordContext) -> bytes:
-    topic = (context.topic or "").encode()
-    parts = [_TIMES.pack(context.timestamp, context.offset), _value(topic)]
-    parts += [_INT.pack(context.partition), _INT.pack(len(context.headers))]
-    for name, value in context.headers:
-        parts += [_value(name.encode()), _value(value)]
-    return b"".join(parts)
-
-
-def _read_context(data: bytes) -> tuple[RecordContext, int]:
-    timestamp, offset = _TIMES.unpack_from(data, 0)
-    topic, at = _read_value(data, 16)
-    partition, count = _INT.unpack_from(data, at)[0], _INT.unpack_from(data, at + 4)[0]
-    at += 8
-    headers = []
-    for _ in range(count):
-        name, at = _read_value(data, at)
-        value, at = _read_value(data, at)
-        headers.append(((name or b"").decode(), value))
-    context = RecordContext((topic or b"").decode(), partition, offset, timestamp, tuple(headers))
-    return context, at
