@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from millstream.streams.errors import InvalidStoreError
-from millstream.streams.options import RecordContext
+from millstream.streams.options import RecordContext, WaitingRecord
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state.buffers.unmatched import Unmatched
 from millstream.streams.state.cache import CacheRoom, RecordCache
@@ -82,6 +82,18 @@ def put_into_suppression(store: Any, n: int) -> None:
 
 def put_into_join_buffer(store: Any, n: int) -> None:
     store.put(key(n), f"v{n}", RecordContext("t", 0, n, n))
+
+
+def put_into_retries(store: Any, n: int) -> None:
+    """Some wait, some wait again, some are done, in the order in which they are due."""
+    if n % 5 in (2, 4):
+        (first,) = store.take_due(n, 1)
+        if n % 5 == 4:
+            store.remove(first)
+        else:
+            store.wait_again(first, replace(first.record, failures=n, due_ms=n + 2, error="no"))
+    else:
+        store.append(key(n), WaitingRecord(value(n), RecordContext("t", 0, n, n, headers(n)), 0, n))
 
 
 def histories(store: Any) -> object:
@@ -176,6 +188,7 @@ KINDS = {
         put_into_suppression,
         lambda store: list(store.changes()),
     ),
+    "retries": Kind(spec(StoreKind.RETRIES), put_into_retries, lambda store: list(store.all())),
     "join_buffer": Kind(
         spec(StoreKind.JOIN_BUFFER, retention_ms=100),
         put_into_join_buffer,

@@ -544,7 +544,9 @@ class StreamTask:
             due_ms = timer.next_ms
             if due_ms is not None and due_ms <= time_ms:
                 with self._punctuation() as began_ms:
-                    timer.fire(time_ms, lambda: self._measured_ms() - began_ms < _TIMER_MS)  # called meanwhile
+                    timer.fire(
+                        time_ms, lambda: self._measured_ms() - began_ms < _TIMER_MS
+                    )  # called meanwhile
 
     @contextmanager
     def _punctuation(self) -> Iterator[int]:

@@ -205,6 +205,10 @@ class RetryStore(OrderedRows):
         super().restore_columns(keys, values, timestamps, headers)
         self._known = None
 
+    def close(self) -> None:
+        super().close()
+        self._known = None
+
     def restore_row(
         self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
     ) -> None:
@@ -215,16 +219,20 @@ class RetryStore(OrderedRows):
     @property
     def _index(self) -> _Index:
         if self._known is None:
-            self._known = index = _Index()
-            for row_key, _ in self.rows.scan(b"", None):
-                place, number = _place(row_key), _number(row_key)
-                queue = index.queues.setdefault(place, _Queue(number, number))
-                queue.first, queue.last = min(queue.first, number), max(queue.last, number)
-                index.lowest = min(index.lowest, number)
-            for place, queue in index.queues.items():
-                row_key = _row_key(place, queue.first)
-                index.schedule(row_key, _HEAD.unpack_from(self._stored(row_key))[0])
+            self._known = self._read_index()
         return self._known
+
+    def _read_index(self) -> _Index:
+        index = _Index()
+        for row_key, _ in self.rows.scan(b"", None):
+            place, number = _place(row_key), _number(row_key)
+            queue = index.queues.setdefault(place, _Queue(number, number))
+            queue.first, queue.last = min(queue.first, number), max(queue.last, number)
+            index.lowest = min(index.lowest, number)
+        for place, queue in index.queues.items():
+            row_key = _row_key(place, queue.first)
+            index.schedule(row_key, _HEAD.unpack_from(self._stored(row_key))[0])
+        return index
 
     def _rows_of_keys(
         self, low: bytes, end: bytes | None, *, reverse: bool
@@ -268,8 +276,9 @@ class RetryStore(OrderedRows):
 
     def _read(self, row_key: bytes) -> WaitingRecord:
         key = None if _number(row_key) < 0 else row_key[: -_NUMBER.size]
+        stored = self._stored(row_key)
         try:
-            return self._decoded(key, self._stored(row_key))
+            return self._decoded(key, stored)
         except Exception as error:
             unreadable = SerializationError(
                 f"a record in store {self.name} cannot be read with serde {self._value.name}: {error}; "
