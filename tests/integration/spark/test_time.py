@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millstream.spark import RunnerOptions, SparkStreams
-from millstream.streams import StreamsBuilder
+from millstream.streams import Retry, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.processor import ProcessorContext, PunctuationType, Record
 from millstream.streams.serdes import string
@@ -35,13 +35,24 @@ class Ticks:
             self.schedule.cancel()
 
     def process(self, record: Record[str, str]) -> None:
-        """Nothing comes."""
+        """Forwards nothing."""
 
 
-def ticking(source: str, out: str) -> Topology:
+def ticking(source: str, out: str, answers: str, attempts: Path) -> Topology:
+    """Ticks go to `out`, what is asked again and again until the third attempt to `answers`."""
+
+    def third_time(value: str) -> str:
+        with attempts.open("a") as file:
+            file.write("x")
+        if len(attempts.read_text()) < 3:
+            raise ConnectionError("away")
+        return value.upper()
+
     builder = StreamsBuilder()
     stream = builder.stream(source, key=string(), value=string())
     stream.process(Ticks).to(out, key=string(), value=string())
+    retry = Retry("retries", delay_initial=timedelta(milliseconds=50), key=string(), value=string())
+    stream.map_values(third_time, retry=retry).to(answers, value=string())
     return builder.build()
 
 
@@ -60,15 +71,17 @@ def application(
     return SparkStreams(topology, StreamsConfig(application_id=name, **config), spark, options)
 
 
-def test_punctuations_come_in_their_time_without_records(
+def test_punctuations_and_retries_come_in_their_time_without_records(
     spark: Any, topics: Any, tmp_path: Path
 ) -> None:
-    out = topics.new("out")
-    topology = ticking(topics.new("in"), out)
+    source, out, answers = topics.new("in"), topics.new("out"), topics.new("answers")
+    topology = ticking(source, out, answers, tmp_path / "attempts")
+    topics.put(source, [{"key": b"k", "value": word} for word in (b"first", b"second")])
     with application(spark, topics, topology, tmp_path) as running:
         running.start()
-        wait_until(lambda: len(topics.get(out)) >= 5)
+        wait_until(lambda: len(topics.get(out)) >= 5 and len(topics.get(answers)) >= 2)
         assert running.await_termination(0.5) is False
+    assert [record["value"] for record in topics.get(answers)] == [b"FIRST", b"SECOND"]
     found = topics.get(out)
     assert [record["value"] for record in found] == [b"1", b"2", b"3", b"4", b"5"]
     times = [record["timestamp"] for record in found]

@@ -146,6 +146,7 @@ _CLASSES: Mapping[str, Callable[[PartitionedStore], RemoteStore]] = {
 _TYPE_OF_KIND: Mapping[StoreKind, QueryableStoreType[Stored]] = {
     StoreKind.KEY_VALUE: queries.key_value_store(),
     StoreKind.TIMESTAMPED_KEY_VALUE: queries.key_value_store(),
+    StoreKind.RETRIES: queries.key_value_store(),
     StoreKind.VERSIONED: queries.versioned_key_value_store(),
     StoreKind.WINDOW: queries.window_store(),
     StoreKind.TIMESTAMPED_WINDOW: queries.window_store(),
