@@ -204,7 +204,7 @@ class ThreadTasks:
         )
         for task, each in list(self._running.items()):
             due_ms = each.active.next_punctuation_ms
-            if each.active.has_queued or (due_ms is not None and due_ms <= now_ms):
+            if each.active.has_queued or _is_due(due_ms, now_ms):
                 lags = self._lags(task, each)
                 each.has_news = True
                 began_ms = self._now_ms
@@ -213,7 +213,9 @@ class ThreadTasks:
                 if work is not None:
                     elapsed_ms = self._now_ms - began_ms
                     each.measures.worked(work, elapsed_ms)
-                    self.has_more |= each.rounds.end(work.records, elapsed_ms, target_ms)
+                    records_ms = elapsed_ms - work.punctuation_ms
+                    self.has_more |= each.rounds.end(work.records, records_ms, target_ms)
+                    self.has_more |= _is_due(each.active.next_punctuation_ms, now_ms)
                     done = done.plus(work)
         TaskMeasures.end_turn(each.measures for each in self._running.values())
         self._pause()
@@ -357,6 +359,10 @@ class ThreadTasks:
                 _LOGGER.info(
                     "%s task [%s] is started in %.1f s: %s", self._log_prefix, task, delay_s, error
                 )
+
+
+def _is_due(due_ms: int | None, now_ms: int) -> bool:
+    return due_ms is not None and due_ms <= now_ms
 
 
 async def _closed(active: ActiveTask) -> None:

@@ -133,6 +133,35 @@ async def test_all_tasks_are_closed_when_one_cannot_be_committed(
     assert closed == ["0", "1"]
 
 
+@pytest.mark.parametrize(("due_ms", "has_more"), [(None, False), (6, False), (5, True)])
+async def test_a_task_that_has_retries_left_is_not_kept_waiting_for_records(
+    monkeypatch: pytest.MonkeyPatch, due_ms: int | None, has_more: bool
+) -> None:
+    class Running:
+        position = queued = MappingProxyType[str, int]({})
+        has_queued = False
+        next_punctuation_ms: int | None = 5
+        id = "0_0"
+
+        async def process(self, **_: Any) -> ProcessedWork:  # Any: what it is told of lags
+            self.next_punctuation_ms = due_ms
+            return ProcessedWork(punctuations=1, punctuation_ms=100)
+
+        async def close(self) -> None:
+            pass
+
+    async def start(*_: Any) -> Any:  # Any: stands for a task
+        return Running()
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({TASK: SPEC})
+    await settle(tasks)
+    await tasks.process(now_ms=5)
+    assert tasks.has_more is has_more
+    await tasks.close(commit=False)
+
+
 async def test_a_task_that_is_being_restored_answers_unless_it_is_to_be_active(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
