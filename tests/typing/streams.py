@@ -21,6 +21,7 @@ from millstream.streams import (
     ProcessorContext,
     Record,
     RecordContext,
+    Retry,
     SessionWindows,
     SlidingWindows,
     StreamJoined,
@@ -96,6 +97,8 @@ def types_follow_the_records(builder: StreamsBuilder) -> None:
     assert_type(stream.map_values(lambda order: order.cents), KStream[str, int])
     with_key = stream.map_values(lambda key, order: (key, order.cents), with_key=True)
     assert_type(with_key, KStream[str, tuple[str, int]])
+    retried = stream.map_values(lambda order: order.cents, retry=Retry("retries", key=string()))
+    assert_type(retried, KStream[str, int])
     assert_type(stream.map(lambda key, order: (order.cents, key)), KStream[int, str])
     assert_type(stream.flat_map(lambda key, order: [(order.cents, key)]), KStream[int, str])
     assert_type(stream.flat_map_values(lambda order: [order.cents]), KStream[str, int])
@@ -112,6 +115,7 @@ def functions_that_do_not_fit_are_refused(builder: StreamsBuilder) -> None:
     stream.filter(lambda key: True)  # type: ignore[arg-type, misc]  # key and value
     stream.map_values(lambda order: order.euros)  # type: ignore[attr-defined]  # cents
     stream.map(lambda key, order: order)  # type: ignore[arg-type, return-value]  # a pair
+    stream.map_values(lambda order: order.cents, retry=Retry("r", key=long()))  # type: ignore[arg-type]  # a str
     stream.flat_map_values(lambda order: order.cents)  # type: ignore[arg-type, return-value]  # many
     stream.merge(stream.map_values(lambda order: order.cents))  # type: ignore[arg-type, return-value]  # other values
     stream.to("out", value=string())  # type: ignore[arg-type]  # orders

@@ -1,4 +1,4 @@
-"""Where a buffered record comes from, and its values, in the bytes of Kafka Streams' ProcessorRecordContext and BufferValue."""
+"""The origin of a buffered record, and its values, in the bytes of Kafka Streams' ProcessorRecordContext and BufferValue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_context(data: bytes) -> tuple[RecordContext, int]:
     topic, at = read_value(data, 16)
     partition, count = _INT.unpack_from(data, at)[0], _INT.unpack_from(data, at + 4)[0]
     at += 8
-    headers = []
+    headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):
         name, at = read_value(data, at)
         value, at = read_value(data, at)
