@@ -47,6 +47,9 @@ class Punctuation:
 class Timer(Protocol):
     """Work of an operator that is due by the wall clock, as its store says: nothing is scheduled, so nothing can be forgotten."""
 
+    def prepare(self) -> None:
+        """Reads what it must know from its store, which may take long, before it is first asked when something is due."""
+
     @property
     def next_ms(self) -> int | None:
         """The time when something is due; None where nothing is."""

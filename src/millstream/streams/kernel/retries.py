@@ -62,6 +62,9 @@ class MapValuesWithRetriesOperator(Operator):
 
     # The task's wall clock.
 
+    def prepare(self) -> None:
+        self._store.read_index()
+
     @property
     def next_ms(self) -> int | None:
         """The time at which a record is to be tried again."""

@@ -103,6 +103,7 @@ def test_a_store_that_is_restored_from_its_changelog_goes_on_where_the_last_one_
             offsets = range(first_offset, first_offset + len(each))
             again.restore(CHANGELOG, RawBatch(each.keys, each.values, each.timestamps, offsets))
             first_offset += len(each)
+    again.resume({})
     assert again.next_punctuation_ms is not None
     add(again, 5, ("a", "a3"))
     assert written(again, 5) == []

@@ -263,6 +263,8 @@ class StreamTask:
         for topic, queue in self._group.queues.items():
             queue.resume(partition_times.get(topic, -1))
         self._context.stream_time = self._group.stream_time
+        for timer in self._context.timers:
+            timer.prepare()
 
     def measure_with(self, now_ms: Callable[[], int]) -> None:
         """Has punctuations timed by a clock of the runner's. Without one they take no time."""

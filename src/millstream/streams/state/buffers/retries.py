@@ -89,6 +89,10 @@ class RetryStore(OrderedRows):
 
     # What the operator asks.
 
+    def read_index(self) -> None:
+        """Reads all rows, if that was not done since they were restored or rolled back: otherwise it is done when it is needed."""
+        self._known = self._index
+
     @property
     def next_due_ms(self) -> int | None:
         """The time when the first record is due; None where none waits."""
@@ -219,10 +223,10 @@ class RetryStore(OrderedRows):
     @property
     def _index(self) -> _Index:
         if self._known is None:
-            self._known = self._read_index()
+            self._known = self._index_of_rows()
         return self._known
 
-    def _read_index(self) -> _Index:
+    def _index_of_rows(self) -> _Index:
         index = _Index()
         for row_key, _ in self.rows.scan(b"", None):
             place, number = _place(row_key), _number(row_key)
