@@ -53,9 +53,10 @@ def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> Tal
         last[places[first:end]] = np.arange(first, end)  # of equal places the last one stays
         for tail in of_run:
             known = cells.get(tail)
-            cells[tail] = (counts, last) if known is None else (known[0] + counts, last)
-            if known is not None:
-                np.maximum(known[1], last, out=cells[tail][1])
+            if known is None:
+                cells[tail] = counts, last
+            else:
+                cells[tail] = known[0] + counts, np.maximum(known[1], last)
     return _in_order(words, timestamps, cells)
 
 
