@@ -102,8 +102,18 @@ def stored_state(task: KeptStores) -> StoredState:
     """Reads what the stores of a task that has been opened say of themselves."""
     restored_to = task.restore_positions()
     return StoredState(
-        stored_marker(task), restored_to, is_logged=len(restored_to) >= len(task.stores)
+        stored_marker(task),
+        restored_to,
+        is_logged=len(restored_to) >= len(task.stores),
+        has_uncounted_rows=any(map(_has_uncounted_rows, task.stores.values())),
     )
+
+
+def _has_uncounted_rows(store: StateStore) -> bool:
+    """Whether there are rows of a changelog without the offset that is written with them. Users' own stores may keep other rows, too."""
+    is_counted = store.rows.metadata.changelog_offset is not None
+    is_like_its_changelog = store.spec.logging and store.spec.supplier is None
+    return is_like_its_changelog and not is_counted and store.rows.has_stored
 
 
 def stored_marker(task: KeptStores) -> StoreMarker | None:

@@ -45,12 +45,13 @@ class StoredState:
     """The stores of a task as they describe themselves when they are opened.
 
     `restored_to`: by changelog topic, the next record that the store has not seen, None for an empty store. `is_logged`: every store
-    has a changelog.
+    has a changelog. `has_uncounted_rows`: a store does not know how far its rows are with its changelog.
     """
 
     marker: StoreMarker | None
     restored_to: Mapping[str, int | None]
     is_logged: bool
+    has_uncounted_rows: bool = False
 
     @property
     def records(self) -> int:
@@ -69,6 +70,8 @@ class StoredState:
     ) -> str | None:
         """The reason why restoring cannot go on from the rows; None where it can. `committed`: by input topic."""
         seen = {topic: to for topic, to in self.restored_to.items() if to is not None}
+        if self.has_uncounted_rows:
+            return "they have lost the offset up to which their rows count"
         if self.marker is None:
             return "they were written by another version" if seen else None
         if not self.is_logged and self.marker.offsets != committed:

@@ -35,8 +35,9 @@ def test_rows_within_the_changelog_are_gone_on_from(offset: int) -> None:
         (replace(STORED, restored_to={TOPIC: 9}), LOG, "begins at 10, and they end at 9"),
         (replace(STORED, marker=None), LOG, "written by another version"),
         (replace(STORED, marker=StoreMarker()), LOG, "was made anew"),
+        (replace(STORED, has_uncounted_rows=True), LOG, "have lost the offset"),
     ],
-    ids=["another topic", "ahead", "behind what is kept", "no marker", "empty marker"],
+    ids=["another topic", "ahead", "behind what is kept", "no marker", "empty marker", "no offset"],
 )
 def test_rows_that_the_changelog_has_not_gone_through_are_deleted(
     stored: StoredState, log: ReadableLog, expected: str

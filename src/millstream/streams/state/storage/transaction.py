@@ -87,6 +87,11 @@ class TransactionalRows:
         value = self.pending.get(key, _ABSENT)
         return self._get(key) if value is _ABSENT else value
 
+    @property
+    def has_stored(self) -> bool:
+        """Whether a row has been committed."""
+        return next(iter(self._rows.scan(b"", None)), None) is not None
+
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set a row; None deletes it."""
         self.pending[key] = value

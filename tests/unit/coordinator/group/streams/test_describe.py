@@ -72,6 +72,16 @@ def test_a_topology_is_shown_as_it_was_brought_until_it_can_run(group_with: Buil
     ] == [4]
 
 
+def test_a_stable_group_is_said_to_be_so_by_a_coordinator_that_has_just_loaded_it(
+    group: SimStreamsGroup,
+) -> None:
+    """KAFKA-19661: it was NOT_READY until a member's next heartbeat had the topology configured."""
+    group.join("a")
+    group.move_to(group.coordinator.restarted())
+    assert group.describe().group_state == "Stable"
+    assert list_streams(group) == [(GROUP, "streams", "streams", "Stable")]
+
+
 def test_groups_are_listed_with_their_kind(group: SimStreamsGroup) -> None:
     group.join("a")
     assert list_streams(group) == [(GROUP, "streams", "streams", "Stable")]
