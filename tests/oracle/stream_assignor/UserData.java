@@ -20,27 +20,31 @@ public final class UserData {
     public static void main(String[] arguments) {
         Map<TaskId, Long> tasks = new LinkedHashMap<>();
         tasks.put(new TaskId(0, 1), -2L);
+        tasks.put(new TaskId(0, 2), 300L);
         tasks.put(new TaskId(1, 0), 5_000_000_000L);
         Map<String, String> tags = Map.of("zone", "b");
-        print("subscription", new SubscriptionInfo(
-            11, 11, new ProcessId(PROCESS), "localhost:8080", tasks, (byte) 7, 4, tags).encode());
-        print("subscription_of_none", new SubscriptionInfo(
-            11, 11, new ProcessId(PROCESS), null, Map.of(), (byte) -1, 0, Map.of()).encode());
-
         Map<TaskId, Set<TopicPartition>> standby = new LinkedHashMap<>();
         standby.put(new TaskId(1, 2), Set.of(new TopicPartition("orders", 2)));
         Set<TopicPartition> here = new LinkedHashSet<>(
             List.of(new TopicPartition("orders", 0), new TopicPartition("orders", 1)));
-        AssignmentInfo info = new AssignmentInfo(
-            11,
-            List.of(new TaskId(0, 0), new TaskId(1, 1)),
-            standby,
-            Map.of(new HostInfo("localhost", 8080), here),
-            Map.of(new HostInfo("localhost", 8080), Set.of(new TopicPartition("orders", 2))),
-            0);
-        info.setNextRebalanceTime(1_700_000_000_000L);
-        print("assignment", info.encode());
-        print("assignment_of_none", new AssignmentInfo(11, List.of(), Map.of(), Map.of(), Map.of(), 4).encode());
+        for (int version = 7; version <= 11; version++) {
+            print("subscription_" + version, new SubscriptionInfo(
+                version, 11, new ProcessId(PROCESS), "localhost:8080", tasks, (byte) 7, 4, tags).encode());
+            print("subscription_of_none_" + version, new SubscriptionInfo(
+                version, 11, new ProcessId(PROCESS), null, Map.of(), (byte) -1, 0, Map.of()).encode());
+            AssignmentInfo info = new AssignmentInfo(
+                version,
+                11,
+                List.of(new TaskId(0, 0), new TaskId(1, 1)),
+                standby,
+                Map.of(new HostInfo("localhost", 8080), here),
+                Map.of(new HostInfo("localhost", 8080), Set.of(new TopicPartition("orders", 2))),
+                0);
+            info.setNextRebalanceTime(1_700_000_000_000L);
+            print("assignment_" + version, info.encode());
+            print("assignment_of_none_" + version, new AssignmentInfo(
+                version, version, List.of(), Map.of(), Map.of(), Map.of(), 4).encode());
+        }
     }
 
     private static void print(String name, ByteBuffer data) {

@@ -195,3 +195,38 @@ def test_hosts_are_news_only_when_they_change() -> None:
     assign(member, given(ZERO))
     assert member.known_hosts.hosts == ()
     assert member.known_hosts.epoch == known.epoch + 1
+
+
+def test_a_member_speaks_the_latest_version_that_all_know() -> None:
+    """KIP-268, as Kafka Streams does: it says all again in the version that it was answered in, and goes up once all have."""
+    member = ClassicStreamsMembership(POLICY)
+    assert said(member)[0].version == 11
+    assign(member, given(ZERO, version=9, common_version=9))
+    assert not member.wants_to_join(0), "not before it has taken over"
+    member.acknowledge(active(ZERO))
+    assert member.wants_to_join(0)
+    told, owned = said(member)
+    assert (told.version, told.version_max) == (9, 11)
+    assert (told.offset_sums, owned) == ({ZERO: RUNNING}, {WORDS[ZERO]})
+    assign(member, given(ZERO, version=9, common_version=9))
+    assert not member.wants_to_join(0), "they agree"
+    assign(member, given(ZERO, version=9, common_version=11))
+    assert member.wants_to_join(0)
+    assert said(member)[0].version == 11
+
+
+def test_a_leader_that_answers_in_a_version_that_was_not_spoken_is_refused() -> None:
+    member = ClassicStreamsMembership(POLICY)
+    assign(member, given(version=9, common_version=9))
+    with pytest.raises(TaskAssignmentError, match=r"answered in version 11.* spoken version 9"):
+        assign(member, given(version=11, common_version=11))
+    with pytest.raises(TaskAssignmentError, match="12 known to all"):
+        assign(ClassicStreamsMembership(POLICY), given(common_version=12))
+
+
+def test_whoever_leads_a_member_of_an_earlier_version_may_end_the_application() -> None:
+    """Kafka Streams' leader says so in the latest version that it knows."""
+    member = ClassicStreamsMembership(POLICY)
+    assign(member, given(version=9, common_version=9))
+    assign(member, given(error=AssignmentError.SHUTDOWN_REQUESTED))
+    assert member.statuses

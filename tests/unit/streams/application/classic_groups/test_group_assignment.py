@@ -171,3 +171,56 @@ def test_all_are_told_of_hosts_and_of_a_shutdown() -> None:
     told = assign(there_is, {"a": one, "b": ends}, PlacementPolicy(), PROBE_AT_MS)
     assert {each.info.error for each in told.values()} == {AssignmentError.SHUTDOWN_REQUESTED}
     assert not any(each.partitions for each in told.values())
+
+
+def versions(members: Mapping[str, GroupMemberInfo]) -> dict[str, tuple[int, int]]:
+    told = assign(work(0), members, PlacementPolicy(), PROBE_AT_MS)
+    return {name: (each.info.version, each.info.common_version) for name, each in told.items()}
+
+
+def speaking(process: int, version: int, version_max: int) -> GroupMemberInfo:
+    told = _Member(process).told(work(0))
+    return replace(told, info=replace(told.info, version=version, version_max=version_max))
+
+
+def test_all_are_answered_in_the_version_of_the_member_with_the_earliest() -> None:
+    """KIP-268: they speak the latest that all know the next time."""
+    now, soon, old = speaking(1, 11, 11), speaking(2, 9, 11), speaking(3, 8, 8)
+    assert versions({"now": now}) == {"now": (11, 11)}
+    assert versions({"now": now, "soon": soon}) == dict.fromkeys(("now", "soon"), (9, 11))
+    assert set(versions({"now": now, "soon": soon, "old": old}).values()) == {(8, 8)}
+
+
+def test_a_member_of_a_later_version_gets_nothing_and_keeps_what_it_has_until_it_joins_again() -> (
+    None
+):
+    there_is = work(0)
+    held = replace(
+        _Member(1, {StreamsTaskId(0, 0)}).told(there_is),
+        info=SubscriptionInfo(UUID(int=0), version=12, version_max=12),
+    )
+    told = assign(
+        there_is, {"later": held, "now": speaking(2, 11, 11)}, PlacementPolicy(), PROBE_AT_MS
+    )
+    assert told["later"].info.active == ()
+    assert (told["later"].info.version, told["later"].info.common_version) == (11, 11)
+    assert set(told["now"].info.active) == (JOINED | COUNTED) - {StreamsTaskId(0, 0)}
+    assert told["now"].info.next_rebalance_ms == AT_ONCE
+
+
+def test_a_shutdown_is_told_in_the_version_that_all_understand() -> None:
+    ends = speaking(1, 9, 9)
+    ends = replace(ends, info=replace(ends.info, error=AssignmentError.SHUTDOWN_REQUESTED))
+    assert set(versions({"ends": ends, "now": speaking(2, 11, 11)}).values()) == {(9, 9)}
+
+
+def test_of_the_stores_on_a_disk_the_furthest_that_a_member_tells_of_count() -> None:
+    """Each thread of an instance tells of what lies there and nobody has; one of them may keep a copy that goes on meanwhile."""
+    task = StreamsTaskId(1, 3)
+    members = {
+        "a": _Member(1, copies={task: 100}).told(work(100)),
+        "b": _Member(1, copies={task: 20}).told(work(100)),
+        "c": _Member(2).told(work(100)),
+    }
+    told = assign(work(100), members, PlacementPolicy(acceptable_lag=0), PROBE_AT_MS)
+    assert task in {*told["a"].info.active, *told["b"].info.active}

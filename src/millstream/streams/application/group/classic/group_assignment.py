@@ -22,6 +22,7 @@ from millstream.streams.application.group.classic.task_placement import (
 from millstream.streams.application.group.classic.user_data import (
     NO_REBALANCE,
     UNKNOWN_OFFSETS,
+    VERSION_MAX,
     AssignmentError,
     AssignmentInfo,
     SubscriptionInfo,
@@ -58,6 +59,25 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class AgreedVersions:
+    """The versions of the user data that a leader answers in (KIP-268).
+
+    `used`: the lowest that a member has spoken. `common`: the latest that all know, which members speak the next time.
+    """
+
+    used: int = VERSION_MAX
+    common: int = VERSION_MAX
+
+    @classmethod
+    def of(cls, members: Iterable[GroupMemberInfo]) -> AgreedVersions:
+        infos = [each.info for each in members]
+        return cls(
+            min([VERSION_MAX, *(each.version for each in infos)]),
+            min([VERSION_MAX, *(each.version_max for each in infos)]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class MemberAssignment:
     """An assignment to one member: its partitions in order, and the user data."""
 
@@ -71,15 +91,20 @@ def assign(
     policy: PlacementPolicy,
     probe_at_ms: int,
 ) -> dict[str, MemberAssignment]:
-    """Returns what each member is told. `probe_at_ms`: when to share out anew where tasks are to move once copies are warm."""
+    """Returns what each member is told. `probe_at_ms`: when to share out anew where tasks are to move once copies are warm.
+
+    A member of a later version than can be read gets nothing, and joins again at once with the version that it is answered in.
+    """
+    versions = AgreedVersions.of(members.values())
     if any(each.info.error == AssignmentError.SHUTDOWN_REQUESTED for each in members.values()):
-        return refused(members, AssignmentError.SHUTDOWN_REQUESTED)
+        return refused(members, AssignmentError.SHUTDOWN_REQUESTED, versions)
+    readable = {member: each for member, each in members.items() if each.info.is_readable}
     placement = place(
-        work.partitions, work.changelog_offsets, _instances(work, members), policy, work.racks
+        work.partitions, work.changelog_offsets, _instances(work, readable), policy, work.racks
     )
-    active: dict[str, set[StreamsTaskId]] = {}
-    standby: dict[str, set[StreamsTaskId]] = {}
-    for process, ids in _by_process(members).items():
+    active: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
+    standby: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
+    for process, ids in _by_process(readable).items():
         running = {member: members[member].info.running for member in ids}
         each_one = dict.fromkeys(ids, 1)
         mine = share_out(placement.active[process], each_one, running)
@@ -90,8 +115,8 @@ def assign(
     held = {
         tp: member for member, each in sorted(members.items()) for tp in each.subscription.owned
     }
-    hosts = _hosts(work, members, active), _hosts(work, members, standby)
-    prober = None if placement.is_final else min(members)
+    hosts = _hosts(work, readable, active), _hosts(work, readable, standby)
+    prober = None if placement.is_final else min(readable)
     told = {}
     for member in members:
         free = {
@@ -108,14 +133,19 @@ def assign(
                 {task: work.partitions[task] for task in standby[member]},
                 *hosts,
                 next_rebalance_ms=when_ms if free == active[member] else AT_ONCE,
+                version=versions.used,
+                common_version=versions.common,
             ),
         )
     return told
 
 
-def refused(members: Iterable[str], error: AssignmentError) -> dict[str, MemberAssignment]:
+def refused(
+    members: Iterable[str], error: AssignmentError, versions: AgreedVersions
+) -> dict[str, MemberAssignment]:
     """Returns what members are told that get no tasks."""
-    return {member: MemberAssignment([], AssignmentInfo(error=error)) for member in members}
+    told = AssignmentInfo(error=error, version=versions.used, common_version=versions.common)
+    return {member: MemberAssignment([], told) for member in members}
 
 
 def _by_process(members: Mapping[str, GroupMemberInfo]) -> dict[str, list[str]]:
@@ -129,7 +159,7 @@ def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, 
     found = {}
     for process, ids in _by_process(members).items():
         infos = [members[member].info for member in ids]
-        sums = {task: offsets for info in infos for task, offsets in info.offset_sums.items()}
+        sums = _furthest(infos)
         running = frozenset(task for info in infos for task in info.running)
         lags = {task: _lag(work, task, offsets) for task, offsets in sums.items()}
         lags |= dict.fromkeys(running, 0)
@@ -137,6 +167,15 @@ def _instances(work: Work, members: Mapping[str, GroupMemberInfo]) -> dict[str, 
         racks = {members[member].subscription.rack for member in ids}
         rack = racks.pop() if len(racks) == 1 else None
         found[process] = Instance(len(ids), running, lags, tags, rack)
+    return found
+
+
+def _furthest(infos: Iterable[SubscriptionInfo]) -> dict[StreamsTaskId, int]:
+    """Returns how far the stores of a process are: each of its members may tell of those that lie on its disk."""
+    found: dict[StreamsTaskId, int] = {}
+    for info in infos:
+        for task, offsets in info.offset_sums.items():
+            found[task] = max(offsets, found.get(task, offsets))
     return found
 
 

@@ -17,6 +17,7 @@ from millstream.errors import MillstreamError, TopicAlreadyExists, UnknownTopicO
 from millstream.model import TopicPartition
 from millstream.runtime import Clock
 from millstream.streams.application.group.classic.group_assignment import (
+    AgreedVersions,
     GroupMemberInfo,
     MemberAssignment,
     Work,
@@ -86,12 +87,11 @@ class TaskLeader:
     async def share_out(self, joined: Iterable[JoinedMember]) -> SharedOut:
         """Returns what members are told, which may be that there is an error. Raises what the cluster may not answer the next time."""
         members = {each.member_id: each for each in joined}
+        infos: dict[str, GroupMemberInfo] = {}
         partitions: dict[str, int] = {}
         try:
-            infos = {
-                member: GroupMemberInfo.decode(each.subscription)
-                for member, each in members.items()
-            }
+            for member, each in members.items():
+                infos[member] = GroupMemberInfo.decode(each.subscription)
             described = await self._described()
             partitions = {topic: len(each.partitions) for topic, each in described.items()}
             work = await self._work(partitions, described)
@@ -104,7 +104,8 @@ class TaskLeader:
                 if is_missing
                 else AssignmentError.ASSIGNMENT_ERROR
             )
-            return SharedOut(refused(members, code), partitions, error)
+            versions = AgreedVersions.of(infos.values())
+            return SharedOut(refused(members, code, versions), partitions, error)
         probe_at_ms = self._clock.now().wall_ms + self._probing_interval_ms
         return SharedOut(assign(work, infos, self._policy, probe_at_ms), partitions)
 

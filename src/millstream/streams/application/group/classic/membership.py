@@ -23,6 +23,7 @@ from millstream.protocol.generated.sync_group import SyncGroupResponse
 from millstream.streams.application.group.classic.user_data import (
     NO_REBALANCE,
     RUNNING,
+    VERSION_MAX,
     AssignmentError,
     AssignmentInfo,
     SubscriptionInfo,
@@ -40,6 +41,7 @@ from millstream.streams.application.group.membership import (
 from millstream.streams.errors import TaskAssignmentError, TopologyError
 
 PROTOCOL_NAME: Final = "stream"
+_AT_ONCE: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class ClassicStreamsMembership:
         self._partitions: dict[StreamsTaskId, set[TopicPartition]] = {}
         self._copies: Mapping[StreamsTaskId, int] = {}
         self._next_rebalance_ms = NO_REBALANCE
+        self._version = VERSION_MAX
         self._joins = 0
 
     @property
@@ -134,6 +137,7 @@ class ClassicStreamsMembership:
             self._joins,
             error,
             self.policy.client_tags,
+            version=self._version,
         ).encode()
 
     def handle_sync(self, response: SyncGroupResponse, now_ms: int) -> None:
@@ -149,11 +153,12 @@ class ClassicStreamsMembership:
             )
         for task, tp in zip(info.active, sorted(partitions), strict=True):
             self._partitions.setdefault(task, set()).add(tp)
-        self.statuses = ()
+        self.statuses, self._next_rebalance_ms = (), info.next_rebalance_ms
         if info.error == AssignmentError.SHUTDOWN_REQUESTED:
             detail = "a member of the group has asked that the application ends"
             self.statuses = (Status(StreamsGroupStatus.SHUTDOWN_APPLICATION, detail),)
-        self._next_rebalance_ms = info.next_rebalance_ms
+        elif self._has_changed_version(info):
+            self._next_rebalance_ms = _AT_ONCE
         self._learn_hosts(info)
         was_told = self.target is not None
         self.target = TaskAssignment(frozenset(info.active), frozenset(info.standby))
@@ -172,6 +177,19 @@ class ClassicStreamsMembership:
         self.target, self._owned, self.is_reconciled = None, NO_TASKS, False
         self._partitions.clear()
         self.classic.assignment_lost = False
+
+    def _has_changed_version(self, info: AssignmentInfo) -> bool:
+        """Takes over the latest version that all members know. Returns whether the member has spoken another, and is to say all again.
+
+        Raises TaskAssignmentError for an answer that no leader gives.
+        """
+        if info.version > self._version or info.common_version > VERSION_MAX:
+            raise TaskAssignmentError(
+                f"the leader of group {self.policy.group_id} has answered in version {info.version}, with {info.common_version} known to all, "
+                f"a member that has spoken version {self._version} and knows {VERSION_MAX}"
+            )
+        before, self._version = self._version, info.common_version
+        return before != self._version
 
     def _learn_hosts(self, info: AssignmentInfo) -> None:
         hosts = tuple(
