@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from millstream.clients import Admin, RangeReader
@@ -37,6 +39,7 @@ from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.thread_measures import ThreadMeasures
 from millstream.streams.application.purging import Purging
 from millstream.streams.application.states import ThreadState
+from millstream.streams.application.stores_on_disk import StoresOnDisk
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
@@ -358,17 +361,29 @@ class StreamThread:
             rack=config.client_rack or None,
             client_tags=application.config.client_tags,
         )
-        return ClassicStreamsMember(policy, config, leader, self._copies)
+        stores = StoresOnDisk(
+            application.topology,
+            application.config.application_id,
+            Path(application.state_directory),
+        )
+        return ClassicStreamsMember(policy, config, leader, partial(self._stored, stores))
 
     def _instance_id(self) -> str | None:
         """Returns the name of a static member: that of the instance with the number of the thread, as in Kafka Streams."""
         given = self._application.config.group_instance_id
         return None if given is None else f"{given}-{self.name.rpartition('-')[2]}"
 
-    def _copies(self) -> dict[StreamsTaskId, int]:
-        """Returns, by task of which the thread keeps a copy, how many offsets of its changelogs that covers."""
-        restored = {} if self._tasks is None else self._tasks.standbys.restored_to
-        return {task: sum(offsets.values()) for task, offsets in restored.items()}
+    async def _stored(self, stores: StoresOnDisk) -> Mapping[StreamsTaskId, int]:
+        """Returns, by task of which the thread keeps a copy or whose stores lie here unused, how many offsets of its changelogs they cover."""
+        reading = asyncio.get_running_loop().run_in_executor(None, stores.offset_sums)
+        try:
+            on_disk = await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            await asyncio.wait({reading})  # or whoever deletes the stores next would meet it
+            raise
+        copies = {} if self._tasks is None else self._tasks.standbys.restored_to
+        known = {task: sum(offsets.values()) for task, offsets in copies.items() if offsets}
+        return {**dict.fromkeys(copies, 0), **on_disk, **known}
 
     def _clients(self, admin: Admin, reader: RangeReader, member: GroupMembership) -> TaskClients:
         supplier, client_id = self._application.supplier, ThreadClientIds(self.name).producer

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from millstream.model import TopicPartition
 from millstream.streams import (
     Materialized,
     StateRestoreListener,
@@ -35,6 +36,27 @@ def counting(source: str, sink: str) -> Topology:
         .to(sink, value=long())
     )
     return builder.build()
+
+
+class Restored:
+    """Counts what is restored."""
+
+    def __init__(self) -> None:
+        self.records = 0
+
+    def on_restore_start(self, *_: object) -> None:
+        """Says nothing new."""
+
+    def on_batch_restored(
+        self, _changelog: TopicPartition, _store: str, _end: int, restored: int
+    ) -> None:
+        self.records += restored
+
+    def on_restore_end(self, *_: object) -> None:
+        """As above."""
+
+    def on_restore_suspended(self, *_: object) -> None:
+        """As above."""
 
 
 class Instances:

@@ -13,13 +13,19 @@ import pytest
 from millstream.clients import Producer
 from millstream.errors import InconsistentGroupProtocol
 from millstream.streams import StreamsBuilder
+from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import StreamsError, TopologyError
 from millstream.streams.host_info import HostInfo
 from millstream.streams.serdes import long, string
-from tests.integration.streams.application.instances import PARTITIONS, Instances, counting
+from tests.integration.streams.application.instances import (
+    PARTITIONS,
+    Instances,
+    Restored,
+    counting,
+)
 from tests.patience import LONG_ENOUGH_S, eventually, until
 
 WORDS = [f"w{number % 7}" for number in range(200)]
@@ -121,6 +127,40 @@ async def test_a_static_member_comes_back_to_its_tasks_and_nobody_else_moves_any
         assert after["two-1"] != ids["two-1"]
         await instances.put(WORDS)
         await instances.until_counted(WORDS)
+
+
+async def test_an_instance_that_comes_back_has_its_stores_again_and_restores_what_they_lack(
+    instances: Instances, tmp_path: Path
+) -> None:
+    """Its leader hears of the stores on its disk, so the tasks that it had move, and no others."""
+    restored = Restored()
+
+    def instance(name: str) -> KafkaStreams:
+        return new(instances, state_dir=str(tmp_path / name), restore_listener=restored)
+
+    def counted(app: KafkaStreams) -> set[StreamsTaskId]:
+        return {task for tasks in app.tasks.values() for task in tasks if task.sub_topology == 1}
+
+    apps = {name: instance(name) for name in ("one", "two")}
+    for app in apps.values():
+        await app.start()
+    await until(lambda: sizes(*apps.values()) == [TASKS // 2, TASKS // 2])
+    await instances.put(WORDS)
+    await instances.until_counted(WORDS)
+    (goes,) = (name for name, app in apps.items() if StreamsTaskId(1, 0) in counted(app))
+    had = counted(apps[goes])
+    await apps[goes].close()
+    (stays,) = (app for name, app in apps.items() if name != goes)
+    await until(lambda: sizes(stays) == [TASKS])
+    await instances.put(["w1"])
+    await instances.until_counted([*WORDS, "w1"])
+    before = restored.records
+    async with instance(goes) as again:
+        await until(lambda: sizes(again, stays) == [TASKS // 2, TASKS // 2])
+        assert counted(again) == had
+        await instances.put(WORDS)
+        await instances.until_counted([*WORDS * 2, "w1"])
+    assert restored.records - before <= 1, "what was counted meanwhile"
 
 
 async def test_one_instance_may_end_all_of_them(instances: Instances) -> None:

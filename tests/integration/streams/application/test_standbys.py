@@ -11,7 +11,6 @@ import pytest
 
 from millstream.clients.admin import ConfigResource, ConfigResourceType
 from millstream.errors import ConfigError
-from millstream.model import TopicPartition
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.interactive.store_lags import LagInfo
 from millstream.streams.application.kafka_streams import KafkaStreams
@@ -26,34 +25,13 @@ from millstream.streams.queries import (
     key_value_store,
 )
 from millstream.streams.serdes import string
-from tests.integration.streams.application.instances import PARTITIONS, Instances
+from tests.integration.streams.application.instances import PARTITIONS, Instances, Restored
 from tests.patience import eventually, until
 
 WORDS = [f"w{number % 23}" for number in range(200)]
 COUNTS = Counter(WORDS)
 ONE, TWO = HostInfo("one", 7001), HostInfo("two", 7002)
 STALE = StoreQueryParameters("counts", key_value_store(), stale_stores=True)
-
-
-class Restored:
-    """Counts what is restored."""
-
-    def __init__(self) -> None:
-        self.records = 0
-
-    def on_restore_start(self, *_: object) -> None:
-        """Says nothing new."""
-
-    def on_batch_restored(
-        self, _changelog: TopicPartition, _store: str, _end: int, restored: int
-    ) -> None:
-        self.records += restored
-
-    def on_restore_end(self, *_: object) -> None:
-        """As above."""
-
-    def on_restore_suspended(self, *_: object) -> None:
-        """As above."""
 
 
 def copies(app: KafkaStreams) -> set[int]:

@@ -199,3 +199,31 @@ def test_each_sub_topology_stays_spread_where_that_is_asked() -> None:
         policy = PlacementPolicy(rack_aware_strategy=RackAwareStrategy(strategy))
         placement = place(tasks, {}, on_racks("a", "b"), policy, racks)
         assert across(placement, racks) == crossing
+
+
+def test_an_instance_that_comes_back_gets_the_tasks_whose_stores_it_still_has() -> None:
+    """And nothing is warmed up: what lies on its disk lacks little."""
+    back = Instance(1, lags=dict.fromkeys(SIX[:3], 1_000))
+    placement = placed({"a": running(*SIX), "b": back})
+    assert placement.active == {"a": frozenset(SIX[3:]), "b": frozenset(SIX[:3])}
+    assert placement.is_final
+
+
+def test_an_instance_that_was_away_for_long_warms_up_what_it_has_the_most_of() -> None:
+    back = Instance(1, lags=dict.fromkeys(SIX[:3], 500_000))
+    placement = placed({"a": running(*SIX), "b": back}, warm_up_replicas_max=6)
+    assert placement.active["a"] == frozenset(SIX)
+    assert placement.standby["b"] == frozenset(SIX[:3])
+
+
+def test_where_all_come_back_a_task_goes_to_whoever_lacks_the_least() -> None:
+    far, near = dict.fromkeys(SIX, 900_000), dict.fromkeys(SIX[3:], 400_000)
+    placement = placed({"a": Instance(1, lags=far), "b": Instance(1, lags={**far, **near})})
+    assert placement.active == {"a": frozenset(SIX[:3]), "b": frozenset(SIX[3:])}
+
+
+def test_stores_that_lack_everything_are_none() -> None:
+    """Their changelog was made anew, or they are empty."""
+    empty = Instance(1, lags=dict.fromkeys(SIX[:3], 1_000_000))
+    placement = placed({"a": running(*SIX), "b": empty}, warm_up_replicas_max=6)
+    assert placement.standby["b"] == frozenset(SIX[3:]), "as if it told of nothing"

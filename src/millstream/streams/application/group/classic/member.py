@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
 from millstream.clients import CommitFailed, OffsetAndMetadata
@@ -53,7 +53,7 @@ _NAMED_REASON_VERSION_MIN: Final = 8
 class ClassicStreamsMember:
     """Start it once, in the event loop that uses it; `leave` ends it. `membership` says what the leader wants.
 
-    `copies` tells how far copies of stores are, by task.
+    `stored` tells how far stores are of tasks that the member does not run: its copies, and others on its disk.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class ClassicStreamsMember:
         policy: ClassicStreamsPolicy,
         config: ConsumerConfig,
         leader: TaskLeader,
-        copies: Callable[[], Mapping[StreamsTaskId, int]],
+        stored: Callable[[], Awaitable[Mapping[StreamsTaskId, int]]],
     ) -> None:
         self._policy = policy
         self._leader = leader
-        self._copies = copies
+        self._stored = stored
         self._scope = TaskScope("classic group member")
         self._cluster = Cluster(
             config, self._scope, system_environment(), allow_auto_create_topics=False
@@ -201,9 +201,10 @@ class ClassicStreamsMember:
         node_id = await self._cluster.coordinator(self._policy.group_id)
         connection = await self._cluster.connection(node_id, Lane.GROUP)
         names_reason = connection.versions.choose(ApiKey.JOIN_GROUP) >= _NAMED_REASON_VERSION_MIN
+        stored = await self._stored()
         joined = await connection.request(
             ApiKey.JOIN_GROUP,
-            membership.join_request(self._copies(), named_reason=names_reason),
+            membership.join_request(stored, named_reason=names_reason),
             JoinGroupResponse,
             timeout_ms=self._policy.rebalance_timeout_ms + _JOIN_GRACE_MS,
         )

@@ -86,7 +86,7 @@ class ClassicStreamsMembership:
         self.wants_shutdown = False
         self._owned = NO_TASKS
         self._partitions: dict[StreamsTaskId, set[TopicPartition]] = {}
-        self._copies: Mapping[StreamsTaskId, int] = {}
+        self._stored: Mapping[StreamsTaskId, int] = {}
         self._next_rebalance_ms = NO_REBALANCE
         self._version = VERSION_MAX
         self._joins = 0
@@ -120,10 +120,10 @@ class ClassicStreamsMembership:
         return max(0, self._next_rebalance_ms - wall_ms)
 
     def join_request(
-        self, copies: Mapping[StreamsTaskId, int], *, named_reason: bool
+        self, stored: Mapping[StreamsTaskId, int], *, named_reason: bool
     ) -> JoinGroupRequest:
-        """Returns the request that begins a rebalance. `copies`: by task, how many offsets of its changelogs a copy of its stores covers."""
-        self._copies, self._joins = copies, self._joins + 1
+        """Returns the request that begins a rebalance. `stored`: by task, how many offsets of its changelogs stores cover that nobody runs."""
+        self._stored, self._joins = stored, self._joins + 1
         owned = {tp for task in self._owned.active for tp in self._partitions[task]}
         return self.classic.join_request(self.policy.topics, owned, named_reason=named_reason)
 
@@ -132,7 +132,7 @@ class ClassicStreamsMembership:
         error = AssignmentError.SHUTDOWN_REQUESTED if self.wants_shutdown else AssignmentError.NONE
         return SubscriptionInfo(
             UUID(self.policy.process_id),
-            {**self._copies, **dict.fromkeys(self._owned.active, RUNNING)},
+            {**self._stored, **dict.fromkeys(self._owned.active, RUNNING)},
             self.policy.endpoint,
             self._joins,
             error,

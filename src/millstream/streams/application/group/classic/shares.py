@@ -5,7 +5,7 @@ Owns the rule for one kind of tasks at a time. Who is fit to run a task, and who
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from millstream.streams.application.group.membership import StreamsTaskId
@@ -18,17 +18,14 @@ def share_out(
     capacities: Mapping[str, int],
     before: Owners,
     load: Mapping[str, int] | None = None,
-    copies: Owners | None = None,
+    copies: Mapping[StreamsTaskId, Sequence[str]] | None = None,
 ) -> dict[str, set[StreamsTaskId]]:
     """Returns the tasks of each owner: as many for each capacity, of every sub-topology and in all.
 
-    `before`: the tasks that owners have, or had. `load`: the numbers of tasks that they have besides these. `copies`: the tasks that they
-    are as good for as who had them: what one has to give up goes to such an owner first.
+    `before`: the tasks that owners have, or had. `load`: the numbers of tasks that they have besides these. `copies`: by task, the owners
+    that are as good for it as who had it, or nearly so, the best ones first: what one has to give up goes to such an owner.
     """
-    fit: dict[StreamsTaskId, set[str]] = {}
-    for owner, theirs in (copies or {}).items():
-        for task in theirs:
-            fit.setdefault(task, set()).add(owner)
+    fit = {task: owners for task, owners in (copies or {}).items() if owners}
     had = {task: owner for owner in sorted(before) for task in before[owner]}
     shares: dict[str, set[StreamsTaskId]] = {owner: set() for owner in sorted(capacities)}
     loads = {owner: (load or {}).get(owner, 0) for owner in shares}
@@ -68,7 +65,7 @@ def _kept_or_given(
     tasks: list[StreamsTaskId],
     quotas: dict[str, int],
     had: Mapping[StreamsTaskId, str],
-    fit: Mapping[StreamsTaskId, set[str]],
+    fit: Mapping[StreamsTaskId, Sequence[str]],
 ) -> dict[StreamsTaskId, str]:
     owners: dict[StreamsTaskId, str] = {}
 
@@ -82,7 +79,7 @@ def _kept_or_given(
         give(task, [had[task]] if task in had else [])
     for task in tasks:
         if task not in owners:
-            give(task, sorted(fit.get(task, ())))
+            give(task, fit.get(task, ()))
     for task in tasks:
         if task not in owners:
             give(task, quotas)

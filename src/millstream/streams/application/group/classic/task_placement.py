@@ -108,14 +108,7 @@ class _Placing:
         capacities = {name: each.threads for name, each in self._instances.items()}
         before = {name: each.running for name, each in self._instances.items()}
         stateful = tasks & self._changelog_offsets.keys()
-        copies = {
-            name: [
-                task
-                for task in (each.lags.keys() & stateful) - each.running
-                if self._is_caught_up(name, task)
-            ]
-            for name, each in self._instances.items()
-        }
+        copies = {task: self._copies_by_lag(task) for task in stateful}
         self.active = share_out(stateful, capacities, before, copies=copies)
         loads = {name: len(mine) for name, mine in self.active.items()}
         stateless = share_out(tasks - stateful, capacities, before, loads)
@@ -202,6 +195,18 @@ class _Placing:
 
     def _is_caught_up(self, name: str, task: StreamsTaskId) -> bool:
         return self._lag(name, task) <= self._policy.acceptable_lag
+
+    def _copies_by_lag(self, task: StreamsTaskId) -> list[str]:
+        """Returns the instances that have stores of a task that they do not run, those first that it takes the least time to go on with."""
+        lags = {
+            name: 0 if self._is_caught_up(name, task) else self._lag(name, task)
+            for name, each in self._instances.items()
+            if task in each.lags and task not in each.running
+        }
+        spared = {
+            name for name, lag in lags.items() if not lag or lag < self._changelog_offsets[task]
+        }
+        return sorted(spared, key=lambda name: (lags[name], name))
 
     def _steps(self, start: str, name: str) -> int:
         """Returns how many steps one instance is from another, in a ring by name."""

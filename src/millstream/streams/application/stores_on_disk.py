@@ -1,0 +1,91 @@
+"""Reads how far stores are that lie on this disk and that no task has open: an instance that comes back is as good for its old tasks as it was.
+
+Kafka Streams' TaskManager reads it from checkpoint files. Here a store itself knows it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.runtime.task_names import sub_topology_name
+from millstream.streams.state.storage.transaction import StoreMetadata
+from millstream.streams.topology.topology import SubTopology, Topology
+
+if TYPE_CHECKING:
+    from rocksdict import Options
+
+_OPENED_FILE: Final = "CURRENT"
+"""A directory without it is no database."""
+_LOGGER = logging.getLogger(__name__)
+
+
+class StoresOnDisk:
+    """Of one application. Knows what it has read until the directory changes. `directory` holds one for each task, which need not be there."""
+
+    def __init__(self, topology: Topology, application_id: str, directory: Path) -> None:
+        self._directory = directory
+        self._stores = {
+            sub_topology_name(topology, group, application_id): (group.id, logged)
+            for group in topology.sub_topologies
+            if not group.is_global and (logged := _logged_stores(topology, group, application_id))
+        }
+        self._known: dict[str, tuple[int, int | None]] = {}
+        """By name of a directory, when it changed last, and what was read then."""
+
+    def offset_sums(self) -> Mapping[StreamsTaskId, int]:
+        """Returns, by task whose stores are there and free, how many offsets of its changelogs they cover. Waits for the disk."""
+        found = {}
+        names = [each.name for each in self._directory.glob("*_*") if each.is_dir()]
+        for name in sorted(names):
+            sub_topology, _, partition = name.rpartition("_")
+            if sub_topology in self._stores and partition.isdecimal():
+                number, stores = self._stores[sub_topology]
+                offsets = self._offsets(name, stores)
+                if offsets is not None:
+                    found[StreamsTaskId(number, int(partition))] = offsets
+        return found
+
+    def _offsets(self, name: str, stores: tuple[str, ...]) -> int | None:
+        path = self._directory / name
+        try:
+            changed_ns = path.stat().st_mtime_ns
+            if self._known.get(name, (None, None))[0] != changed_ns:
+                offsets = _read(path, stores) if (path / _OPENED_FILE).exists() else None
+                self._known[name] = path.stat().st_mtime_ns, offsets
+        except Exception as error:  # noqa: BLE001  # RocksDB has no errors of its own; a task that comes to these stores tells what is wrong
+            self._known.pop(name, None)
+            _LOGGER.debug("the stores in %s are not told to the group: %s", path, error)
+            return None
+        return self._known[name][1]
+
+
+def _logged_stores(topology: Topology, group: SubTopology, application_id: str) -> tuple[str, ...]:
+    """Returns a store for each changelog."""
+    found = {
+        topology.changelog_topic(store.name, application_id): store.name
+        for store in topology.stores_of(group)
+        if store.logging or store.name in topology.changelog_topics
+    }
+    return tuple(found.values())
+
+
+def _read(path: Path, stores: tuple[str, ...]) -> int | None:
+    """Returns the sum of what the stores say; None where none says anything. Raises what RocksDB raises where another has them."""
+    from millstream.streams.state.storage.rocksdb import RocksByteStore, RocksDatabase
+
+    with closing(RocksDatabase(str(path), _as_it_is)) as database:
+        read = [
+            StoreMetadata.decode(RocksByteStore(database, store).metadata()).changelog_offset
+            for store in stores
+        ]
+    known = [offset for offset in read if offset is not None]
+    return sum(known) if known else None
+
+
+def _as_it_is(options: Options) -> None:
+    options.create_if_missing(False)
