@@ -10,19 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.fetcher import Fetcher
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.assignors.racks import replica_racks
 from millstream.clients.group.assignors.registry import chosen_assignors
+from millstream.clients.group.classic_requests import ClassicRequests
 from millstream.clients.group.core.classic_membership import (
     Membership,
     MembershipPolicy,
     MemberState,
-    coordinator_may_have_moved,
-    may_join_again,
 )
 from millstream.clients.group.core.topic_pattern import match_topics
 from millstream.clients.group.member import RebalanceListener
@@ -31,23 +30,11 @@ from millstream.clients.group.owned_partitions import (
     OwnedPartitions,
     nothing_to_commit,
 )
-from millstream.errors import (
-    CoordinatorNotAvailable,
-    KafkaError,
-    MemberIdRequired,
-    NotCoordinator,
-    RequestTimedOut,
-)
+from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.net.client.tasks import TaskScope
-from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.heartbeat import HeartbeatResponse
-from millstream.protocol.generated.join_group import JoinGroupResponse
-from millstream.protocol.generated.leave_group import LeaveGroupResponse
-from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
-
-_JOIN_GRACE_MS = 5_000
-"""The coordinator may answer a JoinGroup this much after the rebalance timeout."""
+from millstream.protocol.generated.join_group import JoinGroupRequest
+from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment
 
 
 class ClassicMember:
@@ -60,7 +47,6 @@ class ClassicMember:
         scope: TaskScope,
     ) -> None:
         assert config.group_id is not None, "subscribe() checks that there is a group"
-        self._group_id = config.group_id
         self._cluster = cluster
         self._subscription = subscription
         self._fetcher = fetcher
@@ -78,12 +64,12 @@ class ClassicMember:
                 rack=config.client_rack or None,
             )
         )
+        self._requests = ClassicRequests(cluster, self._membership, self._fail)
         self._join_task: asyncio.Task[list[TopicPartition] | None] | None = None
         self._new_assignment: list[TopicPartition] | None = None
         """Given by the coordinator, not taken over yet."""
         self._heartbeat_task: asyncio.Task[None] | None = None
         self._heartbeat_wanted = asyncio.Event()
-        self._failures = 0
         self._last_poll_ms = cluster.now_ms()
         self._fatal: KafkaError | None = None
         self._shared_out: dict[str, object] = {}
@@ -125,7 +111,7 @@ class ClassicMember:
             await self._owned.lose()
         else:
             await self._owned.give_up(nothing_to_commit)
-        await self._send_leave("the consumer is being closed")
+        await self._requests.leave("the consumer is being closed")
 
     def _needs_join(self) -> bool:
         return (
@@ -198,53 +184,28 @@ class ClassicMember:
 
         Raises errors that trying again does not cure.
         """
-        failures = 0
-        while True:
-            try:
-                assignment = await self._join_once()
-            except KafkaError as error:
-                self._membership.rejoin_wanted = True
-                if not may_join_again(error):
-                    raise
-                if self._membership.assignment_lost and self._owned.all:
-                    return None
-                if coordinator_may_have_moved(error):
-                    self._cluster.forget_coordinator(self._group_id)
-                if not isinstance(error, MemberIdRequired):
-                    failures += 1
-                    delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
-                    await asyncio.sleep(delay_ms / 1000)
-            else:
-                self._keep_heart_beating()
-                return assignment
+        assignment = await self._requests.until_joined(
+            self._join_once, lambda: not (self._membership.assignment_lost and self._owned.all)
+        )
+        if assignment is not None:
+            self._keep_heart_beating()
+        return assignment
 
     async def _join_once(self) -> list[TopicPartition]:
-        membership = self._membership
-        node_id = await self._cluster.coordinator(self._group_id)
-        connection = await self._cluster.connection(node_id, Lane.GROUP)
-        request = membership.join_request(
-            self._subscription.topics,
-            () if membership.assignment_lost else self._owned.all,
-            named_reason=connection.versions.choose(ApiKey.JOIN_GROUP) >= 8,
+        synced = await self._requests.join(self._join_request, self._share_out)
+        return self._membership.handle_sync(synced, self._cluster.now_ms())
+
+    def _join_request(self, named_reason: bool) -> JoinGroupRequest:
+        owned = () if self._membership.assignment_lost else self._owned.all
+        return self._membership.join_request(
+            self._subscription.topics, owned, named_reason=named_reason
         )
-        joined = await connection.request(
-            ApiKey.JOIN_GROUP,
-            request,
-            JoinGroupResponse,
-            timeout_ms=membership.policy.max_poll_interval_ms + _JOIN_GRACE_MS,
-        )
-        membership.handle_join(joined)
-        self._shared_out = {}
-        assignments = await self._share_out() if membership.leads else []
-        synced = await connection.request(
-            ApiKey.SYNC_GROUP,
-            membership.sync_request(assignments),
-            SyncGroupResponse,
-        )
-        return membership.handle_sync(synced, self._cluster.now_ms())
 
     async def _share_out(self) -> list[SyncGroupRequestAssignment]:
-        """With metadata as fresh as can be, or what we have if it does not come."""
+        """With metadata as fresh as can be, or what we have if it does not come. Nothing, unless we lead."""
+        self._shared_out = {}
+        if not self._membership.leads:
+            return []
         topics = self._membership.group_topics
         self._cluster.use_topics(*topics)
         if not topics <= set(self._cluster.snapshot.topics):
@@ -273,60 +234,16 @@ class ClassicMember:
             elif now_ms - self._last_poll_ms > membership.policy.max_poll_interval_ms:
                 await self._leave_because_nobody_polls()
             else:
-                await self._beat_once()
+                await self._requests.heartbeat()
+                if membership.rejoin_wanted:
+                    self._fetcher.announce()
 
-    async def _beat_once(self) -> None:
-        membership = self._membership
-        request = membership.heartbeat_request(self._cluster.now_ms())
-        try:
-            node_id = await self._cluster.coordinator(self._group_id)
-            response = await self._cluster.request(
-                node_id, ApiKey.HEARTBEAT, request, HeartbeatResponse, lane=Lane.GROUP
-            )
-        except KafkaError as error:
-            self._cluster.forget_coordinator(self._group_id)
-            if not error.retriable:
-                self._fatal = error
-                self._fetcher.announce()
-            await self._wait_a_moment()
-            return
-        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
-            self._cluster.forget_coordinator(self._group_id)
-            await self._wait_a_moment()
-            return
-        self._failures = 0
-        told = membership.handle_heartbeat(response.error_code, request.generation_id)
-        self._fatal = told or self._fatal
-        if membership.rejoin_wanted or self._fatal is not None:
-            self._fetcher.announce()
-
-    async def _wait_a_moment(self) -> None:
-        """The heartbeat was not heard: the next one is not to wait for the whole interval."""
-        self._failures += 1
-        await asyncio.sleep(
-            self._cluster.backoff.delay_ms(self._failures, self._cluster.random) / 1000
-        )
-        self._membership.heartbeat_unheard()
+    def _fail(self, error: KafkaError) -> None:
+        self._fatal = error
+        self._fetcher.announce()
 
     async def _leave_because_nobody_polls(self) -> None:
         """The application is stuck or slow: let others have the partitions (max_poll_interval_ms)."""
-        await self._send_leave("poll() was not called within max_poll_interval_ms")
+        await self._requests.leave("poll() was not called within max_poll_interval_ms")
         self._membership.assignment_lost = True
         self._membership.want_rejoin("poll() was not called within max_poll_interval_ms")
-
-    async def _send_leave(self, reason: str) -> None:
-        """A coordinator that cannot be told finds out when the session ends.
-
-        Not over the group's own connection: a JoinGroup may stand there unanswered until all members have joined.
-        """
-        try:
-            node_id = await self._cluster.coordinator(self._group_id)
-            connection = await self._cluster.connection(node_id)
-            request = self._membership.leave_request(
-                connection.versions.choose(ApiKey.LEAVE_GROUP), reason
-            )
-            if request is not None:
-                await connection.request(ApiKey.LEAVE_GROUP, request, LeaveGroupResponse)
-        except KafkaError:
-            self._cluster.forget_coordinator(self._group_id)
-        self._membership.forget_membership()

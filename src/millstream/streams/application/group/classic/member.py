@@ -11,32 +11,18 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
 from millstream.clients import CommitFailed, OffsetAndMetadata
-from millstream.clients.cluster.cluster import Cluster, Lane
+from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.commits import Commits
 from millstream.clients.core.values import ConsumerGroupMetadata
-from millstream.clients.group.core.classic_membership import (
-    coordinator_may_have_moved,
-    may_join_again,
-)
+from millstream.clients.group.classic_requests import ClassicRequests
 from millstream.clients.group.core.consumer_protocol import encode_assignment
-from millstream.errors import (
-    CoordinatorNotAvailable,
-    FencedInstanceId,
-    InconsistentGroupProtocol,
-    KafkaError,
-    MemberIdRequired,
-    MillstreamError,
-    NotCoordinator,
-)
+from millstream.errors import FencedInstanceId, InconsistentGroupProtocol, MillstreamError
 from millstream.model import TopicPartition
 from millstream.net.client.environment import system_environment
 from millstream.net.client.tasks import TaskScope
-from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.heartbeat import HeartbeatResponse
-from millstream.protocol.generated.join_group import JoinGroupResponse
-from millstream.protocol.generated.leave_group import LeaveGroupResponse
-from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
+from millstream.protocol.generated.join_group import JoinGroupRequest
+from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment
 from millstream.streams.application.group.classic.leader import TaskLeader
 from millstream.streams.application.group.classic.membership import (
     ClassicStreamsMembership,
@@ -44,10 +30,6 @@ from millstream.streams.application.group.classic.membership import (
 )
 from millstream.streams.application.group.member import COMMIT_TIMEOUT_MS, LEAVE_S
 from millstream.streams.application.group.membership import StreamsTaskId, TaskAssignment
-
-_JOIN_GRACE_MS: Final = 5_000
-"""The coordinator may answer a JoinGroup this much after the rebalance timeout."""
-_NAMED_REASON_VERSION_MIN: Final = 8
 
 
 class ClassicStreamsMember:
@@ -71,6 +53,7 @@ class ClassicStreamsMember:
             config, self._scope, system_environment(), allow_auto_create_topics=False
         )
         self.membership: Final = ClassicStreamsMembership(policy)
+        self._requests = ClassicRequests(self._cluster, self.membership.classic, self._fail)
         self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
         self._wanted = asyncio.Event()
         self._joined = asyncio.Event()
@@ -79,7 +62,6 @@ class ClassicStreamsMember:
         self._partitions: Mapping[str, int] = {}
         """Of the topics of the application, when the member, as the leader, last shared out its tasks."""
         self._running: tuple[asyncio.Task[None], ...] = ()
-        self._failures = 0
         self._why_refused: MillstreamError | None = None
         """The reason why the member, as the leader, has told all that they get no tasks."""
         self._error: MillstreamError | None = None
@@ -141,18 +123,10 @@ class ClassicStreamsMember:
                 async with asyncio.timeout(LEAVE_S):
                     if self.membership.wants_shutdown:
                         await self._join_once()
-                    await self._send_leave()
+                    await self._requests.leave("the stream thread ends")
             await self._scope.close()
         finally:
             await self._cluster.close()
-
-    async def _send_leave(self) -> None:
-        node_id = await self._cluster.coordinator(self._policy.group_id)
-        connection = await self._cluster.connection(node_id)
-        version = connection.versions.choose(ApiKey.LEAVE_GROUP)
-        request = self.membership.classic.leave_request(version, "the stream thread ends")
-        if request is not None:
-            await connection.request(ApiKey.LEAVE_GROUP, request, LeaveGroupResponse)
 
     async def _rebalance_when_wanted(self) -> None:
         membership = self.membership
@@ -171,50 +145,25 @@ class ClassicStreamsMember:
 
     async def _rebalance(self) -> None:
         """Until there is an assignment, the member has lost what it has, or nothing helps."""
-        failures = 0
         self._is_joining = True
         try:
-            while self.membership.may_join:
-                try:
-                    await self._join_once()
-                except KafkaError as error:
-                    self.membership.classic.rejoin_wanted = True
-                    if not may_join_again(error):
-                        raise
-                    if coordinator_may_have_moved(error):
-                        self._cluster.forget_coordinator(self._policy.group_id)
-                    if not isinstance(error, MemberIdRequired):
-                        failures += 1
-                        delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
-                        await asyncio.sleep(delay_ms / 1000)
-                else:
-                    self._joined.set()
-                    return
+            if await self._requests.until_joined(self._join_once, lambda: self.membership.may_join):
+                self._joined.set()
         except MillstreamError as error:
             self._error = self._why_refused or _explained(error)
             await asyncio.Event().wait()  # there is nothing more to say; `check` tells why
         finally:
             self._is_joining = False
 
-    async def _join_once(self) -> None:
-        membership = self.membership
-        node_id = await self._cluster.coordinator(self._policy.group_id)
-        connection = await self._cluster.connection(node_id, Lane.GROUP)
-        names_reason = connection.versions.choose(ApiKey.JOIN_GROUP) >= _NAMED_REASON_VERSION_MIN
+    async def _join_once(self) -> bool:
         stored = await self._stored()
-        joined = await connection.request(
-            ApiKey.JOIN_GROUP,
-            membership.join_request(stored, named_reason=names_reason),
-            JoinGroupResponse,
-            timeout_ms=self._policy.rebalance_timeout_ms + _JOIN_GRACE_MS,
-        )
-        membership.classic.handle_join(joined)
-        synced = await connection.request(
-            ApiKey.SYNC_GROUP,
-            membership.classic.sync_request(await self._share_out()),
-            SyncGroupResponse,
-        )
-        membership.handle_sync(synced, self._cluster.now_ms())
+
+        def request(named_reason: bool) -> JoinGroupRequest:
+            return self.membership.join_request(stored, named_reason=named_reason)
+
+        synced = await self._requests.join(request, self._share_out)
+        self.membership.handle_sync(synced, self._cluster.now_ms())
+        return True
 
     async def _share_out(self) -> list[SyncGroupRequestAssignment]:
         """Returns what the members are told, if this one leads."""
@@ -241,29 +190,12 @@ class ClassicStreamsMember:
             elif due_ms > 0:
                 await asyncio.sleep(due_ms / 1000)
             else:
-                await self._beat_once()
+                await self._requests.heartbeat()
+                self._wanted.set()
                 self._notice_partitions()
 
-    async def _beat_once(self) -> None:
-        classic = self.membership.classic
-        request = classic.heartbeat_request(self._cluster.now_ms())
-        try:
-            node_id = await self._cluster.coordinator(self._policy.group_id)
-            response = await self._cluster.request(
-                node_id, ApiKey.HEARTBEAT, request, HeartbeatResponse, lane=Lane.GROUP
-            )
-        except KafkaError as error:
-            if not error.retriable:
-                self._error = error
-            await self._wait_a_moment()
-            return
-        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
-            await self._wait_a_moment()
-            return
-        self._failures = 0
-        told = classic.handle_heartbeat(response.error_code, request.generation_id)
-        self._error = self._error or (told and _explained(told))
-        self._wanted.set()
+    def _fail(self, error: MillstreamError) -> None:
+        self._error = self._error or _explained(error)
 
     def _notice_partitions(self) -> None:
         """Has the leader share out anew once the topics that the application reads have other partitions."""
@@ -274,14 +206,6 @@ class ClassicStreamsMember:
         ):
             self.membership.classic.want_rejoin("partitions of the group's topics came or went")
             self._wanted.set()
-
-    async def _wait_a_moment(self) -> None:
-        """The heartbeat was not heard: the next one is not to wait for the whole interval."""
-        self._failures += 1
-        self._cluster.forget_coordinator(self._policy.group_id)
-        delay_ms = self._cluster.backoff.delay_ms(self._failures, self._cluster.random)
-        await asyncio.sleep(delay_ms / 1000)
-        self.membership.classic.heartbeat_unheard()
 
 
 def _ignored(_offsets: object) -> None:
