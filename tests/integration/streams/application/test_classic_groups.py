@@ -14,6 +14,7 @@ from millstream.clients import Producer
 from millstream.errors import InconsistentGroupProtocol
 from millstream.streams import StreamsBuilder
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import OnUncaughtError

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from millstream.clients import Consumer
+from millstream.errors import RebalanceInProgress
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
@@ -96,6 +97,26 @@ async def test_until_then_it_is_tried_again_and_can_be_given_up(was_tried: async
     assert not tasks.is_settled
     await tasks.close(commit=True)
     assert tasks.is_settled
+
+
+async def test_a_task_whose_first_commit_meets_a_rebalance_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At least once a task commits where it begins: all members of a classic group may have joined a new rebalance by then."""
+    tried_twice, tries = asyncio.Event(), 0
+
+    async def start(*_: Any) -> ActiveTask:  # Any: what a task is started with
+        nonlocal tries
+        tries += 1
+        if tries == 2:
+            tried_twice.set()
+        raise RebalanceInProgress
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({TASK: SPEC})
+    await tried_twice.wait()
+    await tasks.close(commit=True)
 
 
 async def test_all_tasks_are_closed_when_one_cannot_be_committed(
