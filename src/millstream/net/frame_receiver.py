@@ -16,7 +16,7 @@ _TRUST_FACTOR = 32
 """A frame's buffer grows by as much as this many times what has arrived: a size alone must not make us allocate."""
 _PIECE_BYTES = 1024 * 1024
 """It grows by no more than a piece, or doubles, for it is copied each time."""
-_GROWTH = memoryview(bytes(8 * 1024 * 1024))
+_GROWTH = memoryview(bytes(9 * 1024 * 1024))
 """The most at once: a hundred megabytes would take the time of others."""
 _NOTHING = memoryview(b"")
 
@@ -30,10 +30,16 @@ class ImpossibleFrameSize(MalformedMessage):
 
 
 class FrameReceiver:
-    """One connection's received bytes. `shared` may serve every connection of a loop: see `keep_rest`."""
+    """One connection's received bytes. `shared` may serve every connection of a loop: see `keep_rest`.
 
-    def __init__(self, shared: memoryview, frame_bytes_max: int) -> None:
+    `believes_sizes`: of a peer that answers what it was asked, so that a buffer is made in one piece and never copied.
+    """
+
+    def __init__(
+        self, shared: memoryview, frame_bytes_max: int, *, believes_sizes: bool = False
+    ) -> None:
         self._shared = shared
+        self._believes_sizes = believes_sizes
         self._frame_bytes_max = frame_bytes_max
         self._uncut = _NOTHING
         """Received, and not asked for yet: whole frames and the start of another."""
@@ -112,9 +118,11 @@ class FrameReceiver:
         self._frame[: self._filled] = first_bytes
 
     def _growth(self) -> int:
+        wanted = min(self._frame_size - self._filled, len(_GROWTH))
+        if self._believes_sizes:
+            return wanted
         trusted = max(RECEIVE_BUFFER_BYTES, self._filled * _TRUST_FACTOR)
-        doubled = max(_PIECE_BYTES, self._filled)
-        return min(self._frame_size - self._filled, trusted, doubled, len(_GROWTH))
+        return min(wanted, trusted, max(_PIECE_BYTES, self._filled))
 
 
 def _impossible_size(size: int, prefix: bytes, size_max: int) -> ImpossibleFrameSize:

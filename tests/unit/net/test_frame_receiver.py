@@ -157,3 +157,15 @@ def test_frames_before_an_impossible_size_are_still_delivered() -> None:
 def test_well_known_strangers_are_named(first_bytes: bytes, hint: str) -> None:
     with pytest.raises(MalformedMessage, match=hint):
         feed(receiver(), first_bytes)
+
+
+def test_the_frame_of_a_peer_whose_sizes_are_believed_is_never_copied() -> None:
+    body = bytes(range(256)) * 20_000
+    into = FrameReceiver(memoryview(bytearray(256)), LIMIT, believes_sizes=True)
+    into.target()[:5] = framed(body)[:5]
+    into.received(5)
+    assert cut(into) == []
+    rest = into.target()
+    assert len(rest) == len(body) - 1
+    del rest
+    assert feed(into, framed(body)[5:]) == [body]

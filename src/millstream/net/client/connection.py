@@ -98,7 +98,9 @@ class Connection(asyncio.BufferedProtocol):
         self._idle_timer: asyncio.TimerHandle | None = None
         self._answers = 0
         self._received = FrameReceiver(
-            memoryview(bytearray(RECEIVE_BUFFER_BYTES)), options.frame_bytes_max
+            memoryview(bytearray(RECEIVE_BUFFER_BYTES)),
+            options.frame_bytes_max,
+            believes_sizes=True,
         )
 
     @property
