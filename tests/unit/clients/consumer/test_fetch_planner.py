@@ -233,6 +233,34 @@ def test_a_lost_session_answer_closes_the_old_session() -> None:
     assert (again.plan.session_id, again.plan.session_epoch, asked(again)) == (33, 0, {0: 0})
 
 
+def reassign(world: World, offset: int) -> None:
+    """The partition is given up and assigned again, between two looks at it."""
+    world.subscription.assign([])
+    world.subscription.assign([TopicPartition("t", 0)])
+    world.state().seek(offset)
+
+
+def test_an_answer_from_before_the_partition_was_assigned_again_is_dropped() -> None:
+    world = World()
+    (planned,) = world.plan()
+    reassign(world, 3)
+    world.answer(planned, batch(7, b"h"))
+    assert world.values() == []
+    assert asked(world.plan()[0]) == {0: 3}
+
+
+def test_a_session_tells_how_far_a_partition_reaches_that_is_assigned_again() -> None:
+    """Without news of it the broker would not name the partition, and nobody would know its lag."""
+    world = World()
+    world.answer(world.plan()[0], session_id=33)
+    reassign(world, 0)
+    (again,) = world.plan()
+    assert (again.plan.session_id, again.plan.session_epoch, asked(again)) == (33, 0, {0: 0})
+    world.answer(again, session_id=34)
+    (then,) = world.plan()
+    assert (then.plan.session_id, then.plan.session_epoch, asked(then)) == (34, 1, {})
+
+
 def test_an_answer_without_a_whole_batch_is_an_error_and_no_endless_loop() -> None:
     world = World()
     liar = bytearray(batch(0, b"a"))

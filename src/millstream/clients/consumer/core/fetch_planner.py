@@ -284,8 +284,10 @@ class FetchPlanner:
         self, node_id: int, positions: dict[TopicPartition, FetchRequestPartition]
     ) -> PlannedFetch:
         self._busy.add(node_id)
-        plan = self._sessions.setdefault(node_id, FetchSessionHandler()).plan(positions)
         partitions = self._subscription.partitions
+        session = self._sessions.setdefault(node_id, FetchSessionHandler())
+        session.tell_of({tp for tp in positions if partitions[tp].high_watermark < 0})
+        plan = session.plan(positions)
         return PlannedFetch(
             node_id,
             plan,

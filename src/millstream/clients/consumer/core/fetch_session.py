@@ -82,6 +82,11 @@ class FetchSessionHandler:
         """Closes the session and starts another, as the broker may have seen the request or not."""
         self._epoch = _NEW_SESSION_EPOCH
 
+    def tell_of(self, unknown: AbstractSet[TopicPartition]) -> None:
+        """Has the broker tell of these partitions. Where the session has one, it would not as long as nothing is new: it starts over."""
+        if not unknown.isdisjoint(self._known):
+            self._epoch = _NEW_SESSION_EPOCH
+
 
 def _listed(partitions: AbstractSet[TopicPartition]) -> str:
     return ", ".join(str(topic_partition) for topic_partition in sorted(partitions))

@@ -1,14 +1,16 @@
 """The position of a consumer in one partition, and the records it has fetched ahead.
 
 Two positions: `position` is the next offset poll() will return, `fetch_offset` the next one to ask a broker for. What
-lies between is in `chunks`. A seek starts a new `generation`, so that answers to older questions are recognised and
-dropped.
+lies between is in `chunks`. A seek starts a new `generation`, and so does a new assignment, so that answers to older
+questions are recognised and dropped.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import NamedTuple
 
 from millstream.clients.consumer.core.fetched import DecodedBatch, FetchedChunk
@@ -47,7 +49,9 @@ class PartitionState:
     awaits_metadata: bool = False
     """The broker asked last was the wrong one, or not ready: wait for newer metadata."""
     paused: bool = False
-    generation: int = 0
+    generations: Iterator[int] = field(default_factory=count, repr=False)
+    """Shared with the states that a partition has when it is assigned again: an answer to one of them is for no other."""
+    generation: int = field(init=False)
     chunks: deque[FetchedChunk] = field(default_factory=deque)
     decoded: DecodedBatch | None = None
     decoded_index: int = 0
@@ -58,6 +62,9 @@ class PartitionState:
     log_start_offset: int = -1
     error: KafkaError | None = None
     """To be raised by the next poll()."""
+
+    def __post_init__(self) -> None:
+        self.generation = next(self.generations)
 
     def seek(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
         self._start_over()
@@ -100,7 +107,7 @@ class PartitionState:
         self.position = max(self.position or 0, chunk.next_offset)
 
     def _start_over(self) -> None:
-        self.generation += 1
+        self.generation = next(self.generations)
         self.chunks.clear()
         self.decoded, self.decoded_index = None, 0
         self.buffered_bytes = 0

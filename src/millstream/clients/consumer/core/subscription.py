@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
+from itertools import count
 
 from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.core.illegal_state import IllegalState
@@ -30,6 +31,7 @@ class SubscriptionState:
         self.pattern: re.Pattern[str] | None = None
         self.regex: str | None = None
         self.partitions: dict[TopicPartition, PartitionState] = {}
+        self._generations = count()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """The caller chooses. Positions of partitions that stay are kept."""
@@ -68,7 +70,8 @@ class SubscriptionState:
 
     def set_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         self.partitions = {
-            tp: self.partitions.get(tp) or PartitionState(tp) for tp in dict.fromkeys(partitions)
+            tp: self.partitions.get(tp) or PartitionState(tp, generations=self._generations)
+            for tp in dict.fromkeys(partitions)
         }
 
     @property
