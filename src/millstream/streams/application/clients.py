@@ -14,7 +14,7 @@ TRANSACTION_TIMEOUT_MS: Final = 10_000
 """As in Kafka Streams with exactly once."""
 _OWN: Final = frozenset(
     {"group_id", "group_instance_id", "group_protocol", "enable_auto_commit", "auto_offset_reset", "transactional_id",
-     "isolation_level", "acks", "enable_idempotence", "client_id", "max_poll_records"}
+     "isolation_level", "acks", "enable_idempotence", "client_id", "max_poll_records", "allow_auto_create_topics"}
 )  # fmt: skip
 
 
@@ -72,6 +72,7 @@ class DefaultClientSupplier:
             **self._reading,
             client_id=client_id,
             enable_auto_commit=False,
+            allow_auto_create_topics=False,  # one that is deleted would come back
             auto_offset_reset="none",
             isolation_level=_isolation(read_committed=read_committed),
         )
