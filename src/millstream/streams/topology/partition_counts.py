@@ -60,8 +60,8 @@ def _count_repartition_topics(
                 left.append(topic)
         if len(left) == len(waiting):
             raise TopologyError(
-                f"nobody can tell how many partitions {', '.join(left)} should have: "
-                "say so with repartition(partitions=...)"
+                f"nobody can tell how many partitions {', '.join(left)} should have: say so with repartition(partitions=...), "
+                "and where a pattern feeds it create a topic that matches"
             )
         waiting = left
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from millstream.errors import ConfigError
-from millstream.streams.topology.nodes import SinkNode
+from millstream.streams.topology.nodes import SinkNode, SourceNode
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -67,7 +67,7 @@ class TopologyPlan:
             if count != topic.partitions:
                 raise ConfigError(
                     f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
-                    "a source topic has been given more partitions since; reset the application to go on"
+                    "a source topic has been given more partitions since, or one with more has come; reset the application to go on"
                 )
         return tuple(topic for topic in self.internal_topics if topic.name not in existing)
 
@@ -92,7 +92,7 @@ def plan_topology(
 
     Raises TopologyError for a source topic that does not exist and for topics that must have equal partition counts.
     """
-    own = _internal_names(topology, application_id)
+    own = internal_names(topology, application_id)
     topology = topology.with_pattern_topics(existing_partitions.keys() - own - set(hidden))
     groups = [group for group in topology.sub_topologies if not group.is_global]
     topics = {group.id: topology.topics_of(group, application_id) for group in groups}
@@ -110,8 +110,9 @@ def plan_topology(
         internal += [
             InternalTopic(name, partitions[name], conf) for name, conf in mine.repartition.items()
         ]
+        kept = existing_partitions if _reads_by_pattern(topology, group) else {}
         internal += [
-            InternalTopic(name, plan.tasks, conf)
+            InternalTopic(name, max(plan.tasks, kept.get(name, 0)), conf)
             for name, conf in mine.changelogs.items()
             if name not in mine.sources and plan.tasks
         ]
@@ -125,10 +126,17 @@ def outputs_of(topology: Topology) -> frozenset[str] | None:
     return named - topology.internal_topics.keys() if len(named) == len(set(topics)) else None
 
 
-def _internal_names(topology: Topology, application_id: str) -> set[str]:
+def internal_names(topology: Topology, application_id: str) -> set[str]:
+    """Returns the topics that the application makes for itself, which no pattern of its own matches."""
     changelogs = {topology.changelog_topic(store, application_id) for store in topology.stores}
     repartitions = {f"{application_id}-{topic}" for topic in topology.internal_topics}
     return changelogs | repartitions
+
+
+def _reads_by_pattern(topology: Topology, group: SubTopology) -> bool:
+    """Whether the widest topic of a sub-topology may be deleted, and the changelogs have more partitions than tasks are left."""
+    nodes = (topology.nodes[name] for name in group.nodes)
+    return any(isinstance(node, SourceNode) and node.pattern is not None for node in nodes)
 
 
 def _in_order(

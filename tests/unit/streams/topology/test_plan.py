@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.cli.demo.topology import flights_topology
+from millstream.errors import ConfigError
 from millstream.streams import StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
@@ -84,6 +85,20 @@ def test_a_pattern_that_matches_nothing_has_no_tasks_and_no_changelogs_yet() -> 
     plan = plan_topology(builder.build(), "app", {"b": 9})
     assert [each.tasks for each in plan.sub_topologies] == [0]
     assert plan.internal_topics == ()
+
+
+def test_a_changelog_outlives_the_widest_topic_of_a_pattern_and_is_too_narrow_for_a_wider_one() -> (
+    None
+):
+    builder = StreamsBuilder()
+    builder.stream(pattern="a.*", key=string(), value=string()).group_by_key().count()
+    existing = {"a1": 2, "app-KSTREAM-AGGREGATE-STATE-STORE-0000000001-changelog": 3}
+    plan = plan_topology(builder.build(), "app", existing)
+    assert [each.tasks for each in plan.sub_topologies] == [2]
+    assert plan.missing_topics(existing) == ()
+    wider = {**existing, "a2": 4}
+    with pytest.raises(ConfigError, match=r"has 3 partitions, the topology needs 4: .*has come"):
+        plan_topology(builder.build(), "app", wider).missing_topics(wider)
 
 
 def test_a_topic_that_two_patterns_match_is_refused() -> None:
