@@ -22,6 +22,7 @@ from millstream.errors import (
     TransactionAbortable,
     UnknownMemberId,
     UnknownProducerId,
+    UnknownTopicOrPartition,
 )
 from millstream.streams.runtime.errors import StoreLocked, StoreNotWritten
 
@@ -52,3 +53,10 @@ def is_retriable(error: BaseException | None) -> bool:
     if isinstance(error, TransactionFailed | TransactionalProducerFailed):
         return is_retriable(error.__cause__)
     return isinstance(error, _RETRIABLE)
+
+
+def misses_topic(error: BaseException | None) -> bool:
+    """Whether a topic of a task was deleted, or is not known yet where it was asked for."""
+    if isinstance(error, TransactionFailed | TransactionalProducerFailed):
+        return misses_topic(error.__cause__)
+    return isinstance(error, TopicDeleted | UnknownTopicOrPartition)

@@ -8,8 +8,8 @@ with every commit.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from millstream.streams.runtime.logs import ReadableLog
@@ -64,6 +64,13 @@ class StoredState:
             max(0, log.end - max(log.start, self.restored_to.get(topic) or 0))
             for topic, log in changelogs.items()
         )
+
+    def of_inputs(self, topics: Collection[str]) -> StoredState:
+        """Returns the same without what the marker says of inputs that the task reads no more: a topic of a pattern was deleted."""
+        if self.marker is None:
+            return self
+        offsets = {topic: to for topic, to in self.marker.offsets.items() if topic in topics}
+        return replace(self, marker=replace(self.marker, offsets=offsets))
 
     def why_unusable(
         self, changelogs: Mapping[str, ReadableLog], committed: Mapping[str, int], now_ms: int

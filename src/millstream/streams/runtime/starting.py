@@ -175,7 +175,8 @@ class TaskStart:
         """Leaves stores open that are a base to go on from: those that are there, a snapshot's, or empty ones."""
 
         def why_unusable(state: StoredState) -> str | None:
-            return state.why_unusable(logs, committed.offsets, now_ms)
+            of_inputs = state.of_inputs(self._spec.sources)
+            return of_inputs.why_unusable(logs, committed.offsets, now_ms)
 
         stored = stored_state(self._open_task)
         why = why_unusable(stored)
@@ -349,6 +350,12 @@ class TaskStart:
         has_state = any(positions[topic] is not None for topic in own)
         if has_state and not committed.offsets:
             application = self._spec.application
+            if self._spec.sources and task.pattern_of_topic.keys() >= set(self._spec.sources):
+                _LOGGER.warning(
+                    "task %s has state, and group %s no committed offset for %s: they are taken for topics that have come since",
+                    *(self._id, application, ", ".join(self._spec.sources)),
+                )
+                return
             raise ConfigError(
                 f"application {application} has state, but its group {application} has no committed offsets for task {self._id}: "
                 "they have expired, were deleted, or the state was written by a version that did not commit them. What it has "

@@ -62,6 +62,14 @@ def test_a_store_without_a_changelog_must_cover_what_is_committed() -> None:
     assert "lacks input" in (why(behind) or "")
 
 
+def test_inputs_that_are_not_read_any_more_do_not_count() -> None:
+    both = replace(MARKER, offsets={"in": 7, "gone": 3})
+    unlogged = StoredState(both, {TOPIC: 20}, is_logged=False)
+    assert "lacks input" in (why(unlogged) or "")
+    assert why(unlogged.of_inputs(["in", "new"])) is None
+    assert why(StoredState(None, {TOPIC: None}, is_logged=True).of_inputs([])) is None
+
+
 def test_a_marker_comes_back_as_it_was_written() -> None:
     assert StoreMarker.decode(MARKER.encode()) == MARKER
 
