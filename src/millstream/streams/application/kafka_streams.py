@@ -110,7 +110,9 @@ class KafkaStreams:
             raise TopologyError("the topology reads nothing: give it a source or a global table")
         server = config.application_server
         self._own_host = HostInfo.parsed(server) if server else None
-        self._told = describe(topology, config.application_id)
+        self._has_tasks = any(not group.is_global for group in topology.sub_topologies)
+        by_broker = config.group_protocol is GroupProtocol.STREAMS
+        self._told = describe(topology, config.application_id) if by_broker else None
         self._supplier = DefaultClientSupplier(clients) if isinstance(clients, Mapping) else clients
         self._clock = SystemClock() if clock is None else clock
         self._on_uncaught_error = on_uncaught_error
@@ -257,7 +259,7 @@ class KafkaStreams:
             raise
         if not self._state.is_running_or_rebalancing:
             return  # it was closed meanwhile
-        if not self._told.subtopologies:  # global stores alone
+        if not self._has_tasks:  # global stores alone
             self._enter(ApplicationState.RUNNING)
             return
         if not self._config.use_processes:  # what a process takes over is known here too late
@@ -275,7 +277,7 @@ class KafkaStreams:
     def add_stream_thread(self) -> str:
         """Starts one more thread, and returns its name. Raises IllegalState where the application does not run."""
         self._require_running()
-        if not self._told.subtopologies:
+        if not self._has_tasks:
             raise IllegalState("global stores need no stream threads")
         return self._threads.add(self._application.client_id)
 

@@ -26,6 +26,7 @@ from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.group.classic.leader import TaskLeader
 from millstream.streams.application.group.classic.member import ClassicStreamsMember
 from millstream.streams.application.group.classic.membership import ClassicStreamsPolicy
+from millstream.streams.application.group.classic.source_topics import SourceTopics
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.member import StreamsMember
 from millstream.streams.application.group.membership import (
@@ -125,6 +126,7 @@ class StreamThread:
         self.answer: OnUncaughtError | None = None
         """What follows the error that has ended the thread; None where it has not come to ask."""
         self._application = application
+        self._sources = SourceTopics(application.topology, application.config.application_id)
         self._global_stores = global_stores
         self._on_change = on_change
         self._on_error = on_error
@@ -245,6 +247,9 @@ class StreamThread:
         elif told.target is not None and (self._taken is None or not told.is_reconciled):
             await self._try_to_take_over(member, told.target, tasks, admin)
         tasks.settle()
+        if tasks.misses_topic:
+            tasks.misses_topic = False
+            member.look_at_topics()
         if self._taken is not None and self._remarks.is_ready and not self._stopping:
             settled = ThreadState.RUNNING if tasks.is_settled else ThreadState.PARTITIONS_ASSIGNED
             self._enter(settled)
@@ -296,13 +301,12 @@ class StreamThread:
     ) -> None:
         """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator wants something else by then."""
         before = NO_TASKS if self._taken is None else self._taken
-        await tasks.give_up(before.active - target.active, commit=True)
-        await tasks.standbys.give_up(before.copies - target.copies)
-        self._taken = kept = TaskAssignment(
-            before.active & target.active, before.copies & target.copies
-        )
+        kept = before.unchanged(target)
+        await tasks.give_up(before.active - kept.active, commit=True)
+        await tasks.standbys.give_up(before.copies - kept.copies)
+        self._taken = kept
         new_active, new_copies = target.active - kept.active, target.copies - kept.copies
-        specs = await self._specs(admin, new_active | new_copies)
+        specs = await self._specs(admin, new_active | new_copies, target.topics)
         if member.membership.target != target:
             return
         tasks.take({task: specs[task] for task in new_active})
@@ -313,11 +317,20 @@ class StreamThread:
         self._on_change(self)
 
     async def _specs(
-        self, admin: Admin, wanted: frozenset[StreamsTaskId]
+        self,
+        admin: Admin,
+        wanted: frozenset[StreamsTaskId],
+        assigned: Mapping[StreamsTaskId, frozenset[str]],
     ) -> Mapping[StreamsTaskId, TaskSpec]:
-        if not wanted:
-            return {}
+        """Returns what the tasks are made from. Their topics are those that were `assigned` with them, or what their sources name."""
         application = self._application
+        if wanted <= assigned.keys():
+            return {
+                task: application.spec(
+                    task.sub_topology, self._sources.of_task(task.sub_topology, assigned[task])
+                )
+                for task in wanted
+            }
         sources = {
             number: application.spec(number, None).sources
             for number in {task.sub_topology for task in wanted}
@@ -345,13 +358,14 @@ class StreamThread:
         config = parse_settings(ConsumerConfig, settings)
         leader = TaskLeader(
             application.topology,
+            self._sources,
             application.config,
             admin,
             application.clock,
         )
         policy = ClassicStreamsPolicy(
             group_id=application.config.application_id,
-            topics=leader.sources,
+            sources=self._sources,
             process_id=application.policy.process_id,
             session_timeout_ms=config.session_timeout_ms,
             heartbeat_interval_ms=config.heartbeat_interval_ms,

@@ -33,7 +33,7 @@ from millstream.streams.application.thread_standbys import (
 )
 from millstream.streams.config import StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
-from millstream.streams.runtime.failures import is_retriable
+from millstream.streams.runtime.failures import is_retriable, misses_topic
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
@@ -83,6 +83,8 @@ class ThreadTasks:
         self._scope = TaskScope("stream thread")
         self.has_more = False
         """Whether a task has queued more than it was to process in the last round."""
+        self.misses_topic = False
+        """Whether a task has failed because a topic of its is not there. Set back by whoever has seen it."""
         self.created = self.closed = 0
         """The numbers of tasks that were started and closed since the thread was."""
         self._running: dict[StreamsTaskId, _Running] = {}
@@ -321,6 +323,7 @@ class ThreadTasks:
         except Exception as error:
             if not is_retriable(error):
                 raise
+            self.misses_topic |= misses_topic(error)
             failed = self._running.pop(task)
             self._assign()
             self.closed += 1
@@ -354,6 +357,7 @@ class ThreadTasks:
                 self._restoring.pop(task, None)
                 if not is_retriable(error):
                     raise
+                self.misses_topic |= misses_topic(error)
                 self._timeouts.failed(task, error, self._now_ms)
                 delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
                 _LOGGER.info(

@@ -11,11 +11,12 @@ from typing import Any, cast
 
 import pytest
 
-from millstream.clients import Consumer
+from millstream.clients import Consumer, TopicDeleted
 from millstream.errors import RebalanceInProgress
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
+from millstream.streams.application import thread_tasks as thread_tasks_module
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.errors import TaskTimedOut
@@ -117,6 +118,27 @@ async def test_a_task_whose_first_commit_meets_a_rebalance_is_tried_again(
     tasks.take({TASK: SPEC})
     await tried_twice.wait()
     await tasks.close(commit=True)
+
+
+async def test_a_task_that_misses_a_topic_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = iter([StoreLocked("another process has the stores"), TopicDeleted("in-1 is gone")])
+    seen, is_last = [], asyncio.Event()
+
+    async def start(*_: Any) -> ActiveTask:  # Any: what a task is started with
+        seen.append(tasks.misses_topic)
+        error = next(errors, None)
+        if error is None:
+            is_last.set()
+            await asyncio.Event().wait()
+        raise error or AssertionError("it waits")
+
+    monkeypatch.setattr(ActiveTask, "start", start)
+    monkeypatch.setattr(thread_tasks_module, "RETRY_FIRST_S", 0.0)
+    tasks = thread_tasks(task_timeout_ms=60_000)
+    tasks.take({TASK: SPEC})
+    await is_last.wait()
+    assert seen == [False, False, True]
+    await tasks.close(commit=False)
 
 
 async def test_all_tasks_are_closed_when_one_cannot_be_committed(

@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from millstream.protocol.generated.streams_group_heartbeat import CopartitionGroup, TopicInfo
-from millstream.streams import JoinWindows, Materialized, StreamsBuilder
+from millstream.streams import JoinWindows, Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application.group.topology_description import describe
+from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 
@@ -73,6 +74,9 @@ def test_topics_that_are_joined_are_told_by_their_places() -> None:
 
 def test_sources_by_pattern_are_refused_with_a_way_out() -> None:
     builder = StreamsBuilder()
-    builder.stream(pattern="in-.*", key=string(), value=string()).to("out")
-    with pytest.raises(TopologyError, match="name the topics"):
-        describe(builder.build(), "app")
+    builder.stream(pattern="in-.*", key=string(), value=string(), name="all").to("out")
+    topology = builder.build()
+    with pytest.raises(TopologyError, match=r'all reads .* \(in-\.\*\).*group_protocol="classic"'):
+        KafkaStreams(topology, StreamsConfig("app"), {"bootstrap.servers": "localhost:1"})
+    config = StreamsConfig("app", group_protocol="classic")
+    assert KafkaStreams(topology, config, {"bootstrap.servers": "localhost:1"}).error is None

@@ -81,6 +81,9 @@ class StreamsMember:
         self.membership.rejoin()
         self._wanted.set()
 
+    def look_at_topics(self) -> None:
+        """Does nothing: the coordinator itself looks whether topics have come or gone."""
+
     def shut_down_application(self) -> None:
         """Has the coordinator tell all members of the group to end, with the next heartbeat or when this one leaves."""
         self.membership.wants_shutdown = True

@@ -6,8 +6,8 @@ have given up put into its target: no task has two owners that both know the tru
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from millstream.errors import (
@@ -57,6 +57,20 @@ class TaskAssignment:
     active: frozenset[StreamsTaskId] = frozenset()
     standby: frozenset[StreamsTaskId] = frozenset()
     warm_up: frozenset[StreamsTaskId] = frozenset()
+    topics: Mapping[StreamsTaskId, frozenset[str]] = field(default_factory=dict)
+    """By task, the topics that it reads, where whoever assigns it says so; else all that its sources name."""
+
+    def unchanged(self, target: TaskAssignment) -> TaskAssignment:
+        """Returns what stays as it is under another assignment: the same tasks, which read the same topics. Copies are standbys in it."""
+        same = {
+            task
+            for task in (self.active & target.active) | (self.copies & target.copies)
+            if self.topics.get(task) == target.topics.get(task)
+        }
+        topics = {task: topics for task, topics in self.topics.items() if task in same}
+        return TaskAssignment(
+            self.active & target.active & same, self.copies & target.copies & same, topics=topics
+        )
 
     @property
     def copies(self) -> frozenset[StreamsTaskId]:
@@ -69,10 +83,13 @@ NO_TASKS: Final = TaskAssignment()
 
 @dataclass(frozen=True, slots=True)
 class StreamsMembershipPolicy:
-    """The facts about a member that do not change while it lives. `process_id`: that of all members in one process."""
+    """The facts about a member that do not change while it lives. `process_id`: that of all members in one process.
+
+    `topology`: what the coordinator is told. None where it does not share out the tasks.
+    """
 
     group_id: str
-    topology: Topology
+    topology: Topology | None
     process_id: str
     rebalance_timeout_ms: int
     rack: str | None = None

@@ -1,6 +1,6 @@
 """The topology as a member tells it to the coordinator, which creates the internal topics and shares out the tasks. Pure.
 
-KIP-1071, `StreamsGroupHeartbeatRequest.Topology`. Kafka 4.3 takes no patterns.
+KIP-1071, `StreamsGroupHeartbeatRequest.Topology`. It has regular expressions for source topics, which coordinators of Kafka 4.3 refuse.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from millstream.protocol.generated.streams_group_heartbeat import (
 )
 from millstream.protocol.generated.streams_group_heartbeat import Topology as ToldTopology
 from millstream.streams.errors import TopologyError
-from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology
 
 _EPOCH: Final = 0
@@ -26,12 +25,11 @@ _CHOSEN_BY_BROKER: Final = -1
 
 def describe(topology: Topology, application_id: str) -> ToldTopology:
     """Returns what the coordinator must know. Raises TopologyError for a source that reads by pattern."""
-    for node in topology.nodes.values():
-        if isinstance(node, SourceNode) and node.pattern is not None:
-            raise TopologyError(
-                f"source {node.name} reads topics by pattern, which groups of the streams protocol do not have in Kafka 4.3: "
-                "name the topics, or run the topology on Spark"
-            )
+    for name, pattern in topology.patterns.items():
+        raise TopologyError(
+            f"source {name} reads topics by pattern ({pattern}), which the streams protocol of Kafka 4.3 does not support: "
+            'run the application with group_protocol="classic"'
+        )
     together = topology.copartition_groups(application_id)
     return ToldTopology(
         epoch=_EPOCH,

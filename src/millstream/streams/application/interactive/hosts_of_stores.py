@@ -15,6 +15,7 @@ from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.keys import partition_of_key
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
 from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology.patterns import source_matching
 from millstream.streams.topology.topology import SubTopology, Topology
 
 NOT_AVAILABLE: Final[KeyQueryMetadata[HostInfo]] = KeyQueryMetadata(-1, None)
@@ -34,10 +35,17 @@ class HostsOfStores:
         self._topology = topology
         self._default_key = default_key
         self._own = own
-        self._sources = {
-            group.id: frozenset(topology.source_topics(group, application_id))
-            for group in topology.sub_topologies
-            if not group.is_global
+        groups = [group for group in topology.sub_topologies if not group.is_global]
+        self._readers = {
+            topic: group.id
+            for group in groups
+            for topic in topology.source_topics(group, application_id)
+        }
+        """By topic that a source names, the sub-topology that reads it."""
+        self._readers_by_pattern = {
+            source: group.id
+            for group in groups
+            for source in topology.patterns.keys() & set(group.nodes)
         }
 
     def require_store(self, store: str) -> None:
@@ -47,10 +55,15 @@ class HostsOfStores:
                 f"there is no store {store}; there are {sorted(self._topology.stores)}"
             )
 
-    def sources_of(self, store: str) -> frozenset[str]:
-        """Returns what the tasks read that keep a store; nothing for a global store. Raises UnknownStore."""
+    def sources_of(self, store: str, known: KnownHosts) -> frozenset[str] | None:
+        """Returns what the tasks read that keep a store, by pattern what hosts have of it; None for a global store. Raises UnknownStore."""
         group = self._group_of(store)
-        return frozenset() if group is None else self._sources[group.id]
+        if group is None:
+            return None
+        told = {each.topic for host in known.hosts for each in host.active | host.standby}
+        return frozenset(
+            topic for topic in told | self._readers.keys() if self._reader_of(topic) == group.id
+        )
 
     def metadata(self, known: KnownHosts) -> list[StreamsMetadata[HostInfo]]:
         """Returns what each host has. Global stores are in every one."""
@@ -95,8 +108,8 @@ class HostsOfStores:
         """Returns the host of a partition of a store, with partition -1 for a global one: that is this host, or any."""
         if not known.hosts:
             return NOT_AVAILABLE
-        sources = self.sources_of(store)
-        if not sources:
+        sources = self.sources_of(store, known)
+        if sources is None:
             return KeyQueryMetadata(-1, self._own or known.hosts[0].host)
         wanted = {TopicPartition(topic, partition) for topic in sources}
         active = [each.host for each in known.hosts if wanted & each.active]
@@ -114,10 +127,17 @@ class HostsOfStores:
         )
 
     def _stores(self, inputs: Iterable[TopicPartition]) -> frozenset[str]:
-        topics = {each.topic for each in inputs}
+        readers = {self._reader_of(topic) for topic in {each.topic for each in inputs}}
         return frozenset(
             spec.name
             for group in self._topology.sub_topologies
-            if topics & self._sources.get(group.id, frozenset())
+            if group.id in readers
             for spec in self._topology.stores_of(group)
         )
+
+    def _reader_of(self, topic: str) -> int | None:
+        """Returns the sub-topology whose tasks read a topic."""
+        if topic in self._readers:
+            return self._readers[topic]
+        source = source_matching(self._topology.patterns, topic)
+        return None if source is None else self._readers_by_pattern[source]

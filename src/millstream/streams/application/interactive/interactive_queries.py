@@ -85,10 +85,10 @@ class InteractiveQueries:
         partitioner: Partitioner | None,
     ) -> KeyQueryMetadata[HostInfo]:
         """Returns the place of a key. Raises UnknownStore, SerializationError, and what the cluster answers."""
-        sources = self._hosts.sources_of(store)
-        if not self._known().hosts:
+        sources = self._hosts.sources_of(store, self._known())
+        if not self._known().hosts or sources == frozenset():
             return NOT_AVAILABLE
-        if not sources:
+        if sources is None:
             return self._hosts.metadata_of_partition(store, -1, self._known())
         count = await self._partitions_of(sources)
         partition = self._hosts.partition_of(store, key, count, key_serde, partitioner)

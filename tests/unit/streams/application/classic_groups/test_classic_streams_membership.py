@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millstream.clients.group.core.classic_membership import MemberState
@@ -14,10 +16,12 @@ from millstream.model import TopicPartition
 from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.join_group import JoinGroupResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
+from millstream.streams import StreamsBuilder
 from millstream.streams.application.group.classic.membership import (
     ClassicStreamsMembership,
     ClassicStreamsPolicy,
 )
+from millstream.streams.application.group.classic.source_topics import SourceTopics
 from millstream.streams.application.group.classic.user_data import (
     RUNNING,
     AssignmentError,
@@ -32,11 +36,21 @@ from millstream.streams.application.group.membership import (
 from millstream.streams.errors import TaskAssignmentError, TopologyError
 from millstream.streams.host_info import HostInfo
 
+
+def sources(*patterns: str) -> SourceTopics:
+    """Of an application that reads `words`, and what patterns match."""
+    builder = StreamsBuilder()
+    builder.stream("words").to("out")
+    for pattern in patterns:
+        builder.stream(pattern=pattern).to("out")
+    return SourceTopics(builder.build(), "app")
+
+
 ZERO, ONE = StreamsTaskId(0, 0), StreamsTaskId(0, 1)
 WORDS = {task: TopicPartition("words", task.partition) for task in (ZERO, ONE)}
 POLICY = ClassicStreamsPolicy(
     group_id="app",
-    topics=frozenset({"words"}),
+    sources=sources(),
     process_id="01020304-0506-0708-090a-0b0c0d0e0f10",
     session_timeout_ms=45_000,
     heartbeat_interval_ms=3_000,
@@ -65,23 +79,26 @@ def said(
     member: ClassicStreamsMembership, copies: dict[StreamsTaskId, int] | None = None
 ) -> tuple[SubscriptionInfo, frozenset[TopicPartition]]:
     """What a JoinGroup tells the leader."""
-    request = member.join_request(copies or {}, named_reason=True)
+    request = member.join_request(["words"], copies or {}, named_reason=True)
     (protocol,) = request.protocols
     assert (request.protocol_type, protocol.name) == ("consumer", "stream")
     subscription = decode_subscription(bytes(protocol.metadata), None)
-    assert subscription.topics == POLICY.topics
+    assert subscription.topics == {"words"}
     return SubscriptionInfo.decode(subscription.user_data or b""), subscription.owned
 
 
-def active(*tasks: StreamsTaskId) -> TaskAssignment:
-    return TaskAssignment(frozenset(tasks))
+def active(*tasks: StreamsTaskId, topics: frozenset[str] = frozenset({"words"})) -> TaskAssignment:
+    return TaskAssignment(frozenset(tasks), topics=dict.fromkeys(tasks, topics))
 
 
 def test_a_member_takes_what_it_is_given_and_says_so_the_next_time() -> None:
     member = ClassicStreamsMembership(POLICY)
     assert member.may_join
     assign(member, given(ZERO, copies=(ONE,)))
-    assert member.target == TaskAssignment(frozenset({ZERO}), frozenset({ONE}))
+    words = frozenset({"words"})
+    assert member.target == TaskAssignment(
+        frozenset({ZERO}), frozenset({ONE}), topics={ZERO: words, ONE: words}
+    )
     assert not member.is_reconciled
     assert not member.may_join, "it has yet to take over"
     member.acknowledge(member.target)
@@ -90,6 +107,48 @@ def test_a_member_takes_what_it_is_given_and_says_so_the_next_time() -> None:
     info, owned = said(member, {ONE: 17})
     assert info.offset_sums == {ZERO: RUNNING, ONE: 17}
     assert owned == {WORDS[ZERO]}
+
+
+def test_a_task_that_is_given_another_topic_is_taken_over_anew() -> None:
+    member = ClassicStreamsMembership(POLICY)
+    assign(member, given(ZERO))
+    member.acknowledge(active(ZERO))
+    more = [TopicPartition("others", 0), WORDS[ZERO]]
+    told = encode_assignment(more, AssignmentInfo((ZERO, ZERO)).encode())
+    assign(member, SyncGroupResponse(assignment=told))
+    wanted = active(ZERO, topics=frozenset({"words", "others"}))
+    assert member.target == wanted
+    assert not member.is_reconciled
+    assert active(ZERO).unchanged(wanted) == NO_TASKS
+    member.acknowledge(wanted)
+    assert not member.wants_to_join(0), "nobody waits for what it has given up meanwhile"
+    assert said(member)[1] == set(more)
+
+
+def test_who_reads_by_pattern_subscribes_to_what_matches_and_joins_again_when_that_changes() -> (
+    None
+):
+    member = ClassicStreamsMembership(replace(POLICY, sources=sources("in-.*")))
+    member.notice_topics(["in-1"])
+    request = member.join_request(["in-1", "other", "out"], {}, named_reason=True)
+    (protocol,) = request.protocols
+    told = decode_subscription(bytes(protocol.metadata), None).topics
+    assert told == {"in-1"}, "as in Kafka Streams a name alone is none of the topics that exist"
+    member.notice_topics(["in-1", "new"])
+    assert not member.wants_to_join(0)
+    member.notice_topics(["in-1", "in-2"])
+    assert member.wants_to_join(0)
+    member.join_request(["in-1", "in-2", "words"], {}, named_reason=True)
+    assert not member.wants_to_join(0)
+    member.notice_topics(["in-2", "words"])
+    assert member.wants_to_join(0)
+
+
+def test_names_alone_are_told_whether_they_exist_or_not() -> None:
+    member = ClassicStreamsMembership(POLICY)
+    said(member)
+    member.notice_topics([])
+    assert not member.wants_to_join(0)
 
 
 def test_no_two_subscriptions_are_equal() -> None:

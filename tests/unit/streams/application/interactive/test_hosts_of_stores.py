@@ -101,6 +101,24 @@ def test_a_partition_is_where_its_task_is() -> None:
     assert hosts.metadata_of_partition("counts", 1, NO_HOSTS) is NOT_AVAILABLE
 
 
+def test_topics_that_patterns_match_are_known_by_the_hosts_that_read_them() -> None:
+    builder = StreamsBuilder()
+    builder.stream("of-all").to("out")
+    counted = builder.stream(pattern="in-.*", key=string()).group_by_key()
+    counted.count(materialized=Materialized("counts"))
+    builder.global_table("everywhere", key=string(), value=string(), materialized=Materialized("g"))
+    hosts = HostsOfStores(builder.build(), "app", None, None)
+    read = frozenset({TopicPartition("in-1", 0), TopicPartition("in-2", 0)})
+    more = frozenset({TopicPartition("in-2", 1), TopicPartition("of-all", 1)})
+    known = KnownHosts(1, (HostPartitions(ONE, read), HostPartitions(TWO, more)))
+    assert hosts.sources_of("counts", known) == {"in-1", "in-2"}
+    assert hosts.sources_of("counts", NO_HOSTS) == frozenset()
+    assert hosts.sources_of("g", known) is None
+    assert [each.state_store_names for each in hosts.metadata(known)] == [{"counts", "g"}] * 2
+    assert hosts.metadata_of_partition("counts", 1, known) == KeyQueryMetadata(1, TWO)
+    assert hosts.metadata_of_partition("counts", 2, known) == KeyQueryMetadata(2, None)
+
+
 def test_a_global_store_is_asked_here_or_anywhere() -> None:
     assert of_app(own=TWO).metadata_of_partition("g", -1, KNOWN) == KeyQueryMetadata(-1, TWO)
     assert of_app().metadata_of_partition("g", -1, KNOWN) == KeyQueryMetadata(-1, ONE)

@@ -6,7 +6,7 @@ Only the member that the coordinator has chosen does this, once in each rebalanc
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,11 +24,11 @@ from millstream.streams.application.group.classic.group_assignment import (
     assign,
     refused,
 )
+from millstream.streams.application.group.classic.source_topics import SourceTopics
 from millstream.streams.application.group.classic.task_placement import PlacementPolicy
 from millstream.streams.application.group.classic.user_data import AssignmentError
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.config import RackAwareStrategy, StreamsConfig
-from millstream.streams.errors import TopologyError
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.topology.plan import TopologyPlan, plan_topology
 from millstream.streams.topology.topology import Topology
@@ -47,16 +47,18 @@ class SharedOut:
 
 
 class TaskLeader:
-    """Shares out the tasks of one application."""
+    """Shares out the tasks of one application, which reads `sources`."""
 
     def __init__(
         self,
         topology: Topology,
+        sources: SourceTopics,
         config: StreamsConfig,
         admin: Admin,
         clock: Clock,
     ) -> None:
         self._topology = topology
+        self._sources = sources
         self._application_id = config.application_id
         self._policy = PlacementPolicy(
             config.num_standby_replicas,
@@ -75,52 +77,54 @@ class TaskLeader:
             for group in topology.sub_topologies
         }
         self._topics = {group.id: each for group, each in topics.items() if not group.is_global}
-        self._looked_at = sorted(
-            {topic for each in topics.values() for topic in (*each.sources, *each.changelogs)}
+        self._looked_at = frozenset(
+            topic for each in topics.values() for topic in (*each.sources, *each.changelogs)
         )
 
-    @property
-    def sources(self) -> frozenset[str]:
-        """The topics that the tasks read, internal ones among them."""
-        return frozenset(topic for topics in self._topics.values() for topic in topics.sources)
+    async def share_out(
+        self, joined: Iterable[JoinedMember], subscribed: Collection[str]
+    ) -> SharedOut:
+        """Returns what members are told, which may be that there is an error. Raises what the cluster may not answer the next time.
 
-    async def share_out(self, joined: Iterable[JoinedMember]) -> SharedOut:
-        """Returns what members are told, which may be that there is an error. Raises what the cluster may not answer the next time."""
+        `subscribed`: the topics of all members, of which some brokers may not know yet.
+        """
         members = {each.member_id: each for each in joined}
         infos: dict[str, GroupMemberInfo] = {}
-        partitions: dict[str, int] = {}
+        described: dict[str, TopicDescription] | None = None
         try:
             for member, each in members.items():
                 infos[member] = GroupMemberInfo.decode(each.subscription)
-            described = await self._described()
-            partitions = {topic: len(each.partitions) for topic, each in described.items()}
-            work = await self._work(partitions, described)
+            described = await self._described(subscribed)
+            work = await self._work(described)
         except MillstreamError as error:
             if is_retriable(error):
                 raise
-            is_missing = isinstance(error, TopologyError) and self.sources - partitions.keys()
+            is_missing = described is not None and self._sources.external - described.keys()
             code = (
                 AssignmentError.INCOMPLETE_SOURCE_TOPIC_METADATA
                 if is_missing
                 else AssignmentError.ASSIGNMENT_ERROR
             )
             versions = AgreedVersions.of(infos.values())
-            return SharedOut(refused(members, code, versions), partitions, error)
+            return SharedOut(refused(members, code, versions), _counts(described or {}), error)
         probe_at_ms = self._clock.now().wall_ms + self._probing_interval_ms
-        return SharedOut(assign(work, infos, self._policy, probe_at_ms), partitions)
+        return SharedOut(assign(work, infos, self._policy, probe_at_ms), _counts(described))
 
-    async def _described(self) -> dict[str, TopicDescription]:
-        """Returns those of the application's topics that exist, of global stores among them."""
-        described = await self._admin.describe_topics(self._looked_at)
+    async def _described(self, subscribed: Collection[str]) -> dict[str, TopicDescription]:
+        """Returns those of the application's topics that exist, of global stores among them. Raises TopologyError for one of two patterns."""
+        looked_at = self._looked_at
+        if self._sources.has_patterns:
+            listed = await self._admin.list_topics()
+            looked_at |= self._sources.matched([*listed, *subscribed])
+        described = await self._admin.describe_topics(sorted(looked_at))
         for error in described.errors().values():
             if not isinstance(error, UnknownTopicOrPartition):
                 raise error
         there = described.keys() - described.errors().keys()
         return {topic: described.result(topic) for topic in there}
 
-    async def _work(
-        self, existing: Mapping[str, int], described: Mapping[str, TopicDescription]
-    ) -> Work:
+    async def _work(self, described: Mapping[str, TopicDescription]) -> Work:
+        existing = _counts(described)
         plan = plan_topology(self._topology, self._application_id, existing)
         await self._create_internal_topics(plan, existing)
         partitions = {
@@ -190,3 +194,8 @@ class TaskLeader:
         for error in created.errors().values():
             if not isinstance(error, TopicAlreadyExists):  # the leader before may have
                 raise error
+
+
+def _counts(described: Mapping[str, TopicDescription]) -> dict[str, int]:
+    """Returns the number of partitions of each topic."""
+    return {topic: len(each.partitions) for topic, each in described.items()}

@@ -12,6 +12,7 @@ from typing import Final
 
 from millstream.clients import CommitFailed, OffsetAndMetadata
 from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.cluster.core.cluster_metadata import ClusterMetadata
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.consumer.commits import Commits
 from millstream.clients.core.values import ConsumerGroupMetadata
@@ -30,6 +31,7 @@ from millstream.streams.application.group.classic.membership import (
 )
 from millstream.streams.application.group.member import COMMIT_TIMEOUT_MS, LEAVE_S
 from millstream.streams.application.group.membership import StreamsTaskId, TaskAssignment
+from millstream.streams.errors import TopologyError
 
 
 class ClassicStreamsMember:
@@ -52,6 +54,7 @@ class ClassicStreamsMember:
         self._cluster = Cluster(
             config, self._scope, system_environment(), allow_auto_create_topics=False
         )
+        self._cluster.metadata.use_all_topics(policy.sources.has_patterns)
         self.membership: Final = ClassicStreamsMembership(policy)
         self._requests = ClassicRequests(self._cluster, self.membership.classic, self._fail)
         self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
@@ -59,8 +62,10 @@ class ClassicStreamsMember:
         self._joined = asyncio.Event()
         self._commits_under_way = 0
         self._is_joining = False
-        self._partitions: Mapping[str, int] = {}
-        """Of the topics of the application, when the member, as the leader, last shared out its tasks."""
+        self._shared: Mapping[str, int] | None = None
+        """The partitions of the application's topics when the member, as the leader, shared out its tasks; None where another leads."""
+        self._noticed: ClusterMetadata | None = None
+        """The metadata that was looked at since the last JoinGroup."""
         self._running: tuple[asyncio.Task[None], ...] = ()
         self._why_refused: MillstreamError | None = None
         """The reason why the member, as the leader, has told all that they get no tasks."""
@@ -86,6 +91,10 @@ class ClassicStreamsMember:
     def rejoin(self) -> None:
         self.membership.rejoin()
         self._wanted.set()
+
+    def look_at_topics(self) -> None:
+        """Has the member look soon whether topics have come or gone."""
+        self._cluster.request_metadata()
 
     def shut_down_application(self) -> None:
         """Has the leader tell all members of the group to end, before this one leaves."""
@@ -159,21 +168,28 @@ class ClassicStreamsMember:
         stored = await self._stored()
 
         def request(named_reason: bool) -> JoinGroupRequest:
-            return self.membership.join_request(stored, named_reason=named_reason)
+            existing = self._existing_topics()
+            return self.membership.join_request(existing, stored, named_reason=named_reason)
 
         synced = await self._requests.join(request, self._share_out)
         self.membership.handle_sync(synced, self._cluster.now_ms())
+        self._noticed = None
         return True
 
     async def _share_out(self) -> list[SyncGroupRequestAssignment]:
         """Returns what the members are told, if this one leads."""
-        self._partitions, self._why_refused = {}, None
+        self._shared, self._why_refused = None, None
         joined = self.membership.classic.members
         if not joined:
             return []
-        shared = await self._leader.share_out(joined)
-        self._partitions, self._why_refused = shared.partitions, shared.error
-        self._cluster.use_topics(*self._partitions)
+        shared = await self._leader.share_out(joined, self.membership.classic.group_topics)
+        self._shared, self._why_refused = shared.partitions, shared.error
+        if not self._policy.sources.has_patterns:  # else it knows of all topics anyway
+            self._cluster.use_topics(*self._shared)
+        if (
+            self._have_partitions_changed()
+        ):  # the leader has asked another broker, which may know more
+            self._cluster.request_metadata()
         return [
             SyncGroupRequestAssignment(
                 member, encode_assignment(told.partitions, told.info.encode())
@@ -192,20 +208,41 @@ class ClassicStreamsMember:
             else:
                 await self._requests.heartbeat()
                 self._wanted.set()
-                self._notice_partitions()
+                self._notice_topics()
 
     def _fail(self, error: MillstreamError) -> None:
         self._error = self._error or _explained(error)
 
-    def _notice_partitions(self) -> None:
-        """Has the leader share out anew once the topics that the application reads have other partitions."""
-        known = self._cluster.snapshot.topics
-        if any(
-            topic in known and len(known[topic].partitions) != count
-            for topic, count in self._partitions.items()
-        ):
-            self.membership.classic.want_rejoin("partitions of the group's topics came or went")
+    def _notice_topics(self) -> None:
+        """Has the group share out anew once the application is to read other topics, or topics that have other partitions."""
+        snapshot, classic = self._cluster.snapshot, self.membership.classic
+        if snapshot is self._noticed:
+            return
+        self._noticed = snapshot
+        try:
+            self.membership.notice_topics(self._existing_topics())
+            if self._have_partitions_changed():
+                classic.want_rejoin("partitions of the group's topics came or went")
+        except TopologyError as error:
+            self._error = error
+        if classic.rejoin_wanted:
             self._wanted.set()
+
+    def _have_partitions_changed(self) -> bool:
+        """Whether topics have others than they had when the member, as the leader, shared them out."""
+        known, shared = self._cluster.snapshot.topics, self._shared
+        if shared is None:
+            return False
+        matched = self._policy.sources.matched(self._existing_topics())
+        return not matched <= shared.keys() or any(
+            topic in known and len(known[topic].partitions) != count
+            for topic, count in shared.items()
+        )
+
+    def _existing_topics(self) -> list[str]:
+        """Returns the topics of the cluster that are not its own, as far as the member has to know of them."""
+        topics = self._cluster.snapshot.topics.values()
+        return [topic.name for topic in topics if not topic.is_internal]
 
 
 def _ignored(_offsets: object) -> None:

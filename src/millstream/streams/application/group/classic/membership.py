@@ -6,7 +6,7 @@ joins again, and only then is the task given to another. What every classic memb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -20,6 +20,7 @@ from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.protocol.generated.sync_group import SyncGroupResponse
+from millstream.streams.application.group.classic.source_topics import SourceTopics
 from millstream.streams.application.group.classic.user_data import (
     NO_REBALANCE,
     RUNNING,
@@ -46,10 +47,10 @@ _AT_ONCE: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class ClassicStreamsPolicy:
-    """The facts about a member that do not change while it lives. `topics`: all that its application reads."""
+    """The facts about a member that do not change while it lives. `sources`: what its application reads."""
 
     group_id: str
-    topics: frozenset[str]
+    sources: SourceTopics
     process_id: str
     session_timeout_ms: int
     heartbeat_interval_ms: int
@@ -85,7 +86,8 @@ class ClassicStreamsMembership:
         self.known_hosts: KnownHosts = NO_HOSTS
         self.wants_shutdown = False
         self._owned = NO_TASKS
-        self._partitions: dict[StreamsTaskId, set[TopicPartition]] = {}
+        self._subscribed: frozenset[str] | None = None
+        """The topics of the last JoinGroup; None before the first."""
         self._stored: Mapping[StreamsTaskId, int] = {}
         self._next_rebalance_ms = NO_REBALANCE
         self._version = VERSION_MAX
@@ -119,13 +121,31 @@ class ClassicStreamsMembership:
             return None
         return max(0, self._next_rebalance_ms - wall_ms)
 
+    def notice_topics(self, existing: Iterable[str]) -> None:
+        """Has the group rebalance once other topics match than the member has told. Raises TopologyError for one that two patterns match."""
+        topics = self.policy.sources.subscription(existing)
+        if self._subscribed is not None and topics != self._subscribed:
+            self.classic.want_rejoin("topics that match a pattern came or went")
+
     def join_request(
-        self, stored: Mapping[StreamsTaskId, int], *, named_reason: bool
+        self,
+        existing: Iterable[str],
+        stored: Mapping[StreamsTaskId, int],
+        *,
+        named_reason: bool,
     ) -> JoinGroupRequest:
-        """Returns the request that begins a rebalance. `stored`: by task, how many offsets of its changelogs stores cover that nobody runs."""
+        """Returns the request that begins a rebalance. `stored`: by task, how many offsets of its changelogs stores cover that nobody runs.
+
+        `existing`: the topics of the cluster. Raises TopologyError for one that two patterns match.
+        """
+        self._subscribed = self.policy.sources.subscription(existing)
         self._stored, self._joins = stored, self._joins + 1
-        owned = {tp for task in self._owned.active for tp in self._partitions[task]}
-        return self.classic.join_request(self.policy.topics, owned, named_reason=named_reason)
+        owned = {
+            TopicPartition(topic, task.partition)
+            for task in self._owned.active
+            for topic in self._owned.topics[task]
+        }
+        return self.classic.join_request(self._subscribed, owned, named_reason=named_reason)
 
     def user_data(self) -> bytes:
         """Returns what the leader is told of the member."""
@@ -151,8 +171,6 @@ class ClassicStreamsMembership:
             raise TaskAssignmentError(
                 f"the leader of group {self.policy.group_id} has assigned {len(partitions)} partitions for {len(info.active)} tasks"
             )
-        for task, tp in zip(info.active, sorted(partitions), strict=True):
-            self._partitions.setdefault(task, set()).add(tp)
         self.statuses, self._next_rebalance_ms = (), info.next_rebalance_ms
         if info.error == AssignmentError.SHUTDOWN_REQUESTED:
             detail = "a member of the group has asked that the application ends"
@@ -161,7 +179,7 @@ class ClassicStreamsMembership:
             self._next_rebalance_ms = _AT_ONCE
         self._learn_hosts(info)
         was_told = self.target is not None
-        self.target = TaskAssignment(frozenset(info.active), frozenset(info.standby))
+        self.target = _assigned(info, partitions)
         self.is_reconciled = was_told and self.target == self._owned
 
     def acknowledge(self, owned: TaskAssignment) -> None:
@@ -175,7 +193,6 @@ class ClassicStreamsMembership:
     def rejoin(self) -> None:
         """Begins anew, with nothing. To be called once all tasks have been given up."""
         self.target, self._owned, self.is_reconciled = None, NO_TASKS, False
-        self._partitions.clear()
         self.classic.assignment_lost = False
 
     def _has_changed_version(self, info: AssignmentInfo) -> bool:
@@ -220,6 +237,20 @@ class _StreamsProtocol:
 
     def user_data(self, _topics: frozenset[str], _last: LastAssignment) -> bytes:
         return self.membership.user_data()
+
+
+def _assigned(info: AssignmentInfo, partitions: Iterable[TopicPartition]) -> TaskAssignment:
+    """Returns the tasks. Those that are active are listed once for each of the partitions in order."""
+    topics: dict[StreamsTaskId, set[str]] = {}
+    for task, tp in zip(info.active, sorted(partitions), strict=True):
+        topics.setdefault(task, set()).add(tp.topic)
+    for task, inputs in info.standby.items():
+        topics[task] = {tp.topic for tp in inputs}
+    return TaskAssignment(
+        frozenset(info.active),
+        frozenset(info.standby),
+        topics={task: frozenset(read) for task, read in topics.items()},
+    )
 
 
 def _refusal(code: int) -> MillstreamError | None:
