@@ -75,14 +75,19 @@ def instance(
     state: Path,
     guarantee: str = "at_least_once",
     protocol: str = "streams",
+    *,
+    pattern: str | None = None,
 ) -> Iterator[subprocess.Popen[str]]:
-    """One process of the application."""
+    """One process of the application. `pattern`: of the topics that it reads, instead of the one."""
     state.mkdir()
     command = ["java", "-Xmx256m", "-cp", CLASSPATH, str(APPLICATION)]
     with (
         (state.parent / f"{state.name}.log").open("w") as log,
         subprocess.Popen(
-            [*command, broker.bootstrap_servers, application, str(state), guarantee, protocol],
+            [
+                *(*command, broker.bootstrap_servers, application, str(state), guarantee, protocol),
+                *(() if pattern is None else (pattern,)),
+            ],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -114,10 +119,10 @@ def tool(broker: Broker, name: str, *arguments: str) -> str:
     return done.stdout
 
 
-def produce(broker: Broker, text: str) -> None:
+def produce(broker: Broker, text: str, topic: str = "words") -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
     for number, word in enumerate(text.split()):
-        producer.produce("words", word, partition=number % PARTITIONS)
+        producer.produce(topic, word, partition=number % PARTITIONS)
     assert producer.flush(LONG_ENOUGH_S) == 0
 
 

@@ -15,10 +15,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from millstream.clients.group.core.consumer_protocol import decode_assignment
+from millstream.clients.group.core.consumer_protocol import (
+    decode_assignment,
+    decode_subscription,
+)
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
+from millstream.protocol.generated.describe_groups import (
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+)
 from millstream.testing.broker import Broker
 from tests.compat import test_kafka_streams as java
 from tests.oracle.broker.servers import kafka
@@ -31,7 +37,12 @@ PROGRAM = Path(__file__).parent / "streams" / "word_count.py"
 
 @contextmanager
 def python_instance(
-    broker: Any, application: str, state: Path, protocol: str = "streams"
+    broker: Any,
+    application: str,
+    state: Path,
+    protocol: str = "streams",
+    *,
+    pattern: str | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """One process of the application; it ends when it is told to terminate."""
     with (
@@ -44,6 +55,7 @@ def python_instance(
                 application,
                 str(state),
                 protocol,
+                *(() if pattern is None else (pattern,)),
             ],
             stdout=log,
             stderr=log,
@@ -80,9 +92,9 @@ class _Words:
     def __init__(self, broker: Any) -> None:
         self._broker, self._counted = broker, 0
 
-    def count_more(self) -> None:
+    def count_more(self, topic: str = "words") -> None:
         self._counted += 100
-        java.produce(self._broker, "a b c " * 100)
+        java.produce(self._broker, "a b c " * 100, topic)
 
     def all_are_counted(self) -> bool:
         expected = dict.fromkeys("abc", self._counted)
@@ -135,14 +147,35 @@ class _Classic:
     def __init__(self, broker: Any, application: str) -> None:
         self._broker, self._application = broker, application
 
-    def partitions(self) -> list[list[TopicPartition]]:
-        """Returns those of each member; of none while the group rebalances."""
+    def members(self) -> list[DescribedGroupMember]:
+        """Returns none while the group rebalances."""
         request = DescribeGroupsRequest(groups=[self._application])
         with RawClient(self._broker.bootstrap_servers) as client:
             group = client.ask(ApiKey.DESCRIBE_GROUPS, 5, request).groups[0]
-        if group.group_state != "Stable":
-            return []
-        return [decode_assignment(bytes(member.member_assignment)) for member in group.members]
+        return group.members if group.group_state == "Stable" else []
+
+    def partitions(self) -> list[list[TopicPartition]]:
+        """Returns those of each member."""
+        return [decode_assignment(bytes(each.member_assignment)) for each in self.members()]
+
+    def subscriptions(self) -> list[frozenset[str]]:
+        """Returns the topics that each member has told the leader."""
+        metadata = [bytes(each.member_metadata) for each in self.members()]
+        return [decode_subscription(each, None).topics for each in metadata]
+
+    def until_read(self, members: int, *topics: str) -> None:
+        """Until so many members have subscribed to the topics, each has tasks, and all partitions of the topics are read once."""
+        wanted = [
+            TopicPartition(topic, n) for topic in sorted(topics) for n in range(java.PARTITIONS)
+        ]
+
+        def is_so() -> bool:
+            held = self.partitions()
+            read = sorted(tp for mine in held for tp in mine if tp.topic.startswith("words"))
+            told = [{t for t in each if t.startswith("words")} for each in self.subscriptions()]
+            return all(held) and told == [set(topics)] * members and read == wanted
+
+        wait_until(is_so)
 
     def until_shared(self, *counts: int) -> None:
         """Until the members have so many tasks, each of which reads one partition."""
@@ -184,6 +217,50 @@ def test_classic_tasks_move_between_java_and_python_whoever_leads(
                 group.until_shared(6)
                 words.count_more()
                 assert words.all_are_counted()
+                java.stop(third)
+
+
+def test_topics_of_a_pattern_come_and_go_whoever_leads(broker: Any, tmp_path: Path) -> None:
+    settings = "exactly_once_v2", "classic"
+    reading = {"pattern": "words.*"}
+    words = _Words(broker)
+    group = _Classic(broker, "pattern")
+
+    def create(name: str) -> None:
+        with RawClient(broker.bootstrap_servers) as client:
+            client.create_topic(name, java.PARTITIONS)
+
+    with java.instance(broker, "pattern", tmp_path / "java", *settings, **reading) as first:
+        group.until_read(1, "words")
+        with python_instance(
+            broker, "pattern", tmp_path / "python", "classic", **reading
+        ) as second:
+            group.until_read(2, "words")
+            create("words-2")
+            group.until_read(2, "words", "words-2")
+            words.count_more("words-2")
+            words.count_more()
+            assert words.all_are_counted(), "Kafka's leader shares out what is new"
+            first.kill()
+            group.until_read(1, "words", "words-2")
+            create("words-3")
+            group.until_read(1, "words", "words-2", "words-3")
+            with java.instance(
+                broker, "pattern", tmp_path / "again", *settings, **reading
+            ) as third:
+                group.until_read(2, "words", "words-2", "words-3")
+                words.count_more("words-3")
+                assert words.all_are_counted()
+                create("words-4")
+                group.until_read(2, "words", "words-2", "words-3", "words-4")
+                words.count_more("words-4")
+                assert words.all_are_counted(), "our leader shares out what is new"
+                java.tool(broker, "TopicCommand", "--delete", "--topic", "words-2")
+                group.until_read(2, "words", "words-3", "words-4")
+                words.count_more()
+                assert words.all_are_counted()
+                second.terminate()
+                assert second.wait(LONG_ENOUGH_S) == 0
                 java.stop(third)
 
 
