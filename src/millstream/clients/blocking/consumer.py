@@ -143,6 +143,7 @@ class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value
     position = waits(consumer.Consumer.position)
     high_watermark = calls(consumer.Consumer.high_watermark)
     lag = calls(consumer.Consumer.lag)
+    missing_topics = calls(consumer.Consumer.missing_topics)
     metrics = calls(consumer.Consumer.metrics)
     beginning_offsets = waits(consumer.Consumer.beginning_offsets)
     end_offsets = waits(consumer.Consumer.end_offsets)

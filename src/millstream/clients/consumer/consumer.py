@@ -348,6 +348,11 @@ class Consumer(Generic[Key, Value]):
         """
         return self._lag(self._state(partition))
 
+    def missing_topics(self) -> set[str]:
+        """Returns the topics of assigned partitions that brokers do not know, as of the last look: deleted, or not there yet. A copy."""
+        self._check()
+        return self._cluster.snapshot.missing(tp.topic for tp in self._subscription.partitions)
+
     def metrics(self) -> ConsumerMetrics:
         """Returns the counts so far, and how far behind the position of each partition is. Any task may ask."""
         states = self._subscription.partitions.values()

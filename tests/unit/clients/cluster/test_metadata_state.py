@@ -94,6 +94,7 @@ def test_a_topic_that_is_being_created_is_asked_for_again_soon() -> None:
     metadata.use_topics(["t"], 0)
     metadata.handle_response(response(code=3), 0, 13)
     assert metadata.cluster.topic_errors == {"t": 3}
+    assert metadata.cluster.missing(["t", "u"]) == {"t"}
     metadata.plan_request(0)
     metadata.handle_response(response(code=3), 0, 13)
     assert metadata.due_ms(0) == 100

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from millstream.errors import UnknownTopicOrPartition
 from millstream.model import NO_LEADER_EPOCH, ZERO_UUID, TopicPartition, Uuid
 from millstream.net.client.core.addresses import Address
 from millstream.protocol.generated.metadata import MetadataResponse, MetadataResponseTopic
@@ -57,6 +58,11 @@ class ClusterMetadata:
         if partition is None or partition.leader not in self.nodes:
             return None
         return partition.leader
+
+    def missing(self, topics: Iterable[str]) -> set[str]:
+        """Returns those of which brokers have said that there is no such topic."""
+        unknown = UnknownTopicOrPartition.code
+        return {topic for topic in topics if self.topic_errors.get(topic) == unknown}
 
     def with_response(
         self, response: MetadataResponse, *, complete: bool, epochs_reliable: bool = True
