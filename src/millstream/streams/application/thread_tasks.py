@@ -84,7 +84,7 @@ class ThreadTasks:
         self.has_more = False
         """Whether a task has queued more than it was to process in the last round."""
         self.misses_topic = False
-        """Whether a task has failed because a topic of its is not there. Set back by whoever has seen it."""
+        """Whether a topic of a task is not there. Set back by whoever has seen it."""
         self.created = self.closed = 0
         """The numbers of tasks that were started and closed since the thread was."""
         self._running: dict[StreamsTaskId, _Running] = {}
@@ -192,6 +192,7 @@ class ThreadTasks:
             each.active.has_read_to(batch.topic, batch.next_offset)
             each.has_news = True
             read += batch.records.num_rows
+        self.misses_topic |= bool(self._consumer.missing_topics())
         return read
 
     async def process(self, now_ms: int) -> ProcessedWork:

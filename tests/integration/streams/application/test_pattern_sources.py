@@ -16,7 +16,7 @@ from millstream.streams.application.states import ApplicationState
 from millstream.streams.errors import TaskAssignmentError, TopologyError
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import PARTITIONS, Instances
-from tests.patience import LONG_ENOUGH_S, until
+from tests.patience import LONG_ENOUGH_S, eventually, until
 
 WORDS = [f"w{number % 7}" for number in range(100)]
 QUICK: Mapping[str, object] = {
@@ -104,6 +104,26 @@ async def test_a_task_reads_the_topics_that_have_its_partition(instances: Instan
         await until(lambda: tasks(app) == [1])
         await put(instances, "narrow", others)
         await instances.until_counted(WORDS + others * 2)
+
+
+async def test_a_deleted_topic_is_left_out_before_the_next_look_at_all_topics(
+    instances: Instances,
+) -> None:
+    """Who reads it hears of it at once."""
+    await create(instances, "eu", "us")
+    settings = {**QUICK, "metadata_max_age_ms": 300_000}
+    app = instances.new(counting(instances), group_protocol="classic", clients=settings)
+    async with app:
+        await put(instances, "eu")
+        await instances.until_counted(WORDS)
+        await delete(instances, "eu")
+        (us,) = names(instances, "us")
+
+        async def is_left_out() -> bool:
+            await put(instances, "us")
+            return [set(each.position) for each in app.reports.values()] == [{us}] * PARTITIONS
+
+        await eventually(is_left_out)
 
 
 async def test_a_thread_that_is_a_process_finds_topics_too(

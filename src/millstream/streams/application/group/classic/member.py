@@ -93,8 +93,9 @@ class ClassicStreamsMember:
         self._wanted.set()
 
     def look_at_topics(self) -> None:
-        """Has the member look soon whether topics have come or gone."""
-        self._cluster.request_metadata()
+        """Has the member look soon whether topics that match patterns have come or gone."""
+        if self._policy.sources.has_patterns:
+            self._cluster.request_metadata()
 
     def shut_down_application(self) -> None:
         """Has the leader tell all members of the group to end, before this one leaves."""
