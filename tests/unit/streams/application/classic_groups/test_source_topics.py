@@ -31,6 +31,13 @@ def test_without_patterns_all_names_are_subscribed_to() -> None:
     assert sources().external == {"words"}
 
 
+def test_a_source_topic_that_serves_as_a_changelog_is_not_the_applications_own() -> None:
+    builder = StreamsBuilder(optimization="all")
+    kept: Materialized[str, str] = Materialized("rows")
+    builder.table("rows", key=string(), value=string(), materialized=kept).to_stream().to("out")
+    assert SourceTopics(builder.build(), "app").external == {"rows"}
+
+
 def test_with_patterns_what_exists_of_names_and_matches_is_subscribed_to() -> None:
     given = sources("in-.*")
     assert given.subscription(EXISTING) == {"words", "in-1", "in-2", REPARTITION}

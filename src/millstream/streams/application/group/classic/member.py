@@ -187,9 +187,7 @@ class ClassicStreamsMember:
         self._shared, self._why_refused = shared.partitions, shared.error
         if not self._policy.sources.has_patterns:  # else it knows of all topics anyway
             self._cluster.use_topics(*self._shared)
-        if (
-            self._have_partitions_changed()
-        ):  # the leader has asked another broker, which may know more
+        if self._have_partitions_changed():  # another broker than ours, which knows more or less
             self._cluster.request_metadata()
         return [
             SyncGroupRequestAssignment(

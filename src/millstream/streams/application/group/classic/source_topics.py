@@ -24,7 +24,9 @@ class SourceTopics:
             for topic in topology.source_topics(group, application_id)
         )
         """The topics that sources name, repartition topics included."""
-        self.external = self.named - self._internal
+        self.external = self.named - {
+            f"{application_id}-{topic}" for topic in topology.internal_topics
+        }
         """Those that the application does not make itself."""
 
     @property
