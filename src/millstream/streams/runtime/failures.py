@@ -41,6 +41,7 @@ _RETRIABLE: Final = (
     CommitFailed,
     RebalanceInProgress,
     IllegalGeneration,
+    RebalanceInProgress,
     StaleMemberEpoch,
     UnknownMemberId,
     ConnectionError,
