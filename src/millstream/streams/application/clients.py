@@ -14,7 +14,8 @@ TRANSACTION_TIMEOUT_MS: Final = 10_000
 """As in Kafka Streams with exactly once."""
 _OWN: Final = frozenset(
     {"group_id", "group_instance_id", "group_protocol", "enable_auto_commit", "auto_offset_reset", "transactional_id",
-     "isolation_level", "acks", "enable_idempotence", "client_id", "max_poll_records", "allow_auto_create_topics"}
+     "isolation_level", "acks", "enable_idempotence", "client_id", "max_poll_records", "allow_auto_create_topics",
+     "partition_assignment_strategy", "group_remote_assignor"}
 )  # fmt: skip
 
 

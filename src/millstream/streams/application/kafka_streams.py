@@ -40,9 +40,10 @@ from millstream.streams.application.processes.process_stream_thread import (
 from millstream.streams.application.state_cleaner import StateCleaner
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.application.states import (
-    APPLICATION_TRANSITIONS,
     ApplicationState,
     ThreadState,
+    are_restoring,
+    require_transition,
     state_of_threads,
 )
 from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
@@ -502,17 +503,27 @@ class KafkaStreams:
         self._closers.push_async_callback(self._global_thread.close)
 
     def _global_stores_failed(self, error: Exception) -> None:
-        """Ends the application: its tasks would go on with old rows."""
+        """Asks the handler as about a stream thread, and ends the instance, whose tasks would go on with old rows."""
         self._error = error
-        self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
+        try:
+            answer = self._on_uncaught_error(error)
+            if answer is not OnUncaughtError.SHUTDOWN_CLIENT:
+                _LOGGER.warning(
+                    "%s answers a failure of global stores with %s, and ends alone: no thread takes the place of theirs",
+                    self._log_prefix,
+                    answer,
+                )
+        finally:
+            self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
 
-    def _thread_changed(self, _thread: object) -> None:
+    def _thread_changed(self, thread: AnyStreamThread) -> None:
         if not self._state.is_running_or_rebalancing:
             return
         if self._cleaner is not None:
             self._cleaner.note(self._owned_directories())
         now = state_of_threads([each.state for each in self._threads.all])
-        if now is not self._state:
+        ends_all = thread.answer not in (None, OnUncaughtError.REPLACE_THREAD)
+        if now is not self._state and not ends_all:
             self._enter(now)
 
     def _owned_when_settled(self) -> frozenset[str] | None:
@@ -541,7 +552,8 @@ class KafkaStreams:
             )
 
     def _is_restoring(self) -> bool:
-        return self._state is not ApplicationState.RUNNING
+        threads = [each.state for each in self._threads.all]
+        return self._state is not ApplicationState.RUNNING and are_restoring(threads)
 
     def _new_queries(self) -> InteractiveQueries:
         config = self._config
@@ -563,10 +575,7 @@ class KafkaStreams:
 
     def _enter(self, state: ApplicationState) -> None:
         before = self._state
-        if state not in APPLICATION_TRANSITIONS[before]:
-            raise IllegalState(
-                f"application {self._config.application_id} is {before} and cannot become {state}"
-            )
+        require_transition(self._config.application_id, before, state)
         self._state = state
         _LOGGER.info("%s state transition from %s to %s", self._log_prefix, before, state)
         for listener in self._listeners:

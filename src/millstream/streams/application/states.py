@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Final
 
+from millstream.clients.core.illegal_state import IllegalState
+
 
 class ApplicationState(StrEnum):
     """The life of a `KafkaStreams` (KafkaStreams.State)."""
@@ -55,10 +57,12 @@ APPLICATION_TRANSITIONS: Final[Mapping[ApplicationState, frozenset[ApplicationSt
 
 
 class ThreadState(StrEnum):
-    """The life of a stream thread (StreamThread.State), without the states that only the classic protocol has."""
+    """The life of a stream thread (StreamThread.State)."""
 
     CREATED = "CREATED"
     STARTING = "STARTING"
+    PARTITIONS_REVOKED = "PARTITIONS_REVOKED"
+    """It has given up tasks, and takes over what it is to have instead."""
     PARTITIONS_ASSIGNED = "PARTITIONS_ASSIGNED"
     """Some of its tasks are being restored."""
     RUNNING = "RUNNING"
@@ -66,7 +70,65 @@ class ThreadState(StrEnum):
     DEAD = "DEAD"
 
 
+THREAD_TRANSITIONS: Final[Mapping[ThreadState, frozenset[ThreadState]]] = {
+    ThreadState.CREATED: frozenset({ThreadState.STARTING, ThreadState.PENDING_SHUTDOWN}),
+    ThreadState.STARTING: frozenset(
+        {
+            ThreadState.PARTITIONS_REVOKED,
+            ThreadState.PARTITIONS_ASSIGNED,
+            ThreadState.PENDING_SHUTDOWN,
+        }
+    ),
+    ThreadState.PARTITIONS_REVOKED: frozenset(
+        {ThreadState.PARTITIONS_ASSIGNED, ThreadState.PENDING_SHUTDOWN}
+    ),
+    ThreadState.PARTITIONS_ASSIGNED: frozenset(
+        {ThreadState.PARTITIONS_REVOKED, ThreadState.RUNNING, ThreadState.PENDING_SHUTDOWN}
+    ),
+    ThreadState.RUNNING: frozenset(
+        {
+            ThreadState.PARTITIONS_REVOKED,
+            ThreadState.PARTITIONS_ASSIGNED,
+            ThreadState.PENDING_SHUTDOWN,
+        }
+    ),
+    ThreadState.PENDING_SHUTDOWN: frozenset({ThreadState.DEAD}),
+    ThreadState.DEAD: frozenset(),
+}
+"""The ways from each state to another one."""
+_SETTLED: Final = frozenset({ThreadState.RUNNING, ThreadState.PENDING_SHUTDOWN, ThreadState.DEAD})
+
+
+def require_transition(
+    application_id: str, before: ApplicationState, after: ApplicationState
+) -> None:
+    """Raises IllegalState where an application cannot go from one state to the other."""
+    if after not in APPLICATION_TRANSITIONS[before]:
+        raise IllegalState(f"application {application_id} is {before} and cannot become {after}")
+
+
+def thread_state_after(name: str, before: ThreadState, wanted: ThreadState) -> ThreadState:
+    """Returns the state of a thread that is to enter another one. One that shuts down heeds nothing but its end.
+
+    Raises IllegalState where no way leads there.
+    """
+    if wanted is before or (
+        before is ThreadState.PENDING_SHUTDOWN and wanted is not ThreadState.DEAD
+    ):
+        return before
+    if wanted not in THREAD_TRANSITIONS[before]:
+        raise IllegalState(f"stream-thread [{name}] is {before} and cannot become {wanted}")
+    return wanted
+
+
 def state_of_threads(threads: Collection[ThreadState]) -> ApplicationState:
     """Returns the state of a started application whose threads are in these states."""
-    settled = {ThreadState.RUNNING, ThreadState.DEAD, ThreadState.PENDING_SHUTDOWN}
-    return ApplicationState.RUNNING if settled.issuperset(threads) else ApplicationState.REBALANCING
+    return (
+        ApplicationState.RUNNING if _SETTLED.issuperset(threads) else ApplicationState.REBALANCING
+    )
+
+
+def are_restoring(threads: Collection[ThreadState]) -> bool:
+    """Whether tasks of these threads are not there yet that are to come; so it is before there are threads."""
+    still_there = _SETTLED | {ThreadState.PARTITIONS_REVOKED}
+    return not threads or not still_there.issuperset(threads)

@@ -39,7 +39,7 @@ from millstream.streams.application.group.remarks import GroupRemarks
 from millstream.streams.application.interactive.store_lags import StoreOffsets
 from millstream.streams.application.metrics.thread_measures import ThreadMeasures
 from millstream.streams.application.purging import Purging
-from millstream.streams.application.states import ThreadState
+from millstream.streams.application.states import ThreadState, thread_state_after
 from millstream.streams.application.stores_on_disk import StoresOnDisk
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
@@ -60,6 +60,7 @@ from millstream.streams.topology.topology import Topology
 
 COMMIT_INTERVAL_MS: Final = 30_000
 COMMIT_INTERVAL_EXACTLY_ONCE_MS: Final = 100
+_ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -181,6 +182,7 @@ class StreamThread:
         self._enter(ThreadState.STARTING)
         async with AsyncExitStack() as last_first:
             last_first.callback(self._enter, ThreadState.DEAD)
+            last_first.callback(self._enter, ThreadState.PENDING_SHUTDOWN)
             kernel = ThreadPoolExecutor(1, self.name, self._know_kernel_thread)
             last_first.callback(kernel.shutdown)
             admin = supplier.admin(ids.admin)
@@ -221,12 +223,14 @@ class StreamThread:
             while not self._stopping:
                 await self._turn(member, tasks, admin, purging)
             failed = False
+            _LOGGER.info("stream-thread [%s] ends, as it was told to", self.name)
         except Exception as error:
             self.answer = await self._on_error(error)
             if self.answer is OnUncaughtError.SHUTDOWN_APPLICATION:
                 member.shut_down_application()
             raise
         finally:
+            self._enter(ThreadState.PENDING_SHUTDOWN)
             self._taken = self._tasks = None
             await tasks.close(commit=not failed)
 
@@ -243,6 +247,7 @@ class StreamThread:
         if told.has_lost_tasks:
             await tasks.close(commit=False)
             self._taken = None
+            self._enter(ThreadState.PARTITIONS_REVOKED)
             member.rejoin()
         elif told.target is not None and (self._taken is None or not told.is_reconciled):
             await self._try_to_take_over(member, told.target, tasks, admin)
@@ -250,7 +255,7 @@ class StreamThread:
         if tasks.misses_topic:
             tasks.misses_topic = False
             member.look_at_topics()
-        if self._taken is not None and self._remarks.is_ready and not self._stopping:
+        if self._remarks.is_ready and self.state in _ASSIGNED:
             settled = ThreadState.RUNNING if tasks.is_settled else ThreadState.PARTITIONS_ASSIGNED
             self._enter(settled)
         if self.is_paused:
@@ -302,10 +307,13 @@ class StreamThread:
         """Gives up what others are to have, says so, and begins to start what is new, unless the coordinator wants something else by then."""
         before = NO_TASKS if self._taken is None else self._taken
         kept = before.unchanged(target)
-        await tasks.give_up(before.active - kept.active, commit=True)
+        revoked = before.active - kept.active
+        await tasks.give_up(revoked, commit=True)
         await tasks.standbys.give_up(before.copies - kept.copies)
         self._taken = kept
         new_active, new_copies = target.active - kept.active, target.copies - kept.copies
+        if revoked:
+            self._enter(ThreadState.PARTITIONS_REVOKED)
         specs = await self._specs(admin, new_active | new_copies, target.topics)
         if member.membership.target != target:
             return
@@ -314,7 +322,8 @@ class StreamThread:
         self._taken = target
         self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
         member.acknowledge(target)
-        self._on_change(self)
+        if not self._enter(ThreadState.PARTITIONS_ASSIGNED):
+            self._on_change(self)
 
     async def _specs(
         self,
@@ -429,7 +438,14 @@ class StreamThread:
     def _know_kernel_thread(self) -> None:
         self._kernel_thread = threading.get_ident()
 
-    def _enter(self, state: ThreadState) -> None:
-        if state is not self.state:
-            self.state = state
-            self._on_change(self)
+    def _enter(self, wanted: ThreadState) -> bool:
+        """Returns whether that is a change, of which it has told then."""
+        before = self.state
+        self.state = thread_state_after(self.name, before, wanted)
+        if self.state is before:
+            return False
+        _LOGGER.info(
+            "stream-thread [%s] state transition from %s to %s", self.name, before, self.state
+        )
+        self._on_change(self)
+        return True

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.model import TopicPartition
+from millstream.runtime import Clock
 from millstream.streams import (
     Materialized,
     StateRestoreListener,
@@ -17,8 +18,10 @@ from millstream.streams import (
     StreamsConfig,
     Topology,
 )
+from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
+from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.serdes import long, string
 from tests.patience import eventually
 
@@ -102,9 +105,12 @@ class Instances:
         on_uncaught_error: UncaughtErrorHandler = shut_down_client,
         restore_listener: StateRestoreListener | None = None,
         clients: Mapping[str, object] | None = None,
+        supplier: ClientSupplier | None = None,
+        clock: Clock | None = None,
+        observe: Observer = unobserved,
         **settings: Any,  # Any: settings of any type
     ) -> KafkaStreams:
-        """Makes an instance with a disk of its own, exactly once unless told otherwise."""
+        """Makes an instance with a disk of its own, exactly once unless told otherwise. `supplier` is instead of `clients`."""
         self._number += 1
         config = StreamsConfig(
             application_id=self.application,
@@ -117,9 +123,11 @@ class Instances:
         instance = KafkaStreams(
             topology or self.topology,
             config,
-            {"bootstrap_servers": self.servers, **(clients or {})},
+            supplier or {"bootstrap_servers": self.servers, **(clients or {})},
+            clock=clock,
             on_uncaught_error=on_uncaught_error,
             restore_listener=restore_listener,
+            observe=observe,
         )
         self._stack.push_async_callback(instance.close)
         return instance

@@ -158,7 +158,8 @@ class StreamsMember:
                 return
             await self._wait_a_moment()
             return
-        self._error = membership.handle_heartbeat(request, response)
+        refused = membership.handle_heartbeat(request, response)
+        self._error = refused and _explained(refused)
         if not response.error_code:
             self._failures = 0
             return
@@ -180,6 +181,7 @@ def _ignored(_offsets: object) -> None:
 def _explained(error: KafkaError) -> KafkaError:
     if isinstance(error, UnsupportedVersion):
         return UnsupportedVersion(
-            f"{error}. Applications share their tasks by the streams protocol, which brokers have from Kafka 4.2 on"
+            f"{str(error).rstrip('.')}. Applications share their tasks by the streams protocol, which brokers have from Kafka 4.2 on: use "
+            "such a broker that has it enabled, or group_protocol=classic"
         )
     return error

@@ -19,15 +19,8 @@ MetricValue = float | str
 _CLIENT_GROUP: Final = "stream-metrics"
 _STATES: Final = tuple(ApplicationState)
 """In the order of KafkaStreams.State, whose numbers `client-state` has."""
-_THREAD_STATES: Final = {
-    ThreadState.CREATED: 0,
-    ThreadState.STARTING: 1,
-    ThreadState.PARTITIONS_ASSIGNED: 3,  # 2 is PARTITIONS_REVOKED, which the classic protocol has
-    ThreadState.RUNNING: 4,
-    ThreadState.PENDING_SHUTDOWN: 5,
-    ThreadState.DEAD: 6,
-}
-"""The numbers of StreamThread.State, which `thread-state` has."""
+_THREAD_STATES: Final = tuple(ThreadState)
+"""In the order of StreamThread.State, whose numbers `thread-state` has."""
 _LEVELS: Final = {RecordingLevel.INFO: 0, RecordingLevel.DEBUG: 1}
 
 
@@ -109,6 +102,8 @@ class ClientMetrics:
         in_process = tags | {"process-id": self.process_id}
         return {
             metric_name(GROUP, "state", tags): str(thread.state),
-            metric_name(GROUP, "thread-state", in_process): float(_THREAD_STATES[thread.state]),
+            metric_name(GROUP, "thread-state", in_process): float(
+                _THREAD_STATES.index(thread.state)
+            ),
             **thread.metrics(),
         }
