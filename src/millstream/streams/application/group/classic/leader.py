@@ -166,6 +166,8 @@ class TaskLeader:
         """Returns, by task, the racks of its partitions; of none where nobody asks. A rack that is not known makes that of its partition unknown."""
         if self._policy.rack_aware_strategy is RackAwareStrategy.NONE:
             return {}
+        if any(tp.topic not in described for mine in partitions.values() for tp in mine):
+            described = await self._described()  # some have just been created
         cluster = await self._admin.describe_cluster()
         rack_of = {node.node_id: node.rack or "" for node in cluster.nodes}
 
