@@ -21,6 +21,7 @@ SOON = {
     "group.streams.assignment.interval.ms": "0",
     "group.streams.min.session.timeout.ms": "3000",
     "group.streams.session.timeout.ms": "3000",
+    "broker.rack": "a",
 }
 """Settings of a broker whose groups share their tasks at once, and soon miss a member that was killed."""
 
