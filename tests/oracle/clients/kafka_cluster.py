@@ -47,6 +47,7 @@ class KafkaCluster:
     """A context manager. Nodes are numbered from 1; a node that is stopped keeps its port and its data."""
 
     def __init__(self, nodes: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        """`settings`: those of all nodes; `{node}` stands for the number of each."""
         self._directory = Path(tempfile.mkdtemp(prefix="kafka-cluster-"))
         self._ports = {node: _free_port() for node in range(1, nodes + 1)}
         self._controller_ports = {node: _free_port() for node in range(1, nodes + 1)}
@@ -161,7 +162,7 @@ class KafkaCluster:
             "super.users": "User:ANONYMOUS",
             "broker.session.timeout.ms": "4000",
             "broker.heartbeat.interval.ms": "500",
-            **self._settings,
+            **{name: text.replace("{node}", str(node)) for name, text in self._settings.items()},
         }
 
     def _launch(self, node: int) -> None:
