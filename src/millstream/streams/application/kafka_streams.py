@@ -123,7 +123,9 @@ class KafkaStreams:
         self._state = ApplicationState.CREATED
         self._listeners: list[StateListener] = []
         self._scope = TaskScope(f"application {config.application_id}")
-        self._threads = StreamThreads(self._new_thread, self._scope, self._failed)
+        self._threads = StreamThreads(
+            self._new_thread, self._scope, self._failed, self._cache_share
+        )
         self._pickled: bytes | None = None
         """The application as processes of stream threads get it; None where its threads share this process."""
         self._global_thread: GlobalStreamThread | None = None
@@ -450,6 +452,10 @@ class KafkaStreams:
             return ProcessStreamThread(name, self._pickled, self._thread_changed, self._answer)
         stores = None if self._global_thread is None else self._global_thread.stores
         return StreamThread(name, self._application, stores, self._thread_changed, self._answer)
+
+    def _cache_share(self, threads: int) -> int:
+        """Returns what the caches of one of so many threads may hold. As in Kafka Streams that of global stores counts as one."""
+        return self._config.cache_max_bytes // (threads + bool(self._topology.global_stores))
 
     def _failed(self, thread: AnyStreamThread, error: Exception) -> None:
         if not self._state.is_running_or_rebalancing:

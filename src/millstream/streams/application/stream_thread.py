@@ -55,6 +55,7 @@ from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
 
@@ -140,6 +141,7 @@ class StreamThread:
         self._tasks: ThreadTasks | None = None
         self._kernel_thread: int | None = None
         self._measures = ThreadMeasures(name, application.clock)
+        self._cache_room = CacheRoom(0)
 
     @property
     def active_tasks(self) -> frozenset[StreamsTaskId]:
@@ -151,6 +153,15 @@ class StreamThread:
         known = {} if self._tasks is None else self._tasks.standbys.tasks
         copies = frozenset() if self._taken is None else self._taken.copies
         return {task: known.get(task, {}) for task in copies}
+
+    @property
+    def cache_bytes(self) -> int:
+        """The room that the caches of its tasks have together. When it becomes smaller, what no longer fits goes on with the next write."""
+        return self._cache_room.bytes_max
+
+    @cache_bytes.setter
+    def cache_bytes(self, cache_bytes: int) -> None:
+        self._cache_room.bytes_max = cache_bytes
 
     @property
     def is_current(self) -> bool:
@@ -199,6 +210,7 @@ class StreamThread:
                 kernel,
                 application.observe,
                 restore_listener=application.restore_listener,
+                cache_room=self._cache_room,
             )
             self._tasks = tasks = ThreadTasks(
                 environment,

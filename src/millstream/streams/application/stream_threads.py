@@ -29,13 +29,17 @@ AnyStreamThread = StreamThread | ProcessStreamThread
 
 
 class StreamThreads:
-    """`make` makes a thread with a name. `on_failed` hears of a thread that has ended with an error."""
+    """`make` makes a thread with a name. `on_failed` hears of a thread that has ended with an error.
+
+    `cache_share`: what each thread's caches may hold, in bytes, by the number of threads.
+    """
 
     def __init__(
         self,
         make: Callable[[str], AnyStreamThread],
         scope: TaskScope,
         on_failed: Callable[[AnyStreamThread, Exception], None],
+        cache_share: Callable[[int], int],
     ) -> None:
         self.all: list[AnyStreamThread] = []
         """Those that run, and those that have failed and were not replaced."""
@@ -44,6 +48,7 @@ class StreamThreads:
         self._make = make
         self._scope = scope
         self._on_failed = on_failed
+        self._cache_share = cache_share
         self._running: dict[AnyStreamThread, asyncio.Task[None]] = {}
 
     @property
@@ -73,6 +78,7 @@ class StreamThreads:
         thread = self._make(name)
         thread.is_paused = self.is_paused
         self.all = [each for each in self.all if each.name != name] + [thread]
+        self._share_cache()
         self._running[thread] = self._scope.start(self._run(thread), name, awaited=True)
         return name
 
@@ -84,6 +90,7 @@ class StreamThreads:
         thread.stop()
         await running
         self.all.remove(thread)
+        self._share_cache()
         return thread.name
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
@@ -109,6 +116,11 @@ class StreamThreads:
         for thread in self.all:
             thread.stop()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    def _share_cache(self) -> None:
+        alive = [thread for thread in self.all if thread.state is not ThreadState.DEAD]
+        for thread in alive:
+            thread.cache_bytes = self._cache_share(len(alive))
 
     async def _run(self, thread: AnyStreamThread) -> None:
         try:

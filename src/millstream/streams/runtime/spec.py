@@ -23,6 +23,7 @@ from millstream.streams.runtime.task_names import (
     task_name,
     transactional_id,
 )
+from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import Topology
 
@@ -133,6 +134,8 @@ class TaskEnvironment:
     observe: Observer = unobserved
     copier: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "snapshots"))
     restore_listener: StateRestoreListener | None = None
+    cache_room: CacheRoom | None = None
+    """The room that the caches of all tasks share; None: each task has its own."""
 
     async def in_kernel(self, work: Callable[[], _Result]) -> _Result:
         return await self.kernel_call(work)

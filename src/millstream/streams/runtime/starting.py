@@ -269,6 +269,7 @@ class TaskStart:
             global_stores=None if self._global_stores is None else self._global_stores.stores,
             wall_clock_ms=self._environment.clock.now().wall_ms,
             restore_listener=self._environment.restore_listener,
+            cache_room=self._environment.cache_room,
         )
         return await open_task(
             make, self._environment, f"task {self._id} in {spec.state_directory}"

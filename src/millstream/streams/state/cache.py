@@ -81,7 +81,7 @@ class CachedRows(NamedTuple):
 
 @dataclass(slots=True)
 class CacheRoom:
-    """The room that the caches of one task share: bytes they hold together, and may hold."""
+    """The room that the caches of one task, or of the tasks of a stream thread, share: bytes they hold together, and may hold."""
 
     bytes_max: int
     bytes_held: int = 0

@@ -12,14 +12,14 @@ import pytest
 from millstream.clients import Producer
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
-from millstream.streams import StreamsBuilder
+from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.options import OffsetReset
 from millstream.streams.processor import ProcessorContext, PunctuationType, Record
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.steps import Step
 from millstream.streams.serdes import long, string
-from tests.integration.streams.application.instances import Instances
+from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import LONG_ENOUGH_S, eventually, until
 
 
@@ -133,6 +133,46 @@ async def test_a_commit_comes_when_a_processor_asks_for_it_or_the_interval_is_ov
     async with instances.new(builder.build(), **hourly | {"commit_interval_ms": 10}):
         await put(instances, instances.source, "c")
         await eventually(lambda: has_committed(4))
+
+
+async def test_the_caches_of_all_tasks_hold_together_what_the_application_gives_them(
+    instances: Instances,
+) -> None:
+    """What one task counts fits into what is given; what all count does not, and goes on before the commit."""
+    keys = 100
+    builder = StreamsBuilder()
+    words = builder.stream(instances.source, key=string(), value=string())
+    words.group_by_key().count(materialized=Materialized("counts")).to_stream().to(
+        instances.sink, value=long()
+    )
+    async with Producer(bootstrap_servers=instances.servers) as producer:
+        for number in range(keys):
+            for partition in range(PARTITIONS):
+                key = f"{partition}-{number}".encode()
+                await producer.send(
+                    instances.source, b"", key=key, partition=partition, timestamp_ms=0
+                )
+    settings = {"processing_guarantee": "at_least_once", "commit_interval_ms": 3_600_000}
+    app = instances.new(builder.build(), cache_max_bytes=20_000, **settings)
+    async with app:
+
+        async def some_went_on() -> bool:
+            return bool(await instances.updates())
+
+        await eventually(some_went_on)
+    await instances.until_written(keys * PARTITIONS)
+
+    def processed() -> float:
+        return sum(
+            float(value) for each, value in app.metrics().items() if each.name == "process-total"
+        )
+
+    await put(instances, instances.source, *["again"] * keys)
+    app = instances.new(builder.build(), cache_max_bytes=20_000, **settings)
+    async with app:
+        await until(lambda: processed() == keys)
+        assert len(await instances.updates()) == keys * PARTITIONS, "one row fits"
+    await instances.until_written(keys * PARTITIONS + 1)
 
 
 async def test_a_source_begins_where_it_says_and_what_is_lost_is_not_passed_over(

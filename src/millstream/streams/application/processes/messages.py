@@ -32,6 +32,13 @@ class PauseThread:
 
 
 @dataclass(frozen=True, slots=True)
+class ResizeCache:
+    """The caches of the thread's tasks are to hold no more than this together."""
+
+    cache_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class StopThread:
     """Has the thread end after its turn."""
 

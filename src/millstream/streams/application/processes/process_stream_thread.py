@@ -26,6 +26,7 @@ from millstream.streams.application.processes.messages import (
     AskStoreOffsets,
     AskThread,
     PauseThread,
+    ResizeCache,
     StartThread,
     StopThread,
     ThreadAnswered,
@@ -76,6 +77,7 @@ class ProcessStreamThread:
         self._on_change = on_change
         self._on_error = on_error
         self._is_paused = False
+        self._cache_bytes = 0
         self._stopping = False
         self._link: Link | None = None
         self._metrics: Mapping[MetricName, float] = {}
@@ -90,6 +92,16 @@ class ProcessStreamThread:
     def is_paused(self, is_paused: bool) -> None:
         self._is_paused = is_paused
         self._send(PauseThread(is_paused))
+
+    @property
+    def cache_bytes(self) -> int:
+        """The room that the caches of its tasks have together."""
+        return self._cache_bytes
+
+    @cache_bytes.setter
+    def cache_bytes(self, cache_bytes: int) -> None:
+        self._cache_bytes = cache_bytes
+        self._send(ResizeCache(cache_bytes))
 
     def stop(self) -> None:
         """Has `run` end after a turn of the thread."""
@@ -139,6 +151,7 @@ class ProcessStreamThread:
                     self.name, self._application, self._is_paused, logging.root.getEffectiveLevel()
                 )
             )
+            link.send(ResizeCache(self._cache_bytes))
             if self._stopping:
                 link.send(StopThread())
             error = await self._heard(link)

@@ -26,6 +26,7 @@ from millstream.streams.application.processes.messages import (
     AskStoreOffsets,
     AskThread,
     PauseThread,
+    ResizeCache,
     StartThread,
     StopThread,
     ThreadAnswered,
@@ -115,6 +116,8 @@ class ThreadProcess:
             match message:
                 case PauseThread():
                     thread.is_paused = message.is_paused
+                case ResizeCache():
+                    thread.cache_bytes = message.cache_bytes
                 case StopThread():
                     thread.stop()
                 case AskThread() | AskStoreOffsets():
