@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from datetime import timedelta
 
 from millstream.clients import Producer
 from millstream.clients.admin import ConfigResource, ConfigResourceType
+from millstream.clients.group.core.consumer_protocol import decode_subscription
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
 from millstream.streams import Materialized, StreamsBuilder, TimeWindows
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.processor import ProcessorContext, Record
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import PARTITIONS, Instances
+from tests.integration.streams.application.test_classic_groups import QUICK
 from tests.patience import until
+from tests.support.clients.raw_client import RawClient
 
 ROUNDS = 30
 
@@ -126,6 +132,31 @@ async def test_who_is_left_over_waits_and_takes_over(instances: Instances) -> No
         for number in range(10):
             await producer.send(narrow, b"x", key=b"k", partition=number % 2, timestamp_ms=0)
     await instances.until_written(10)
+
+
+async def test_the_group_is_told_what_an_application_reads(instances: Instances) -> None:
+    repartition = f"{instances.application}-by-value-repartition"
+    async with instances.new() as app:
+        await until(lambda: shares(app) == [2 * PARTITIONS])
+        described = await instances.admin.describe_streams_groups([instances.application])
+        of_group = described.result(instances.application)
+        assert [each.source_topics for each in of_group.subtopologies] == [(instances.source,), ()]
+        read = [
+            topic.name
+            for each in of_group.subtopologies
+            for topic in each.repartition_source_topics
+        ]
+        assert read == [repartition]
+
+    def subscribed() -> frozenset[str]:
+        request = DescribeGroupsRequest(groups=[instances.application])
+        with RawClient(instances.servers) as client:
+            (member,) = client.ask(ApiKey.DESCRIBE_GROUPS, 5, request).groups[0].members
+        return decode_subscription(bytes(member.member_metadata), None).topics
+
+    async with instances.new(group_protocol="classic", clients=QUICK) as app:
+        await until(lambda: shares(app) == [2 * PARTITIONS])
+        assert await asyncio.to_thread(subscribed) == {instances.source, repartition}
 
 
 async def test_internal_topics_are_named_after_the_application_and_kept_as_their_stores(
