@@ -159,7 +159,7 @@ async def test_a_group_that_rebalances_shows_in_the_states_of_its_instances(
     ends = threading.Event()
 
     def reads() -> None:
-        while not ends.wait(0.001):
+        while not ends.wait(0.001):  # so often it reads
             if not read or read[-1] is not first.state:
                 read.append(first.state)
 

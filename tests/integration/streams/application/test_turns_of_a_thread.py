@@ -32,7 +32,7 @@ async def put(instances: Instances, topic: str, *values: str, partition: int = 0
             )
 
 
-async def test_a_turn_is_records_with_their_punctuations_then_the_wall_clock_then_the_commit(
+async def test_a_turn_takes_records_each_with_its_punctuations_and_then_commits(
     instances: Instances,
 ) -> None:
     topic = f"{instances.application}-one"
