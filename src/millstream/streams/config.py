@@ -123,8 +123,8 @@ class StreamsConfig:
 
     `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
     partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.
-    `cache_max_bytes` (statestore.cache.max.bytes) bounds what tables hold back between commits; 0, the
-    default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where the
+    `cache_max_bytes` (statestore.cache.max.bytes) bounds what tables hold back between commits, in an application those of
+    all tasks of the instance together; 0, the default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where the
     built-in handlers write what cannot be read, processed or written; handlers of one's own name topics themselves.
     `handle_global_errors` (processing.exception.handler.global.enabled) asks `on_processing_error` for processors of
     global stores, too. `metrics_recording_level` DEBUG adds the lateness of records, and latencies and rates of tasks. `settings` are the application's own, for its processors.
