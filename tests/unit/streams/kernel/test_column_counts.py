@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.streams.kernel import ArrowBytes
-from millstream.streams.kernel.aggregation.column_counts import Run, Tally, tallied
+from millstream.streams.kernel.aggregation.column_counts import Run, RowCounts, tallied
 
 MANY = 200
 """Records, so that counting them in columns is worth it."""
 
 
-def one_by_one(keys: Sequence[bytes], timestamps: Sequence[int], runs: Sequence[Run]) -> Tally:
+def one_by_one(keys: Sequence[bytes], timestamps: Sequence[int], runs: Sequence[Run]) -> RowCounts:
     counts: dict[bytes, int] = {}
     newest: dict[bytes, int] = {}
     for first, end, tails in runs:
@@ -26,7 +26,7 @@ def one_by_one(keys: Sequence[bytes], timestamps: Sequence[int], runs: Sequence[
                 counts[name] = counts.pop(name, 0) + 1
                 newest.pop(name, None)
                 newest[name] = timestamps[row]
-    return Tally(counts, newest)
+    return RowCounts(counts, newest)
 
 
 @given(

@@ -27,14 +27,14 @@ Run = tuple[int, int, Sequence[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RowCounts:
     """By the bytes of a row's name, the number of records and the newest timestamp; rows in the order of their last records."""
 
     counts: dict[bytes, int]
     newest: dict[bytes, int]
 
 
-def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> Tally | None:
+def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> RowCounts | None:
     """Counts the records of runs. None where they must be gone through one by one: few, out of order, or spread too thin."""
     if len(timestamps) < _RECORDS_MIN or keys.has_nulls or timestamps != sorted(timestamps):
         return None
@@ -62,7 +62,7 @@ def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> Tal
 
 def _in_order(
     words: list[bytes], timestamps: list[int], cells: dict[bytes, tuple[_Numbers, _Numbers]]
-) -> Tally:
+) -> RowCounts:
     import numpy as np
 
     found = sorted(
@@ -75,7 +75,7 @@ def _in_order(
     )
     tails = sorted(cells)
     names = [words[place] + tails[tail_number] for _, tail_number, place, _ in found]
-    return Tally(
+    return RowCounts(
         dict(zip(names, [count for _, _, _, count in found], strict=True)),
         dict(zip(names, [timestamps[last] for last, _, _, _ in found], strict=True)),
     )

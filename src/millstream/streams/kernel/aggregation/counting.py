@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from millstream.streams.kernel.aggregation.column_counts import Tally
+from millstream.streams.kernel.aggregation.column_counts import RowCounts
 from millstream.streams.kernel.aggregation.fold import Folded
 from millstream.streams.state.rows.running import AnyRows, RowKeys, RunningRows
 
@@ -35,7 +35,7 @@ def count_rows(keys: RowKeys, timestamps: list[int], rows: AnyRows) -> None:
     """The same where only the rows are wanted, as all records leave them."""
     newest, counts = _newest(keys, timestamps), Counter(keys)
     if isinstance(rows, RunningRows):
-        add_to_rows(Tally(counts, newest), rows)
+        add_to_rows(RowCounts(counts, newest), rows)
         return
     for by, more in counts.items():
         before, timestamp = rows[by]
@@ -46,7 +46,7 @@ def count_rows(keys: RowKeys, timestamps: list[int], rows: AnyRows) -> None:
             rows[by] = (before + more, max(timestamp, at))
 
 
-def add_to_rows(tally: Tally, rows: RunningRows) -> None:
+def add_to_rows(tally: RowCounts, rows: RunningRows) -> None:
     """Counts what was tallied into rows; the tally is used up."""
     counts, newest = tally.counts, tally.newest
     for by, (before, timestamp) in rows.stored_among(counts):
