@@ -54,7 +54,13 @@ class StateDirectory:
                 "state_dir of its own"
             ) from error
         self._lock = lock
-        return self._process_id()
+        try:
+            return self._process_id()
+        except OSError as error:
+            self.unlock()
+            raise ConfigError(
+                f"the state directory {self.path} cannot be written: {error}"
+            ) from error
 
     def unlock(self) -> None:
         """Idempotent."""
@@ -76,7 +82,9 @@ class StateDirectory:
                 self.unlock()
 
     def tasks(self) -> list[str]:
-        """Returns the names of the directories of tasks."""
+        """Returns the names of the directories of tasks; none where the directory itself has been deleted."""
+        if not self.path.exists():
+            return []
         return sorted(
             each.name
             for each in self.path.iterdir()

@@ -17,6 +17,7 @@ from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.queries import FailureReason, QueryResult, StateQueryRequest
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.failures import is_retriable
+from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.standby import StandbyTask
 
@@ -120,15 +121,15 @@ class ThreadStandbys:
                 if not self._stands_back() and await self._catch_up(task, kept):
                     pause_s = 0.0
             except Exception as error:
-                is_known = is_retriable(error) or isinstance(error, DataLoss)
+                is_passing = is_retriable(error) or isinstance(error, DataLoss)
                 _LOGGER.log(
-                    logging.INFO if is_known else logging.WARNING,
+                    logging.INFO if is_passing else logging.WARNING,
                     "%s standby task [%s] begins anew in %.1f s: %s",
                     self._log_prefix,
                     task,
                     self._retry_s,
                     error,
-                    exc_info=not is_known,
+                    exc_info=not (is_passing or is_disk_failure(error)),
                 )
                 await self._close(task, kept)
                 pause_s = self._retry_s

@@ -33,8 +33,10 @@ from millstream.streams.application.thread_standbys import (
 )
 from millstream.streams.config import StreamsConfig
 from millstream.streams.queries import QueryResult, StateQueryRequest
+from millstream.streams.runtime.errors import StoreNotWritten
 from millstream.streams.runtime.failures import is_retriable, misses_topic
 from millstream.streams.runtime.global_stores import GlobalStores
+from millstream.streams.runtime.opening import is_disk_failure
 from millstream.streams.runtime.report import ProcessedWork, TaskReport
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.starting import TaskStart
@@ -330,7 +332,9 @@ class ThreadTasks:
             self.closed += 1
             await _closed(failed.active)
             self._timeouts.failed(task, error, self._now_ms)
-            _LOGGER.info("%s task [%s] is started anew: %s", self._log_prefix, task, error)
+            _LOGGER.log(
+                _level(error), "%s task [%s] is started anew: %s", self._log_prefix, task, error
+            )
             self._begin(task, failed.spec, RETRY_FIRST_S)
             return None
 
@@ -361,8 +365,13 @@ class ThreadTasks:
                 self.misses_topic |= misses_topic(error)
                 self._timeouts.failed(task, error, self._now_ms)
                 delay_s = min(max(2 * delay_s, RETRY_FIRST_S), RETRY_LAST_S)
-                _LOGGER.info(
-                    "%s task [%s] is started in %.1f s: %s", self._log_prefix, task, delay_s, error
+                _LOGGER.log(
+                    _level(error),
+                    "%s task [%s] is started in %.1f s: %s",
+                    self._log_prefix,
+                    task,
+                    delay_s,
+                    error,
                 )
 
 
@@ -373,8 +382,20 @@ def _is_due(due_ms: int | None, now_ms: int) -> bool:
 async def _closed(active: ActiveTask) -> None:
     try:
         await active.close()
-    except Exception:  # whatever users' processors raise
-        _LOGGER.exception("task %s was not closed in order", active.id)
+    except Exception as error:  # whatever users' processors raise
+        is_known = is_disk_failure(error)
+        _LOGGER.log(
+            logging.WARNING if is_known else logging.ERROR,
+            "task %s was not closed in order: %s",
+            active.id,
+            error,
+            exc_info=not is_known,
+        )
+
+
+def _level(error: Exception) -> int:
+    """A disk needs a person; clusters and fences do not."""
+    return logging.WARNING if isinstance(error, StoreNotWritten) else logging.INFO
 
 
 async def _cancelled(starting: asyncio.Task[ActiveTask]) -> None:

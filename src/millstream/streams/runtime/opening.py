@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, TypeVar
@@ -22,6 +24,10 @@ _Task = TypeVar("_Task", bound=OpenedStores)
 OPEN_TIMEOUT_MS: Final = 30_000
 OPEN_RETRY_S: Final = 0.05
 _LOGGER = logging.getLogger(__name__)
+_DISK_ERRNOS: Final = frozenset(
+    {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOENT, errno.ENOSPC, errno.ENOTDIR, errno.EPERM, errno.EROFS}
+)  # fmt: skip
+_ERRNO_OF_BINDING: Final = re.compile(r"\(os error \d+\)$")
 _DAMAGES: Final = ("Corruption: ", "IO error: No such file or directory", "Invalid argument: ")
 
 
@@ -127,6 +133,16 @@ def is_damage(error: Exception) -> bool:
     return text.startswith(_DAMAGES) and not _is_lock_error(error)
 
 
+def is_disk_failure(error: BaseException) -> bool:
+    """Whether the disk has refused something: it is full, read-only, broken or gone. RocksDB and its binding tell in words only."""
+    if isinstance(error, OSError):
+        return error.errno in _DISK_ERRNOS
+    text = str(error)
+    return text.startswith("IO error: ") or _ERRNO_OF_BINDING.search(text) is not None
+
+
 def _is_lock_error(error: Exception) -> bool:
-    """RocksDB tells in words only: `IO error: While lock file: .../LOCK: ...`, or `lock hold by current process`."""
-    return "/LOCK" in str(error)
+    """RocksDB tells in words only. A full disk, where the file LOCK cannot be made, says `While open a file for lock`."""
+    return any(
+        words in str(error) for words in ("While lock file: ", "lock hold by current process")
+    )

@@ -23,10 +23,11 @@ from millstream.streams.options import OffsetReset
 from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
 from millstream.streams.runtime.committed import CommittedPosition
-from millstream.streams.runtime.errors import DataLoss
+from millstream.streams.runtime.errors import DataLoss, StoreNotWritten
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import (
+    is_disk_failure,
     mark,
     open_task,
     opened_or_made_anew,
@@ -90,7 +91,18 @@ class TaskStart:
         self._stores: RocksTaskStores | None = None
 
     async def start(self) -> StartedTask:
-        """Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers."""
+        """Raises StoreLocked, StoreNotWritten, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers."""
+        try:
+            return await self._started_or_closed()
+        except Exception as error:
+            if not is_disk_failure(error):
+                raise
+            raise StoreNotWritten(
+                f"the stores of task {self._id} in {self._spec.state_directory} could not be opened and restored: {error}. See to the "
+                "disk; what is committed stays"
+            ) from error
+
+    async def _started_or_closed(self) -> StartedTask:
         try:
             return await self._start()
         except BaseException:

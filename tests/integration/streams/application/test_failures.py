@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from millstream.broker.node import parts
+from millstream.broker.requests.registry import BROKER_HANDLERS
+from millstream.clients import Admin, NewTopic
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.errors import ConfigError
+from millstream.errors import ConfigError, UnsupportedVersion
+from millstream.protocol.api import ApiKey
 from millstream.streams import StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.kafka_streams import KafkaStreams
@@ -20,10 +24,12 @@ from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.errors import StreamsError, TopologyError
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.serdes import string
+from millstream.testing.broker import Broker
 from tests.integration.streams.application.instances import Instances
 from tests.patience import until
 
 POISON = "poison"
+HEARTBEAT = ApiKey.STREAMS_GROUP_HEARTBEAT
 
 
 def copying(instances: Instances, is_angry: Callable[[], bool]) -> Topology:
@@ -107,6 +113,59 @@ async def test_source_topics_that_do_not_exist_are_named(instances: Instances) -
     error = await ended(app)
     assert isinstance(error, TopologyError)
     assert "not-there" in str(error)
+
+
+async def test_topics_that_are_joined_and_differ_in_partitions_are_named(
+    instances: Instances,
+) -> None:
+    other = f"{instances.application}-other"
+    await instances.create(other, partitions=3)
+    builder = StreamsBuilder()
+    table = builder.table(other, key=string(), value=string())
+    values = builder.stream(instances.source, key=string(), value=string())
+    values.join(table, lambda value, row: value + row).to(instances.sink, value=string())
+    app = instances.new(builder.build())
+    await app.start()
+    error = await ended(app)
+    assert isinstance(error, TopologyError)
+    assert f"{other}=3" in str(error)
+    assert f"{instances.source}=4" in str(error)
+    assert "repartition one of the streams" in str(error)
+
+
+async def test_an_instance_with_another_topology_is_refused(instances: Instances) -> None:
+    async with instances.new() as first:
+        await until(lambda: any(first.tasks.values()))
+        second = instances.new(copying(instances, lambda: False))
+        await second.start()
+        error = await ended(second)
+        assert isinstance(error, TopologyError)
+        assert "Topology updates are not supported" in str(error), "Kafka's own words"
+        assert "choose another application_id" in str(error)
+        await until(lambda: first.state is ApplicationState.RUNNING)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_broker_without_the_streams_protocol_is_told_apart(
+    instances: Instances, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    """A broker that does not know the API, and one where it is switched off."""
+    settings = {"group.coordinator.rebalance.protocols": "classic"}
+    if not is_known:
+        served = {key: each for key, each in BROKER_HANDLERS.items() if key != HEARTBEAT}
+        monkeypatch.setattr(parts, "BROKER_HANDLERS", served)
+    with Broker(settings=settings) as old:
+        clients = {"bootstrap_servers": old.bootstrap_servers}
+        app = instances.new(clients=clients)
+        await app.start()
+        error = await ended(app)
+        assert isinstance(error, UnsupportedVersion)
+        assert "use group_protocol='classic'" in str(error)
+        async with Admin(bootstrap_servers=old.bootstrap_servers) as admin:
+            wanted = [NewTopic(name, 1) for name in (instances.source, instances.sink)]
+            (await admin.create_topics(wanted)).raise_errors()
+        async with instances.new(clients=clients, group_protocol="classic") as classic:
+            await until(lambda: any(classic.tasks.values()))
 
 
 async def test_one_state_directory_serves_one_instance(

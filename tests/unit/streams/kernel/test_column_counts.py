@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.streams.kernel import ArrowBytes
-from millstream.streams.kernel.aggregation.column_counts import Run, RowCounts, tallied
+from millstream.streams.kernel.aggregation.column_counts import RowCounts, Run, tallied
 
 MANY = 200
 """Records, so that counting them in columns is worth it."""

@@ -11,7 +11,8 @@ import pytest
 
 from millstream.runtime.system import SystemClock
 from millstream.streams.runtime.clients import TaskClients
-from millstream.streams.runtime.opening import open_task
+from millstream.streams.runtime.errors import StoreLocked
+from millstream.streams.runtime.opening import is_disk_failure, open_task
 from millstream.streams.runtime.spec import TaskEnvironment
 
 
@@ -45,3 +46,33 @@ async def test_what_the_kernel_opens_for_a_cancelled_start_is_closed() -> None:
         with pytest.raises(asyncio.CancelledError):
             await opening
     assert [each.is_closed for each in made] == [True]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_one"),
+    [
+        (OSError(28, "No space left on device"), True),
+        (Exception("IO error: No space left on device: While appending to file: /s/9.sst"), True),
+        (Exception("No space left on device (os error 28)"), True),
+        (ConnectionRefusedError(111, "Connection refused"), False),
+        (TimeoutError(), False),
+        (ValueError("a function of the application"), False),
+    ],
+)
+def test_failures_of_the_disk_are_told_by_their_words(error: Exception, is_one: bool) -> None:
+    assert is_disk_failure(error) is is_one
+
+
+async def test_a_disk_on_which_no_lock_can_be_made_is_no_lock_of_another_process() -> None:
+    """A lock is waited for, and then told as such: a full disk is told at once."""
+    full = "IO error: No space left on device: While open a file for lock: /s/LOCK: No space left"
+
+    def make() -> Opened:
+        raise Exception(full)  # noqa: TRY002  # what the binding of RocksDB raises
+
+    no_clients = cast("TaskClients", None)  # as above
+    with ThreadPoolExecutor(1) as kernel:
+        environment = TaskEnvironment(no_clients, SystemClock(), kernel)
+        with pytest.raises(Exception, match="No space left") as failed:
+            await open_task(make, environment, "task 0_0")
+    assert not isinstance(failed.value, StoreLocked)

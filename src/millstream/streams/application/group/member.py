@@ -19,7 +19,9 @@ from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.core.consumer_membership import new_member_id
 from millstream.errors import (
     CoordinatorNotAvailable,
+    InvalidRequest,
     KafkaError,
+    MillstreamError,
     NotCoordinator,
     UnsupportedVersion,
 )
@@ -35,8 +37,11 @@ from millstream.streams.application.group.membership import (
     StreamsMembershipPolicy,
     TaskAssignment,
 )
+from millstream.streams.errors import TopologyError
 
 COMMIT_TIMEOUT_MS: Final = 60_000
+_OTHER_TOPOLOGY: Final = "Topology updates are not supported"
+"""Coordinators tell it by their words: the code is that of any request that makes no sense."""
 LEAVE_S: Final = 5.0
 """A coordinator that does not answer in this time finds out by the end of the session."""
 
@@ -61,7 +66,7 @@ class StreamsMember:
         self._commits = Commits(self._cluster, self._scope, self.group_metadata, _ignored)
         self._wanted = asyncio.Event()
         self._failures = 0
-        self._error: KafkaError | None = None
+        self._error: MillstreamError | None = None
 
     def start(self) -> None:
         self._scope.start(self._beat(), "heartbeats")
@@ -153,13 +158,13 @@ class StreamsMember:
         except KafkaError as failure:
             membership.handle_failure()
             if not failure.retriable:
-                self._error = _explained(failure)
+                self._error = self._explained(failure)
                 membership.fail()
                 return
             await self._wait_a_moment()
             return
         refused = membership.handle_heartbeat(request, response)
-        self._error = refused and _explained(refused)
+        self._error = None if refused is None else self._explained(refused)
         if not response.error_code:
             self._failures = 0
             return
@@ -173,15 +178,18 @@ class StreamsMember:
         delay_ms = self._cluster.backoff.delay_ms(self._failures, self._cluster.random)
         await asyncio.sleep(delay_ms / 1000)
 
+    def _explained(self, error: KafkaError) -> MillstreamError:
+        if isinstance(error, UnsupportedVersion):
+            return UnsupportedVersion(
+                f"{str(error).rstrip('.')}. The broker does not serve the streams protocol, which brokers have from Kafka 4.2 on: use group_protocol='classic'"
+            )
+        if isinstance(error, InvalidRequest) and _OTHER_TOPOLOGY in str(error):
+            return TopologyError(
+                f"{error} The group of application {self._policy.group_id} has another topology than this instance. Run the same one in all "
+                "instances; for a new one choose another application_id, or end all instances and delete the group, with which its offsets go"
+            )
+        return error
+
 
 def _ignored(_offsets: object) -> None:
     """Nobody else wants to hear of commits."""
-
-
-def _explained(error: KafkaError) -> KafkaError:
-    if isinstance(error, UnsupportedVersion):
-        return UnsupportedVersion(
-            f"{str(error).rstrip('.')}. Applications share their tasks by the streams protocol, which brokers have from Kafka 4.2 on: use "
-            "such a broker that has it enabled, or group_protocol=classic"
-        )
-    return error

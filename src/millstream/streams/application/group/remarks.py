@@ -46,7 +46,9 @@ class GroupRemarks:
         if StreamsGroupStatus.SHUTDOWN_APPLICATION in given:
             raise ShutdownRequested("a member of the group has asked that the application ends")
         if StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS in given:
-            raise TopologyError(given[StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS])
+            raise TopologyError(
+                f"{given[StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS]}: repartition one of the streams, or create the topics again"
+            )
         if StreamsGroupStatus.MISSING_SOURCE_TOPICS not in given:
             self._missing_since_ms = None
             return
