@@ -15,6 +15,7 @@ from millstream.streams.application import kafka_streams as application
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.live_partitions import LivePartitions
+from millstream.streams.application.processes.outer_application import OuterBlockingApplication
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.application.uncaught_errors import UncaughtErrorHandler, shut_down_client
 from millstream.streams.config import StreamsConfig
@@ -53,6 +54,10 @@ class KafkaStreams(BlockingClient[application.KafkaStreams]):
                 restore_listener=restore_listener,
             )
         )
+
+    def __reduce__(self) -> tuple[type[OuterBlockingApplication], tuple[str]]:
+        """Pickles what a function that holds the application gets in the process of a stream thread."""
+        return OuterBlockingApplication, (self._client.config.application_id,)
 
     def __enter__(self) -> Self:
         self.start()

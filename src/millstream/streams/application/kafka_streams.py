@@ -33,6 +33,7 @@ from millstream.streams.application.interactive.interactive_queries import Inter
 from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
 from millstream.streams.application.metrics.client_metrics import ClientMetrics, MetricValue
 from millstream.streams.application.obsolete_tasks import ObsoleteTasks
+from millstream.streams.application.processes.outer_application import OuterApplication
 from millstream.streams.application.processes.pickling import pickled_application
 from millstream.streams.application.processes.process_stream_thread import (
     ProcessStreamThread,
@@ -144,6 +145,10 @@ class KafkaStreams:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._config.application_id}, {self._state}>"
+
+    def __reduce__(self) -> tuple[type[OuterApplication], tuple[str]]:
+        """Pickles what a function that holds the application gets in the process of a stream thread."""
+        return OuterApplication, (self._config.application_id,)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -265,15 +270,15 @@ class KafkaStreams:
         if not self._has_tasks:  # global stores alone
             self._enter(ApplicationState.RUNNING)
             return
-        if not self._config.use_processes:  # what a process takes over is known here too late
-            self._cleaner = StateCleaner(
-                self._directory,
-                ObsoleteTasks(self._config.state_cleanup_delay_ms, self._now_ms),
-                self._clock,
-                self._log_prefix,
-            )
-            cleaning = self._cleaner.run(self._owned_when_settled)
-            self._cleaning = self._scope.start(cleaning, "cleaner", awaited=True)
+        self._cleaner = StateCleaner(
+            self._directory,
+            ObsoleteTasks(self._config.state_cleanup_delay_ms, self._now_ms),
+            self._clock,
+            self._log_prefix,
+            are_tasks_elsewhere=self._config.use_processes,
+        )
+        cleaning = self._cleaner.run(self._owned_when_settled)
+        self._cleaning = self._scope.start(cleaning, "cleaner", awaited=True)
         for _ in range(self._config.num_stream_threads):
             self._threads.add(client_id)
 
@@ -449,7 +454,9 @@ class KafkaStreams:
 
     def _new_thread(self, name: str) -> AnyStreamThread:
         if self._pickled is not None:
-            return ProcessStreamThread(name, self._pickled, self._thread_changed, self._answer)
+            return ProcessStreamThread(
+                name, self._pickled, self._thread_changed, self._answer, self.request_close
+            )
         stores = None if self._global_thread is None else self._global_thread.stores
         return StreamThread(name, self._application, stores, self._thread_changed, self._answer)
 

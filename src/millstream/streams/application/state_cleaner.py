@@ -16,12 +16,24 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StateCleaner:
-    """`run` it until it is cancelled. `note` tells it of tasks that come and go."""
+    """`run` it until it is cancelled. `note` tells it of tasks that come and go.
+
+    `are_tasks_elsewhere`: other processes run them. What these take over is known here a moment later, so stores that are open stay.
+    """
 
     def __init__(
-        self, directory: StateDirectory, obsolete: ObsoleteTasks, clock: Clock, log_prefix: str
+        self,
+        directory: StateDirectory,
+        obsolete: ObsoleteTasks,
+        clock: Clock,
+        log_prefix: str,
+        *,
+        are_tasks_elsewhere: bool = False,
     ) -> None:
         self._directory = directory
+        self._set_aside = (
+            directory.set_aside_if_closed if are_tasks_elsewhere else directory.set_aside
+        )
         self._obsolete: Final = obsolete
         self._clock = clock
         self._log_prefix = log_prefix
@@ -40,8 +52,8 @@ class StateCleaner:
             self.note(now)
             try:
                 for name in self._obsolete.names(self._directory.tasks(), self._now_ms):
-                    self._directory.set_aside(name)
-                    _LOGGER.info("%s deletes the obsolete stores of %s", self._log_prefix, name)
+                    if self._set_aside(name):
+                        _LOGGER.info("%s deletes the obsolete stores of %s", self._log_prefix, name)
                 await asyncio.to_thread(self._directory.delete_what_is_set_aside)
             except OSError:
                 _LOGGER.exception("%s could not delete obsolete stores", self._log_prefix)

@@ -20,6 +20,8 @@ from millstream.streams.runtime.errors import StoreLocked
 
 _METADATA: Final = "kafka-streams-process-metadata"
 _LOCK: Final = ".lock"
+_DATABASE_LOCK: Final = "LOCK"
+"""RocksDB holds a lock of its process on this file of an open database."""
 _TASK: Final = re.compile(r".+_\d+")
 _ASIDE: Final = ".obsolete"
 
@@ -91,12 +93,29 @@ class StateDirectory:
             if each.is_dir() and _TASK.fullmatch(each.name)
         )
 
-    def set_aside(self, task: str) -> None:
-        """Takes a directory from its place at once: a task that comes now begins with an empty one."""
+    def set_aside(self, task: str) -> bool:
+        """Takes a directory from its place at once: a task that comes now begins with an empty one. Returns True: it was done."""
         aside = self.path / f"{task}{_ASIDE}"
         if aside.exists():
             shutil.rmtree(aside)
         (self.path / task).rename(aside)
+        return True
+
+    def set_aside_if_closed(self, task: str) -> bool:
+        """The same, unless another process has the database in it open, or there is none. Returns whether it was done.
+
+        Not for databases that are open in this process: RocksDB's lock is the process's, and would be given up.
+        """
+        try:
+            lock = (self.path / task / _DATABASE_LOCK).open("r+")
+        except FileNotFoundError:
+            return False
+        with lock:
+            try:
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                return False
+            return self.set_aside(task)
 
     def delete_what_is_set_aside(self) -> None:
         """Deletes what `set_aside` has left, here or before a crash."""

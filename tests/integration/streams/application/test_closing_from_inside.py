@@ -39,11 +39,13 @@ async def closed(app: KafkaStreams) -> None:
     assert await app.close()
 
 
+@pytest.mark.parametrize("use_processes", [False, True])
 async def test_a_processor_asks_for_the_end_and_its_record_is_committed(
-    instances: Instances,
+    instances: Instances, *, use_processes: bool
 ) -> None:
     apps: list[KafkaStreams] = []
-    app = instances.new(calling(instances, lambda: apps[0].request_close()))
+    topology = calling(instances, lambda: apps[0].request_close())
+    app = instances.new(topology, use_processes=use_processes)
     apps.append(app)
     with pytest.raises(IllegalState, match="not started"):
         app.request_close()

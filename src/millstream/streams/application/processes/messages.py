@@ -103,6 +103,11 @@ class ThreadFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseRequested:
+    """A function of the application has asked for its end."""
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadLogged:
     """A log record, for the application's own handlers."""
 

@@ -25,6 +25,7 @@ from millstream.streams.application.processes.messages import (
     AnswerError,
     AskStoreOffsets,
     AskThread,
+    CloseRequested,
     PauseThread,
     ResizeCache,
     StartThread,
@@ -54,7 +55,10 @@ END_TIMEOUT_S: Final = 10.0
 
 
 class ProcessStreamThread:
-    """Used as a StreamThread. `application` is pickled: see `pickled_application`."""
+    """Used as a StreamThread. `application` is pickled: see `pickled_application`.
+
+    `request_close` is called where a function in the process asks for the end of the application.
+    """
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class ProcessStreamThread:
         application: bytes,
         on_change: Callable[[ProcessStreamThread], None],
         on_error: Callable[[Exception], Awaitable[OnUncaughtError]],
+        request_close: Callable[[], None],
     ) -> None:
         self.name: Final = name
         self.is_current: Final = False  # its functions run elsewhere
@@ -76,6 +81,7 @@ class ProcessStreamThread:
         self._application = application
         self._on_change = on_change
         self._on_error = on_error
+        self._request_close = request_close
         self._is_paused = False
         self._cache_bytes = 0
         self._stopping = False
@@ -184,6 +190,8 @@ class ProcessStreamThread:
                     self._metrics = message.metrics
                 case ThreadAnswered():
                     self._answered(message)
+                case CloseRequested():
+                    self._request_close()
                 case ThreadLogged():
                     _log(message.record)
                 case ThreadFailed():

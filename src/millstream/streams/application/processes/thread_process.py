@@ -25,6 +25,7 @@ from millstream.streams.application.processes.messages import (
     AnswerError,
     AskStoreOffsets,
     AskThread,
+    CloseRequested,
     PauseThread,
     ResizeCache,
     StartThread,
@@ -36,6 +37,7 @@ from millstream.streams.application.processes.messages import (
     ThreadLogged,
     ThreadMeasured,
 )
+from millstream.streams.application.processes.outer_application import asking_with
 from millstream.streams.application.processes.pickling import (
     pickled,
     pickled_error,
@@ -59,8 +61,9 @@ class ThreadProcess:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._loop = asyncio.get_running_loop()
         self._scope = TaskScope("process of a stream thread")
-        self._answer: asyncio.Future[OnUncaughtError] = asyncio.get_running_loop().create_future()
+        self._answer: asyncio.Future[OnUncaughtError] = self._loop.create_future()
         self._told: dict[StreamsTaskId, TaskReport] = {}
         self._thread: StreamThread | None = None
 
@@ -71,7 +74,8 @@ class ThreadProcess:
             return
         assert isinstance(start, StartThread), "the first message"
         _forward_logs(self._link, start.log_level)
-        application = unpickled(start.application)
+        with asking_with(self._request_close):
+            application = unpickled(start.application)
         assert isinstance(application, ApplicationEnvironment), "it is pickled so"
         async with AsyncExitStack() as last_first:
             last_first.push_async_callback(self._scope.close)
@@ -82,6 +86,10 @@ class ThreadProcess:
                 await self._run(thread)
         self._link.send(ThreadEnded())
         await self._link.close()
+
+    def _request_close(self) -> None:
+        """For functions of the application, which run beside the loop."""
+        self._loop.call_soon_threadsafe(self._link.send, CloseRequested())
 
     async def _made(
         self, start: StartThread, application: ApplicationEnvironment, last_first: AsyncExitStack
