@@ -17,13 +17,15 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.streams.queries.metadata import Partitioner
 from millstream.streams.query_server.forwarding import FORWARDED, Answer, HttpForwarder
 from millstream.streams.query_server.problems import BadRequest, headers_of, status_of
-from millstream.streams.query_server.questions_of_stores import (
+from millstream.streams.query_server.questions import (
+    ANY_LAG,
+    COPIES_OF,
     Forwarder,
     KeyQuestion,
     QueriedApplication,
-    QuestionsOfStores,
     RowsQuestion,
 )
+from millstream.streams.query_server.questions_of_stores import QuestionsOfStores
 from millstream.streams.query_server.texts import as_json, number_of
 
 ROWS_MAX: Final = 10_000
@@ -69,6 +71,7 @@ def _key_question(request: Request) -> KeyQuestion:
         is_forwarded=FORWARDED in request.headers,
         time_from=_number(request, "time_from"),
         time_to=_number(request, "time_to"),
+        max_lag=_max_lag(request),
     )
 
 
@@ -85,7 +88,29 @@ def _rows_question(request: Request) -> RowsQuestion:
         key_to=request.query_params.get("key_to"),
         time_from=_number(request, "time_from"),
         time_to=_number(request, "time_to"),
+        max_lag=_max_lag(request),
+        copies_of=_copies_of(request),
     )
+
+
+def _max_lag(request: Request) -> int | None:
+    """Returns how many records a copy that answers may lack: `max_lag`, or any number with `stale=true`."""
+    max_lag, stale = _number(request, "max_lag"), request.query_params.get("stale", "false")
+    if max_lag is not None and max_lag < 0:
+        raise BadRequest(f"max_lag must not be negative, but is {max_lag}")
+    if stale not in {"true", "false"}:
+        raise BadRequest(f"stale must be true or false, not {stale!r}")
+    return ANY_LAG if max_lag is None and stale == "true" else max_lag
+
+
+def _copies_of(request: Request) -> frozenset[int] | None:
+    numbers = request.query_params.get(COPIES_OF)
+    if numbers is None:
+        return None
+    if FORWARDED not in request.headers:
+        raise BadRequest(f"{COPIES_OF} is for questions of one instance to another")
+    found = [number_of(each, COPIES_OF) for each in numbers.split(",")]
+    return frozenset(each for each in found if each is not None)
 
 
 def _number(request: Request, name: str) -> int | None:

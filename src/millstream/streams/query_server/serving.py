@@ -14,7 +14,7 @@ from millstream.net.client.tasks import TaskScope
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import Partitioner
 from millstream.streams.query_server.application import create_query_application
-from millstream.streams.query_server.questions_of_stores import QueriedApplication
+from millstream.streams.query_server.questions import QueriedApplication
 
 _CONNECTIONS_MAX: Final = 256
 _CLOSING_S: Final = 5

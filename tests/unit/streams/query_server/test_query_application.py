@@ -116,7 +116,66 @@ async def test_an_instance_that_is_away_unknown_or_stopped_is_503(instances: Ins
     assert (await instances.get(0, "/stores/rows/keys/a"))[0] == 503
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=10001", "limit=x", "time_from=soon"])
+async def test_a_copy_answers_for_a_host_that_is_away_where_that_is_allowed(
+    instances: Instances,
+) -> None:
+    instances.copied = [[1], [0]]
+    status, answer = await instances.get(0, "/stores/rows/keys/z?stale=true")
+    assert (status, answer["value"], answer["is_stale"]) == (200, 1, False), "the host itself"
+    instances.away.add(HOSTS[1])
+    assert (await instances.get(0, "/stores/rows/keys/z"))[0] == 503
+    assert (await instances.get(0, "/stores/rows/rows"))[0] == 503
+    status, answer = await instances.get(0, "/stores/rows/keys/z?stale=true")
+    assert (status, answer) == (
+        200,
+        {"store": "rows", "partition": 1, "key": "z", "value": 1, "is_stale": True},
+    )
+    _, answer = await instances.get(0, "/stores/windows/keys/z?stale=true")
+    assert [each["value"] for each in answer["windows"]] == [1]
+    status, answer = await instances.get(0, "/stores/rows/rows?stale=true")
+    assert (status, answer["partitions"], answer["is_stale"]) == (200, [0, 1], True)
+    assert sorted(row["key"] for row in answer["rows"]) == ["a", "b/c d", "z"]
+
+
+async def test_a_copy_of_another_instance_is_asked_while_nobody_has_the_task(
+    instances: Instances,
+) -> None:
+    instances.owned, instances.copied, instances.known = [[0], []], [[], [1]], [HOSTS[0], None]
+    status, answer = await instances.get(0, "/stores/rows/keys/z?stale=true")
+    assert (status, answer["value"], answer["is_stale"]) == (200, 1, True)
+    status, answer = await instances.get(0, "/stores/rows/rows?stale=true&key_from=a")
+    assert (status, answer["partitions"], answer["is_stale"]) == (200, [0, 1], True)
+    assert instances.asked[-1] == (HOSTS[1], "/stores/rows/rows?stale=true&key_from=a&copies_of=1")
+    instances.copied = [[], []]
+    assert (await instances.get(0, "/stores/rows/rows?stale=true"))[0] == 503
+
+
+async def test_a_copy_that_lacks_more_than_is_allowed_does_not_answer(
+    instances: Instances,
+) -> None:
+    instances.copied, instances.lag = [[1], [0]], 3
+    instances.away.add(HOSTS[1])
+    for path in ("/stores/rows/keys/z", "/stores/rows/rows"):
+        assert (await instances.get(0, f"{path}?max_lag=3"))[0] == 200
+        assert (await instances.get(0, f"{path}?max_lag=2"))[0] == 503
+        assert (await instances.get(0, f"{path}?max_lag=2&stale=true"))[0] == 503
+    _, problem = await instances.get(0, "/stores/rows/keys/z?max_lag=2")
+    assert "more than 2 records behind" in problem["message"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=10001",
+        "limit=x",
+        "time_from=soon",
+        "max_lag=-1",
+        "max_lag=few",
+        "stale=yes",
+        "copies_of=1",
+    ],
+)
 async def test_parameters_that_make_no_sense_are_400(instances: Instances, query: str) -> None:
     status, problem = await instances.get(0, f"/stores/rows/rows?{query}")
     assert (status, problem["error"]) == (400, "Bad Request")

@@ -19,6 +19,7 @@ from millstream.streams import (
     StreamsConfig,
     TimeWindows,
 )
+from millstream.streams.application.interactive.store_lags import LagInfo, StoreLags
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries import (
@@ -73,16 +74,27 @@ class FakeInstance:
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
         if not self.is_running:
             raise StreamsNotStarted("the application is NOT_RUNNING")
-        partitions = self._instances.owned[self.number]
-        asked = partitions if request.partitions is None else request.partitions
-        absent = QueryResult(failure=FailureReason.NOT_PRESENT, message="it is not here")
-        answered = self.driver.query(replace(request, partitions=None)).partitions[0]
-        return StateQueryResult(
-            {each: answered if each in partitions else absent for each in asked}
-        )
+        here = [*self._instances.owned[self.number], *self._instances.copied[self.number]]
+        asked = here if request.partitions is None else request.partitions
+        return StateQueryResult({each: self._answer(request, each) for each in asked})
+
+    def _answer(self, request: StateQueryRequest, partition: int) -> QueryResult:
+        is_copy = partition in self._instances.copied[self.number]
+        if is_copy and request.require_active:
+            return QueryResult(failure=FailureReason.NOT_ACTIVE, message="it is a copy")
+        if not is_copy and partition not in self._instances.owned[self.number]:
+            return QueryResult(failure=FailureReason.NOT_PRESENT, message="it is not here")
+        driver = self._instances.each[partition].driver if is_copy else self.driver
+        return driver.query(replace(request, partitions=None)).partitions[0]
+
+    async def all_local_store_partition_lags(self) -> StoreLags:
+        here = [*self._instances.owned[self.number], *self._instances.copied[self.number]]
+        lags = {each: LagInfo(10 - self._instances.lag, 10) for each in here}
+        return dict.fromkeys(self.topology.stores, lags)
 
     def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata[HostInfo]]:
-        return [StreamsMetadata(host, frozenset({store}), frozenset()) for host in HOSTS]
+        stores = frozenset({store})
+        return [StreamsMetadata(host, stores, frozenset(), stores) for host in HOSTS]
 
     async def query_metadata_for_key(
         self,
@@ -93,14 +105,20 @@ class FakeInstance:
         partitioner: Partitioner | None = None,
     ) -> KeyQueryMetadata[HostInfo]:
         partition = (partitioner or partition_of)(key, 2)
-        return KeyQueryMetadata(partition, self._instances.known[partition])
+        copied = self._instances.copied
+        hosts = frozenset(HOSTS[each] for each in range(2) if partition in copied[each])
+        return KeyQueryMetadata(partition, self._instances.known[partition], hosts)
 
 
 class Instances:
-    """`owned`: the partitions that each has; `known`: the host that the metadata names for each."""
+    """`owned`: the partitions that each has; `copied`: those that it has a copy of, which lacks `lag` records; `known`: the host
+    that the metadata names for each.
+    """
 
     def __init__(self) -> None:
         self.owned = [[0], [1]]
+        self.copied: list[list[int]] = [[], []]
+        self.lag = 0
         self.known: list[HostInfo | None] = [*HOSTS]
         self.away: set[HostInfo] = set()
         self.asked: list[tuple[HostInfo, str]] = []
