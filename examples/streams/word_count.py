@@ -9,7 +9,14 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from millstream.streams import KafkaStreams, Materialized, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams import (
+    KafkaStreams,
+    Materialized,
+    RestoreProgress,
+    StreamsBuilder,
+    StreamsConfig,
+    Topology,
+)
 from millstream.streams.serdes import long, string
 
 
@@ -30,7 +37,9 @@ async def main(servers: str, state_directory: str, processes: str = "1") -> None
         num_stream_threads=int(processes),
         use_processes=int(processes) > 1,
     )
-    await KafkaStreams(topology(), config, {"bootstrap.servers": servers}).run()
+    progress = RestoreProgress()  # one line in the terminal, while stores are restored
+    clients = {"bootstrap.servers": servers}
+    await KafkaStreams(topology(), config, clients, restore_listener=progress).run()
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from millstream.streams.application.kafka_streams import KafkaStreams
     from millstream.streams.application.states import ApplicationState
     from millstream.streams.application.uncaught_errors import OnUncaughtError
+    from millstream.streams.progress.restore_progress import RestoreProgress
 else:
     __getattr__ = names_of(
         __name__,
@@ -74,6 +75,7 @@ else:
             "millstream.streams.application.kafka_streams": "KafkaStreams",
             "millstream.streams.application.states": "ApplicationState",
             "millstream.streams.application.uncaught_errors": "OnUncaughtError",
+            "millstream.streams.progress.restore_progress": "RestoreProgress",
         },
     )
 
@@ -104,6 +106,7 @@ __all__ = [
     "Record",
     "RecordContext",
     "Response",
+    "RestoreProgress",
     "Retry",
     "Serde",
     "SerializationOrigin",

@@ -35,13 +35,14 @@ from millstream.spark.pipeline.micro_batches import (
 )
 from millstream.spark.pipeline.pausing import Pausing
 from millstream.spark.pipeline.planning import CurrentPlan
-from millstream.spark.pipeline.progress_line import ProgressLine, stream_of_a_person
+from millstream.spark.pipeline.progress_line import ProgressLine
 from millstream.spark.pipeline.queries.queryable import Queryable
 from millstream.spark.pipeline.queries.store_queries import StoreQueries
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
 from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
+from millstream.streams.progress.terminal_line import stream_of_a_person
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.topology.plan import SubTopologyPlan, TopologyPlan, outputs_of
 from millstream.streams.topology.topology import Topology

@@ -15,12 +15,16 @@ from starlette.routing import Route
 
 from millstream.errors import ConfigError, MillstreamError
 from millstream.streams.queries.metadata import Partitioner
-from millstream.streams.query_server.forwarding import FORWARDED, Answer, HttpForwarder
+from millstream.streams.query_server.forwarding import (
+    FORWARDED,
+    Answer,
+    Forwarder,
+    HttpForwarder,
+)
 from millstream.streams.query_server.problems import BadRequest, headers_of, status_of
 from millstream.streams.query_server.questions import (
     ANY_LAG,
     COPIES_OF,
-    Forwarder,
     KeyQuestion,
     QueriedApplication,
     RowsQuestion,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import Final
+from typing import Final, Protocol
 
 from millstream.streams.host_info import HostInfo
 from millstream.streams.query_server.problems import HostUnavailable
@@ -22,6 +23,11 @@ class Answer:
 
     status: int
     body: bytes
+
+
+class Forwarder(Protocol):
+    def ask(self, host: HostInfo, path: str) -> Awaitable[Answer]:
+        """Returns the answer of another instance. Raises HostUnavailable."""
 
 
 class HttpForwarder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
@@ -12,7 +12,6 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries import StateQueryRequest, StateQueryResult
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
-from millstream.streams.query_server.forwarding import Answer
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
 
@@ -45,11 +44,6 @@ class QueriedApplication(Protocol):
         *,
         partitioner: Partitioner | None = None,
     ) -> KeyQueryMetadata[HostInfo]: ...
-
-
-class Forwarder(Protocol):
-    def ask(self, host: HostInfo, path: str) -> Awaitable[Answer]:
-        """Returns the answer of another instance. Raises HostUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)

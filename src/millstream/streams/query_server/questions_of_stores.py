@@ -14,10 +14,9 @@ import orjson
 from millstream.streams.errors import StoreMigrated, StoreNotAvailable
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
-from millstream.streams.query_server.forwarding import Answer
+from millstream.streams.query_server.forwarding import Answer, Forwarder
 from millstream.streams.query_server.problems import HostUnavailable
 from millstream.streams.query_server.questions import (
-    Forwarder,
     KeyQuestion,
     QueriedApplication,
     RowsQuestion,

@@ -31,8 +31,8 @@ from millstream.streams.topology.stores import StoreKind
 
 _WINDOWS: Final = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 _ABSENT: Final = frozenset({FailureReason.NOT_PRESENT, FailureReason.NOT_ACTIVE})
-Content = dict[str, Any]
-"""An answer as an object of JSON. Any: values of any type."""
+Content = dict[str, Any]  # Any: values of any type
+"""An answer as an object of JSON."""
 
 
 class StoresHere:

@@ -1,16 +1,15 @@
-"""What the line of a catch-up says, and where it is shown."""
+"""What the line of a catch-up says."""
 
 from __future__ import annotations
 
 import io
-import sys
-from types import ModuleType
 
 import pytest
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.pipeline.catch_up import CatchUp, MicroBatchFigures
-from millstream.spark.pipeline.progress_line import ProgressLine, stream_of_a_person
+from millstream.spark.pipeline.micro_batches import Progress
+from millstream.spark.pipeline.progress_line import ProgressLine
 
 
 def batch(
@@ -62,35 +61,8 @@ def test_each_line_covers_the_one_before_and_nothing_is_left_of_the_last() -> No
     line = ProgressLine("app", SystemClock(), stream)
     line.clear()
     assert stream.getvalue() == "", "nothing was shown"
-    line._write("12345")
-    line._write("123")
-    line.clear()
-    line.clear()
-    assert stream.getvalue() == "\r12345\r123  \r   \r"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_it_is_shown_to_people_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert stream_of_a_person() is None
-    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    assert stream_of_a_person() is terminal
-
-
-@pytest.mark.parametrize(
-    ("shell", "is_shown"), [("ZMQInteractiveShell", True), ("TerminalInteractiveShell", False)]
-)
-def test_a_notebook_shows_it_among_its_output(
-    monkeypatch: pytest.MonkeyPatch, shell: str, is_shown: bool
-) -> None:
-    notebooks = ModuleType("IPython")
-    notebooks.__dict__["get_ipython"] = type(shell, (), {})
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(sys, "stdout", output := io.StringIO())
-    monkeypatch.setitem(sys.modules, "IPython", notebooks)
-    assert stream_of_a_person() is (output if is_shown else None)
+    line.take(Progress(0, 0, input_records=1, duration_ms=1_000, lag=99))
+    line.take(Progress(0, 1, input_records=99, duration_ms=1_000))
+    first, covered = stream.getvalue().split("\r")[1:3]
+    assert first.startswith("app, sub-topology 0: [")
+    assert covered == " " * len(first)
