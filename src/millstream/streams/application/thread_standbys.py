@@ -1,6 +1,7 @@
 """The standby tasks of one stream thread: copies of the stores of tasks that run elsewhere, brought further beside its active tasks.
 
-They take turns, a few records each, and stand back while active tasks are restored. Nothing rests on a copy: one that fails begins anew
+They take turns, a few records each, and stand back while active tasks are restored. Those that lack nothing rest until a look for all of them at once
+finds something. Nothing rests on a copy: one that fails begins anew
 after a pause, whatever the reason, and never ends the thread. Warm-up tasks are kept in the same way.
 """
 
@@ -9,11 +10,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import Final
 
+from millstream.errors import MillstreamError
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.standby_watch import (
+    LOOK_FIRST_MS,
+    copies_behind,
+    next_pause_ms,
+)
 from millstream.streams.queries import FailureReason, QueryResult, StateQueryRequest
 from millstream.streams.runtime.errors import DataLoss
 from millstream.streams.runtime.failures import is_retriable
@@ -23,8 +31,8 @@ from millstream.streams.runtime.standby import StandbyTask
 
 RECORDS_MAX: Final = 1_000
 """Records of each changelog at a turn, which the kernel takes between two calls of active tasks."""
-UPDATE_INTERVAL_MS: Final = 500
-"""So often a copy that lacks nothing looks for more."""
+STAND_BACK_MS: Final = 500
+"""So long a copy waits for active tasks before it looks at them again."""
 RETRY_MS: Final = 2_000
 _LOGGER = logging.getLogger(__name__)
 
@@ -36,6 +44,9 @@ class _Kept:
     """None: it has failed, or is not there yet."""
     keeping: asyncio.Task[None] | None = None
     """None where the task has no changelogs, so that there is nothing to do."""
+    rests: bool = False
+    """It lacked nothing when it last looked, and waits for `news`."""
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class ThreadStandbys:
@@ -48,17 +59,20 @@ class ThreadStandbys:
         on_change: Callable[[], None],
         *,
         log_prefix: str,
-        update_interval_ms: int = UPDATE_INTERVAL_MS,
+        stand_back_ms: int = STAND_BACK_MS,
+        look_ms: int = LOOK_FIRST_MS,
         retry_ms: int = RETRY_MS,
     ) -> None:
         self._environment = environment
         self._stands_back = stands_back
         self._on_change = on_change
         self._log_prefix = log_prefix
-        self._update_interval_s = update_interval_ms / 1000
+        self._stand_back_s = stand_back_ms / 1000
+        self._look_ms = look_ms
         self._retry_s = retry_ms / 1000
         self._scope = TaskScope("standby tasks")
         self._turn = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
         self._kept: dict[StreamsTaskId, _Kept] = {}
 
     @property
@@ -84,6 +98,8 @@ class ThreadStandbys:
             if spec.has_changelogs:
                 name = f"standby task {task}"
                 kept.keeping = self._scope.start(self._keep(task, kept), name, awaited=True)
+                if self._watching is None:
+                    self._watching = self._scope.start(self._watch(), "watch", awaited=True)
 
     async def give_up(self, tasks: frozenset[StreamsTaskId]) -> None:
         """Closes copies: their stores are free when this returns."""
@@ -97,6 +113,10 @@ class ThreadStandbys:
 
     async def close(self) -> None:
         """Gives up all."""
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
         await self.give_up(frozenset(self._kept))
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
@@ -116,10 +136,12 @@ class ThreadStandbys:
     async def _keep(self, task: StreamsTaskId, kept: _Kept) -> None:
         """Brings a copy further until it is cancelled."""
         while True:
-            pause_s = self._update_interval_s
+            pause_s = 0.0
             try:
-                if not self._stands_back() and await self._catch_up(task, kept):
-                    pause_s = 0.0
+                if self._stands_back():
+                    pause_s = self._stand_back_s
+                elif not await self._catch_up(task, kept):
+                    await self._rest(kept)
             except Exception as error:
                 is_passing = is_retriable(error) or isinstance(error, DataLoss)
                 _LOGGER.log(
@@ -148,6 +170,42 @@ class ThreadStandbys:
         if before != (standby.restored_to, standby.covers):
             self._on_change()
         return left
+
+    async def _rest(self, kept: _Kept) -> None:
+        kept.rests = True
+        await kept.news.wait()
+        kept.rests = False
+        kept.news.clear()
+
+    async def _watch(self) -> None:
+        """Wakes the copies that lack something, until it is cancelled."""
+        pause_ms = self._look_ms
+        while True:
+            await asyncio.sleep(pause_ms / 1000)
+            resting = {task: each for task, each in self._kept.items() if each.rests}
+            if not resting or self._stands_back():
+                continue
+            behind = await self._behind(resting)
+            for task in behind:
+                resting[task].news.set()
+            pause_ms = next_pause_ms(pause_ms, self._look_ms, has_news=bool(behind))
+
+    async def _behind(self, resting: Mapping[StreamsTaskId, _Kept]) -> AbstractSet[StreamsTaskId]:
+        """Returns the copies that lack something; all where that cannot be asked, since each begins anew in its own time."""
+        copies = {task: each.standby for task, each in resting.items() if each.standby is not None}
+        group_id = next(iter(resting.values())).spec.application
+        try:
+            return await copies_behind(self._environment.clients, group_id, copies)
+        except Exception as error:
+            is_known = isinstance(error, MillstreamError)
+            _LOGGER.log(
+                logging.INFO if is_known else logging.WARNING,
+                "%s could not look after its copies: %s",
+                self._log_prefix,
+                error,
+                exc_info=not is_known,
+            )
+            return copies.keys()
 
     async def _close(self, task: StreamsTaskId, kept: _Kept) -> None:
         """Closes what there is. Whoever is cancelled in it leaves it to be closed again, which waits for the first time."""

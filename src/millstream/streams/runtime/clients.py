@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import (
     AsyncIterator,
     Callable,
+    Collection,
     Coroutine,
     Iterable,
     Mapping,
@@ -61,6 +62,11 @@ class TaskClients:
     make_producer: Callable[[str | None], Producer]
     member: GroupMember | None = None
 
+    @property
+    def is_read_committed(self) -> bool:
+        """Whether what open transactions have written is not read."""
+        return self.reader.config.isolation_level == "read_committed"
+
     async def commit_offsets(self, group_id: str, offsets: Offsets) -> None:
         """Commits offsets outside of transactions. Raises CommitFailed where the group went on without the member."""
         if self.member is not None:
@@ -87,6 +93,14 @@ class TaskClients:
         return CommittedPosition.decode(
             await self._offsets(group_id, topics, partition, require_stable=require_stable)
         )
+
+    async def committed_offsets(
+        self, group_id: str, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """Returns the offsets that are committed by now, of those partitions that have one."""
+        groups = await self.admin.list_consumer_group_offsets({group_id: list(partitions)})
+        found = groups.result(group_id)
+        return {each: found.result(each).offset for each in found}
 
     async def owners(self, group_id: str, topics: Iterable[str], partition: int) -> set[str]:
         """The names of the tasks whose transactions have committed these offsets. Transactions that are open are not waited for."""
@@ -142,7 +156,7 @@ class TaskClients:
         starts = await self.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
         ends = await self.admin.list_offsets(
             dict.fromkeys(partitions, OffsetSpec.LATEST),
-            read_committed=self.reader.config.isolation_level == "read_committed",
+            read_committed=self.is_read_committed,
         )
         return {
             tp: ReadableLog(

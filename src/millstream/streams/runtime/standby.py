@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from millstream.model import TopicPartition
 from millstream.streams.kernel.task.standby import StandbyStores
 from millstream.streams.queries.result import QueryResult, StateQueryRequest
 from millstream.streams.runtime.columns import raw_batch
@@ -49,6 +50,27 @@ class StandbyTask:
     def covers(self) -> Mapping[str, int]:
         """By input topic, the next offset that the stores have not seen; empty until `note_commit` and `catch_up` have found it."""
         return self._covered.offsets
+
+    @property
+    def inputs(self) -> frozenset[TopicPartition]:
+        """The partitions that its task reads."""
+        return frozenset(TopicPartition(topic, self._partition) for topic in self._spec.sources)
+
+    @property
+    def changelogs(self) -> frozenset[TopicPartition]:
+        """The partitions that its stores are restored from; none while they are not open."""
+        topics = () if self._task is None else self._task.restore_positions()
+        return frozenset(TopicPartition(topic, self._partition) for topic in topics)
+
+    def lacks(self, committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
+        """Whether there is something for `note_commit` and `catch_up`, by the committed offsets of the inputs and the changelogs' ends, by topic."""
+        for topic, end in ends.items():
+            is_source = topic in self._spec.sources
+            until = min(end, committed.get(topic, 0)) if is_source else end
+            restored_to = self.restored_to.get(topic, -1)
+            if restored_to < until or (restored_to > end and not is_source):  # made anew, or cut
+                return True
+        return committed != self.covers and not self._covered.is_waiting
 
     async def open(self) -> None:
         """Opens the stores, which `catch_up` does, too, and waits while another task has them. Raises StoreLocked, and what the cluster answers."""

@@ -11,6 +11,8 @@ import pytest
 
 from millstream.clients.admin import ConfigResource, ConfigResourceType
 from millstream.errors import ConfigError
+from millstream.net.client.connection import Connection
+from millstream.protocol.api import ApiKey
 from millstream.streams import Materialized, StreamsBuilder
 from millstream.streams.application.interactive.store_lags import LagInfo
 from millstream.streams.application.kafka_streams import KafkaStreams
@@ -170,6 +172,35 @@ async def test_copies_tell_what_they_have_seen(
     assert all(
         lag == LagInfo(lag.end_offset_position, lag.end_offset_position) for lag in lags.values()
     )
+
+
+async def test_copies_that_lack_nothing_cost_three_requests_a_look_for_all_of_them(
+    pair: tuple[KafkaStreams, KafkaStreams, Restored], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {len(copies(app)) for app in pair[:2]} == {PARTITIONS // 2}
+    asked = Counter[ApiKey]()
+    request = Connection.request
+
+    async def counted(
+        connection: Connection,
+        api: ApiKey,
+        *rest: Any,  # Any: as it has them
+        **named: Any,  # Any: as it has them
+    ) -> Any:  # Any: as it has them
+        asked[api] += 1
+        return await request(connection, api, *rest, **named)
+
+    async def two_looks_have_found_nothing() -> bool:
+        asked.clear()
+        await until(lambda: asked[ApiKey.OFFSET_FETCH] == 2)
+        return asked[ApiKey.DESCRIBE_TOPIC_PARTITIONS] == 0
+
+    monkeypatch.setattr(Connection, "request", counted)
+    await eventually(two_looks_have_found_nothing)
+    a_look = (ApiKey.FIND_COORDINATOR, ApiKey.OFFSET_FETCH, ApiKey.LIST_OFFSETS)
+    assert max(asked[api] for api in a_look) <= 3, "one each; a third look may have begun"
+    beside = {ApiKey.STREAMS_GROUP_HEARTBEAT, ApiKey.FETCH, ApiKey.METADATA}
+    assert {api for api, number in asked.items() if number} <= {*a_look, *beside}
 
 
 async def test_active_tasks_and_copies_change_places(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
 
+from millstream.clients.admin.core.results import Results
+from millstream.clients.core.values import OffsetAndTimestamp
+from millstream.errors import KafkaError, UnknownTopicOrPartition
+from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.application import thread_standbys
 from millstream.streams.application.group.membership import StreamsTaskId
+from millstream.streams.application.standby_watch import next_pause_ms
 from millstream.streams.application.thread_standbys import RECORDS_MAX, ThreadStandbys
 from millstream.streams.queries import FailureReason, KeyQuery, QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
@@ -36,6 +41,9 @@ class Copy:
         self.partition = partition
         self.covers: dict[str, int] = {}
         self.restored_to: dict[str, int] = {}
+        self.inputs = frozenset({TopicPartition("in", partition)})
+        self.changelogs = frozenset({TopicPartition("log", partition)})
+        self.asked: list[tuple[Mapping[str, int], Mapping[str, int]]] = []
         self.turns = 0
         self.is_closed = False
         self.made.append(self)
@@ -55,6 +63,10 @@ class Copy:
             self.covers = {"in": end}
         return self.records - end
 
+    def lacks(self, committed: Mapping[str, int], ends: Mapping[str, int]) -> bool:
+        self.asked.append((committed, ends))
+        return ends["log"] > self.restored_to["log"]
+
     async def query(self, _: StateQueryRequest) -> QueryResult:
         return QueryResult(self.partition)
 
@@ -65,6 +77,7 @@ class Copy:
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> type[Copy]:
     Copy.made, Copy.failures, Copy.opens = [], [], asyncio.Event()
+    monkeypatch.setattr(Copy, "records", 2 * RECORDS_MAX + 1)
     Copy.opens.set()
     monkeypatch.setattr(thread_standbys, "StandbyTask", Copy)
     return Copy
@@ -81,18 +94,54 @@ def spec(*, with_store: bool = True) -> TaskSpec:
     return TaskSpec(topology=builder.build(), sub_topology=0, config=config, state_directory="")
 
 
+class Clients:
+    """Stands for TaskClients: `end` is that of all changelogs. Counts the questions of looks."""
+
+    is_read_committed = True
+
+    def __init__(self) -> None:
+        self.end = Copy.records
+        self.looks = self.questions = 0
+        self.failures: list[Exception] = []
+        self.unanswered: set[TopicPartition] = set()
+        self.admin = self
+
+    async def committed_offsets(
+        self, _group: str, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        self.looks += 1
+        self.questions += 1
+        if self.failures:
+            raise self.failures.pop()
+        return dict.fromkeys(partitions, 7)
+
+    async def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], **_settings: object
+    ) -> Results[TopicPartition, OffsetAndTimestamp]:
+        self.questions += 1
+        answers: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {
+            each: UnknownTopicOrPartition()
+            if each in self.unanswered
+            else OffsetAndTimestamp(self.end, -1)
+            for each in wanted
+        }
+        return Results(answers)
+
+
 def standbys(
-    stands_back: Callable[[], bool] = lambda: False, on_change: Callable[[], None] = lambda: None
+    stands_back: Callable[[], bool] = lambda: False,
+    on_change: Callable[[], None] = lambda: None,
+    clients: Clients | None = None,
 ) -> ThreadStandbys:
-    environment = TaskEnvironment(
-        cast("TaskClients", None), SystemClock(), ThreadPoolExecutor(1)
-    )  # no client is asked
+    asked = cast("TaskClients", Clients() if clients is None else clients)
+    environment = TaskEnvironment(asked, SystemClock(), ThreadPoolExecutor(1))
     return ThreadStandbys(
         environment,
         stands_back,
         on_change,
         log_prefix="thread",
-        update_interval_ms=0,
+        stand_back_ms=0,
+        look_ms=0,
         retry_ms=0,
     )
 
@@ -106,7 +155,8 @@ async def test_copies_take_turns_until_they_lack_nothing_and_look_again(
     copies: type[Copy],
 ) -> None:
     changes: list[None] = []
-    kept = standbys(on_change=lambda: changes.append(None))
+    clients = Clients()
+    kept = standbys(on_change=lambda: changes.append(None), clients=clients)
     kept.take({FIRST: spec(), SECOND: spec()})
     assert kept.tasks == {FIRST: {}, SECOND: {}}
     whole = {FIRST: {"in": copies.records}, SECOND: {"in": copies.records}}
@@ -116,7 +166,9 @@ async def test_copies_take_turns_until_they_lack_nothing_and_look_again(
         SECOND: {"log": copies.records},
     }
     assert len(changes) == 6, "three turns each, and none for nothing"
-    await until(lambda: all(each.turns > 4 for each in copies.made))
+    copies.records += 1
+    clients.end += 1
+    await until(lambda: all(each.turns == 4 for each in copies.made))
     await kept.close()
     assert [each.is_closed for each in copies.made] == [True, True]
     assert kept.tasks == {}
@@ -191,3 +243,44 @@ async def test_copies_answer_unless_an_active_task_is_required(copies: type[Copy
     assert found[1].message == "an active task is required, and task 0_1 is a standby task here"
     assert await kept.query(StateQueryRequest("others", KeyQuery("a"))) == {}
     await kept.close()
+
+
+async def test_one_look_is_for_all_copies_and_wakes_those_that_lack_something(
+    copies: type[Copy],
+) -> None:
+    clients = Clients()
+    kept = standbys(clients=clients)
+    kept.take({FIRST: spec(), SECOND: spec()})
+    await until(lambda: [each.turns for each in copies.made] == [3, 3])
+    looks = clients.looks
+    await until(lambda: clients.looks > looks + 5)
+    assert clients.questions in {2 * clients.looks, 2 * clients.looks - 1}, "two for both"
+    assert [each.turns for each in copies.made] == [3, 3], "they lack nothing"
+    assert copies.made[0].asked[-1] == ({"in": 7}, {"log": copies.records})
+    clients.unanswered = set(copies.made[1].changelogs)
+    await until(lambda: copies.made[1].turns > 4)
+    assert copies.made[0].turns == 3, "the other one finds out why"
+    await kept.close()
+
+
+@pytest.mark.parametrize("error", [UnknownTopicOrPartition("gone"), KeyError("a bug")])
+async def test_copies_look_themselves_where_the_look_for_all_fails(
+    copies: type[Copy], error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    clients = Clients()
+    kept = standbys(clients=clients)
+    kept.take({FIRST: spec()})
+    with caplog.at_level("INFO"):
+        await until(lambda: clients.looks > 2)
+        clients.failures.append(error)
+        await until(lambda: copies.made[0].turns == 4)
+    assert "thread could not look after its copies" in caplog.text
+    await until(lambda: clients.looks > 5)
+    await kept.close()
+
+
+def test_looks_become_rare_while_nothing_comes() -> None:
+    pauses = [500]
+    for has_news in (False, False, False, True, False):
+        pauses.append(next_pause_ms(pauses[-1], 500, has_news=has_news))
+    assert pauses == [500, 1000, 2000, 2000, 500, 1000]
