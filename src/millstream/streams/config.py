@@ -49,6 +49,8 @@ _KINDS: Final = {
     "poll_ms": int,
     "task_timeout_ms": int,
     "state_cleanup_delay_ms": int,
+    "checkpoint_directory": str | None,
+    "checkpoint_interval_ms": int,
     "repartition_purge_interval_ms": int,
     "buffered_records_per_partition": int,
     "buffered_bytes_per_partition": int,
@@ -78,6 +80,7 @@ _AT_LEAST = {
     "poll_ms": 0,
     "task_timeout_ms": 0,
     "state_cleanup_delay_ms": 1,
+    "checkpoint_interval_ms": 0,
     "repartition_purge_interval_ms": 0,
     "buffered_records_per_partition": 1,
     "buffered_bytes_per_partition": 1,
@@ -143,7 +146,9 @@ class StreamsConfig:
     `num_stream_threads` (num.stream.threads) share the tasks of the process. `commit_interval_ms` (commit.interval.ms): None is
     Kafka's, 100 with exactly once and else 30,000. `poll_ms` (poll.ms) bounds the wait for records between two looks at the clock.
     `task_timeout_ms` (task.timeout.ms): so long a task may fail where the next attempt may succeed, until that ends its thread.
-    `state_cleanup_delay_ms` (state.cleanup.delay.ms): so long the stores of a task that has gone elsewhere stay; not with `use_processes`.
+    `state_cleanup_delay_ms` (state.cleanup.delay.ms): so long the stores of a task that has gone elsewhere stay.
+    `checkpoint_directory`, on storage that all instances see under this path: snapshots of large stores, with which tasks begin that have moved;
+    `checkpoint_interval_ms`: how often a task takes one, if there is enough new in its stores.
     `buffered_records_per_partition` (buffered.records.per.partition; Kafka's is 1,000) and `buffered_bytes_per_partition`: reading of a partition
     pauses above either.
     `client_id` (client.id) begins the names of threads and clients. `use_processes`: each stream thread is a process of its own, so that
@@ -181,6 +186,8 @@ class StreamsConfig:
     poll_ms: int = 100
     task_timeout_ms: int = 300_000
     state_cleanup_delay_ms: int = 600_000
+    checkpoint_directory: str | None = None
+    checkpoint_interval_ms: int = 600_000
     repartition_purge_interval_ms: int = 30_000
     buffered_records_per_partition: int = 10_000
     buffered_bytes_per_partition: int = 32 * 2**20

@@ -121,6 +121,8 @@ class KafkaStreams:
         self._restore_listener = restore_listener
         self._observe = observe
         self._directory = StateDirectory(config.state_dir, config.application_id, SystemRandom())
+        if config.checkpoint_directory is not None:
+            self._directory.require_apart(config.checkpoint_directory)
         self._state = ApplicationState.CREATED
         self._listeners: list[StateListener] = []
         self._scope = TaskScope(f"application {config.application_id}")

@@ -35,6 +35,13 @@ class StateDirectory:
         self._random = random
         self._lock: TextIO | None = None
 
+    def require_apart(self, other: str) -> None:
+        """Raises ConfigError for a directory of snapshots in which they would lie where the stores do."""
+        if Path(other).resolve() == self.path.parent.resolve():
+            raise ConfigError(
+                f"checkpoint_directory and state_dir are the same, {other}: snapshots need a directory of their own"
+            )
+
     def lock(self) -> str:
         """Takes the directory, and returns the id of its process.
 

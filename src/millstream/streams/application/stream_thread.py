@@ -53,6 +53,7 @@ from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
+from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.steps import Observer, unobserved
 from millstream.streams.state.cache import CacheRoom
@@ -97,7 +98,17 @@ class ApplicationEnvironment:
             config=self.config,
             state_directory=self.state_directory,
             topics=topics,
+            snapshots=self.snapshots,
         )
+
+    @property
+    def snapshots(self) -> SnapshotPlan | None:
+        """The place of snapshots of stores; None where there are to be none."""
+        config = self.config
+        if config.checkpoint_directory is None:
+            return None
+        directory = str(Path(config.checkpoint_directory).resolve())
+        return SnapshotPlan(directory, config.checkpoint_interval_ms)
 
 
 GroupMembership = StreamsMember | ClassicStreamsMember
@@ -196,6 +207,8 @@ class StreamThread:
             last_first.callback(self._enter, ThreadState.PENDING_SHUTDOWN)
             kernel = ThreadPoolExecutor(1, self.name, self._know_kernel_thread)
             last_first.callback(kernel.shutdown)
+            copier = ThreadPoolExecutor(1, f"{self.name}-snapshots")
+            last_first.push_async_callback(asyncio.to_thread, copier.shutdown)
             admin = supplier.admin(ids.admin)
             last_first.push_async_callback(admin.close)
             reader = supplier.reader(ids.restore_consumer, read_committed=exact)
@@ -209,7 +222,8 @@ class StreamThread:
                 application.clock,
                 kernel,
                 application.observe,
-                restore_listener=application.restore_listener,
+                copier,
+                application.restore_listener,
                 cache_room=self._cache_room,
             )
             self._tasks = tasks = ThreadTasks(

@@ -167,7 +167,7 @@ class TaskLeader:
         if self._policy.rack_aware_strategy is RackAwareStrategy.NONE:
             return {}
         if any(tp.topic not in described for mine in partitions.values() for tp in mine):
-            described = await self._described()  # some have just been created
+            described = await self._described(described)  # some have just been created
         cluster = await self._admin.describe_cluster()
         rack_of = {node.node_id: node.rack or "" for node in cluster.nodes}
 
