@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,10 @@ TASKS = 2 * PARTITIONS
 QUICK: Mapping[str, object] = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}
 
 
-def new(instances: Instances, **settings: object) -> KafkaStreams:
+def new(
+    instances: Instances,
+    **settings: Any,  # Any: settings of any type
+) -> KafkaStreams:
     return instances.new(group_protocol="classic", clients=QUICK, **settings)
 
 
@@ -165,7 +169,7 @@ async def test_an_instance_that_comes_back_has_its_stores_again_and_restores_wha
 
 
 async def test_one_instance_may_end_all_of_them(instances: Instances) -> None:
-    def fail(_value: object) -> object:
+    def fail(_value: str) -> str:
         raise ArithmeticError("never")
 
     builder = StreamsBuilder()
