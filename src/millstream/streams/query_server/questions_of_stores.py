@@ -6,7 +6,8 @@ Where the question allows it, copies answer for an active task that cannot: thos
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -59,26 +60,35 @@ class QuestionsOfStores:
             )
         for host in hosts[:-1]:
             try:
-                return await self._of_key_at(host, question, key, found.partition)
+                return await self._of_key_at(host, question, key, found)
             except (HostUnavailable, StoreMigrated, StoreNotAvailable) as error:
                 _LOGGER.info("a copy is asked for a key of store %s: %s", store, error)
-        return await self._of_key_at(hosts[-1], question, key, found.partition)
+        return await self._of_key_at(hosts[-1], question, key, found)
 
     def _hosts(self, found: KeyQueryMetadata[HostInfo], max_lag: int | None) -> list[HostInfo]:
         active = [] if found.active_host is None else [found.active_host]
         if max_lag is None:
             return active
-        others = sorted(found.standby_hosts - {self._own, *active}, key=str)
-        own = [self._own] if self._own in found.standby_hosts - {*active} else []
-        return [*active, *own, *others]
+        return active + [each for each in self._copies(found) if each not in active]
+
+    def _copies(self, found: KeyQueryMetadata[HostInfo]) -> list[HostInfo]:
+        """Returns the hosts of copies, this one first. Without any it is the active one, whose stores may be on their way to be restored."""
+        if found.standby_hosts:
+            return sorted(found.standby_hosts, key=lambda each: (each != self._own, str(each)))
+        return [] if found.active_host is None else [found.active_host]
 
     async def _of_key_at(
-        self, host: HostInfo, question: KeyQuestion, key: object, partition: int
+        self,
+        host: HostInfo,
+        question: KeyQuestion,
+        key: object,
+        found: KeyQueryMetadata[HostInfo],
     ) -> Answer:
         if host != self._own:
             return await self._forwarder.ask(host, question.path)
-        only = None if partition < 0 else partition
-        return Answer(_OK, as_json(await self._here.of_key(question, key, only)))
+        only = None if found.partition < 0 else found.partition
+        by_copy = self._own in self._copies(found)
+        return Answer(_OK, as_json(await self._here.of_key(question, key, only, by_copy=by_copy)))
 
     async def of_rows(self, question: RowsQuestion) -> Answer:
         """Answers from all partitions, wherever they are, one after another. Raises HostUnavailable where one of them is missing."""
@@ -90,7 +100,7 @@ class QuestionsOfStores:
             hosts = self._application.streams_metadata_for_store(question.store)
             found += await self._rows_of_active(question, hosts)
             if question.max_lag is not None:
-                copied = await self._rows_of_copies(question, hosts, _partitions(found))
+                copied = await self._rows_of_copies(question, _partitions(found))
             await self._require_all(question.store, _partitions(found + copied))
         rows = [row for each in found + copied for row in each["rows"]]
         content: Content = {
@@ -119,31 +129,27 @@ class QuestionsOfStores:
                 _LOGGER.info("copies are asked for rows of store %s: %s", question.store, error)
         return found
 
-    async def _rows_of_copies(
-        self,
-        question: RowsQuestion,
-        hosts: Iterable[StreamsMetadata[HostInfo]],
-        present: list[int],
-    ) -> list[Content]:
-        """Returns rows of the partitions that no active task has answered for."""
-        missing = set(range(await self._count(question.store))) - set(present)
+    async def _rows_of_copies(self, question: RowsQuestion, present: list[int]) -> list[Content]:
+        """Returns rows of the partitions that no active task has answered for; what is missing in the end is told by others."""
         found: list[Content] = []
-        for host in sorted(hosts, key=lambda each: each.host != self._own):
-            if not missing:
-                break
-            wanted = question.of_copies(missing)
-            try:
-                theirs = (
-                    await self._here.of_rows(wanted)
-                    if host.host == self._own
-                    else await self._rows_at(host.host, wanted.path)
-                )
-            except HostUnavailable:
-                continue  # another one may have a copy; what is missing in the end is told
-            if theirs["partitions"]:
-                found.append(theirs)
-                missing -= set(theirs["partitions"])
+        store = question.store
+        for partition in sorted(set(range(await self._count(store))) - set(present)):
+            place = await self._place(store, partial(_chosen, partition))
+            for host in self._copies(place):
+                copy = await self._rows_of_copy_at(host, question.of_copies([partition]))
+                if copy is not None and copy["partitions"]:
+                    found.append(copy)
+                    break
         return found
+
+    async def _rows_of_copy_at(self, host: HostInfo, question: RowsQuestion) -> Content | None:
+        if host == self._own:
+            return await self._here.of_rows(question)
+        try:
+            return await self._rows_at(host, question.path)
+        except HostUnavailable as error:
+            _LOGGER.info("a copy of store %s does not answer: %s", question.store, error)
+            return None
 
     async def _rows_at(self, host: HostInfo, path: str) -> Content:
         answer = await self._forwarder.ask(host, path)
@@ -154,10 +160,15 @@ class QuestionsOfStores:
 
     async def _count(self, store: str) -> int:
         """Returns the number of partitions of a store; 0 while it is not known."""
-        last = await self._application.query_metadata_for_key(
-            store, None, partitioner=lambda _, count: count - 1
+        return (await self._place(store, lambda count: count - 1)).partition + 1
+
+    async def _place(
+        self, store: str, partition_of: Callable[[int], int]
+    ) -> KeyQueryMetadata[HostInfo]:
+        """Returns the hosts of a partition, chosen by the number of partitions."""
+        return await self._application.query_metadata_for_key(
+            store, None, partitioner=lambda _, count: partition_of(count)
         )
-        return last.partition + 1
 
     async def _require_all(self, store: str, partitions: list[int]) -> None:
         """Raises StoreNotAvailable unless each partition has answered once: one that moves may be nowhere, or told twice."""
@@ -167,6 +178,10 @@ class QuestionsOfStores:
                 f"store {store} has partitions 0 to {count - 1}, and {sorted(partitions)} have answered: "
                 "tasks move, ask again"
             )
+
+
+def _chosen(partition: int, _count: int) -> int:
+    return partition
 
 
 def _partitions(contents: Iterable[Content]) -> list[int]:

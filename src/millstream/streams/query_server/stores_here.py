@@ -53,8 +53,12 @@ class StoresHere:
             raise InvalidStoreError(f"store {store} has no serde of keys, so no text can name one")
         return serde
 
-    async def of_key(self, question: KeyQuestion, key: object, partition: int | None) -> Content:
-        """Returns the rows of a key; `partition` None for a global store. `is_stale` says where a copy has answered, if one may.
+    async def of_key(
+        self, question: KeyQuestion, key: object, partition: int | None, *, by_copy: bool
+    ) -> Content:
+        """Returns the rows of a key; `partition` None for a global store. `is_stale` says whether a copy has answered, where the question allows it.
+
+        `by_copy`: what is here may answer for an active task, if the question allows it.
 
         Raises StoreMigrated, StoreNotAvailable for a copy that is too far behind, and QueryFailed.
         """
@@ -63,9 +67,10 @@ class StoresHere:
         is_stale = False
         answers = await self._asked(store, call, only)
         result = answers[partition]
-        if result.failure in _ABSENT and partition is not None and question.max_lag is not None:
+        max_lag = question.max_lag if by_copy else None
+        if result.failure in _ABSENT and partition is not None and max_lag is not None:
             is_stale = True
-            await self._require_lag(store, partition, question.max_lag)
+            await self._require_lag(store, partition, max_lag)
             result = (await self._asked(store, call, only, copies=True))[partition]
         value = _value(store, result)
         content: Content = {"store": store, "partition": partition, "key": key}

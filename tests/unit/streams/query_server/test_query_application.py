@@ -150,6 +150,25 @@ async def test_a_copy_of_another_instance_is_asked_while_nobody_has_the_task(
     assert (await instances.get(0, "/stores/rows/rows?stale=true"))[0] == 503
 
 
+async def test_a_task_that_is_being_restored_answers_as_a_copy_only_where_there_is_no_other(
+    instances: Instances,
+) -> None:
+    """What is here twice over is not active: `copied` is what a task that is being restored has, too."""
+    instances.owned, instances.copied, instances.known = [[0], []], [[], [1]], [HOSTS[0], HOSTS[1]]
+    instances.standby = {0: frozenset(), 1: frozenset()}
+    status, answer = await instances.get(0, "/stores/rows/keys/z?stale=true")
+    assert (status, answer["is_stale"]) == (200, True), "nobody else has anything"
+    assert (await instances.get(0, "/stores/rows/rows?stale=true"))[0] == 200
+    instances.standby = {0: frozenset(), 1: frozenset({HOSTS[0]})}
+    for path in ("/stores/rows/keys/z?stale=true", "/stores/rows/rows?stale=true"):
+        assert (await instances.get(0, path))[0] == 503, "the copy has not come to be"
+    instances.copied = [[1], [1]]
+    instances.asked.clear()
+    status, answer = await instances.get(0, "/stores/rows/keys/z?stale=true")
+    assert (status, answer["value"], answer["is_stale"]) == (200, 1, True)
+    assert [host for host, _ in instances.asked] == [HOSTS[1]], "it was asked for the active task"
+
+
 async def test_a_copy_that_lacks_more_than_is_allowed_does_not_answer(
     instances: Instances,
 ) -> None:

@@ -107,6 +107,7 @@ class FakeInstance:
         partition = (partitioner or partition_of)(key, 2)
         copied = self._instances.copied
         hosts = frozenset(HOSTS[each] for each in range(2) if partition in copied[each])
+        hosts = self._instances.standby.get(partition, hosts)
         return KeyQueryMetadata(partition, self._instances.known[partition], hosts)
 
 
@@ -119,6 +120,8 @@ class Instances:
         self.owned = [[0], [1]]
         self.copied: list[list[int]] = [[], []]
         self.lag = 0
+        self.standby: dict[int, frozenset[HostInfo]] = {}
+        """By partition, the hosts that the metadata names for copies, where these are not the ones that have them."""
         self.known: list[HostInfo | None] = [*HOSTS]
         self.away: set[HostInfo] = set()
         self.asked: list[tuple[HostInfo, str]] = []
