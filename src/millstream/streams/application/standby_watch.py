@@ -20,7 +20,10 @@ ANSWER_MS: Final = 5_000
 async def copies_behind(
     clients: TaskClients, group_id: str, copies: Mapping[StreamsTaskId, StandbyTask]
 ) -> set[StreamsTaskId]:
-    """Returns the copies that lack something, or of which it cannot be said. One request for offsets, and one to each leader of a changelog."""
+    """Returns the copies that lack something, or of which it cannot be said.
+
+    Few requests for all: who coordinates and what is committed, who leads, and the ends of changelogs of each leader.
+    """
     committed = await clients.committed_offsets(
         group_id, {each for copy in copies.values() for each in copy.inputs}
     )
