@@ -14,8 +14,10 @@ from millstream.clients import NewTopic, Producer
 from millstream.streams import StreamsBuilder
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.serdes import long, string
-from tests.integration.streams.application.instances import Instances
-from tests.integration.streams.application.test_classic_groups import QUICK
+from tests.integration.streams.application.instances import (
+    QUICK,
+    Instances,
+)
 from tests.oracle.clients.kafka_cluster import KafkaCluster, is_available
 from tests.patience import eventually, until
 

@@ -21,10 +21,7 @@ from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
-from millstream.streams.application.group.membership import (
-    StreamsMembershipPolicy,
-    StreamsTaskId,
-)
+from millstream.streams.application.group.membership import StreamsMembershipPolicy, StreamsTaskId
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.group.standby_replicas import set_standby_replicas
 from millstream.streams.application.group.topology_description import describe
@@ -35,9 +32,7 @@ from millstream.streams.application.metrics.client_metrics import ClientMetrics,
 from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.processes.outer_application import OuterApplication
 from millstream.streams.application.processes.pickling import pickled_application
-from millstream.streams.application.processes.process_stream_thread import (
-    ProcessStreamThread,
-)
+from millstream.streams.application.processes.process_stream_thread import ProcessStreamThread
 from millstream.streams.application.state_cleaner import StateCleaner
 from millstream.streams.application.state_directory import StateDirectory
 from millstream.streams.application.states import (

@@ -41,6 +41,10 @@ def counting(source: str, sink: str) -> Topology:
     return builder.build()
 
 
+QUICK: Mapping[str, object] = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}
+"""Settings of clients in a classic group, where members that are killed are to be missed soon."""
+
+
 class Restored:
     """Counts what is restored."""
 

@@ -307,6 +307,8 @@ async def test_a_broker_that_lacks_the_protocol_is_named(tmp_path: Path) -> None
             app.on_state_change(lambda new, _old: seen.append(new))
             await app.start()
             async with asyncio.timeout(LONG_ENOUGH_S):
-                with pytest.raises(UnsupportedVersion, match=r"Kafka 4\.2.*group_protocol='classic'"):
+                with pytest.raises(
+                    UnsupportedVersion, match=r"Kafka 4\.2.*group_protocol='classic'"
+                ):
                     await app.wait_ended()
             assert seen == ["REBALANCING", "PENDING_ERROR", "ERROR"]

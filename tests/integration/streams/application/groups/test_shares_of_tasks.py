@@ -16,8 +16,11 @@ from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
 from millstream.streams.processor import ProcessorContext, Record
 from millstream.streams.serdes import long, string
-from tests.integration.streams.application.instances import PARTITIONS, Instances
-from tests.integration.streams.application.test_classic_groups import QUICK
+from tests.integration.streams.application.instances import (
+    PARTITIONS,
+    QUICK,
+    Instances,
+)
 from tests.patience import until
 from tests.support.clients.raw_client import RawClient
 

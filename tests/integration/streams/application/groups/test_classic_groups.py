@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from millstream.streams.host_info import HostInfo
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import (
     PARTITIONS,
+    QUICK,
     Instances,
     Restored,
     counting,
@@ -32,7 +32,6 @@ from tests.patience import LONG_ENOUGH_S, eventually, until
 
 WORDS = [f"w{number % 7}" for number in range(200)]
 TASKS = 2 * PARTITIONS
-QUICK: Mapping[str, object] = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}
 
 
 def new(

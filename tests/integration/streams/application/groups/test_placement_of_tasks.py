@@ -12,9 +12,12 @@ import pytest
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.application.states import ApplicationState
-from tests.integration.streams.application.instances import PARTITIONS, Instances
-from tests.integration.streams.application.test_classic_groups import QUICK
-from tests.integration.streams.application.test_standbys import Restored
+from tests.integration.streams.application.instances import (
+    PARTITIONS,
+    QUICK,
+    Instances,
+    Restored,
+)
 from tests.patience import eventually, until
 
 WORDS = [f"w{number % 23}" for number in range(100)]
