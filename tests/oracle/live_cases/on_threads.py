@@ -30,7 +30,7 @@ from millstream.streams.options import OffsetReset
 from millstream.streams.runtime.commits import TaskCommits, WrittenOutput
 from millstream.streams.runtime.committed import CommittedPosition
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.runtime.task import ActiveTask
 
 INSTANCES: Final = (1, 1, 2, 3)
@@ -142,7 +142,7 @@ class ThreadsDriver:
 class Crash(Exception):
     """Stands for the end of a stream thread, after this step of a task."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ObservedStep) -> None:
         super().__init__(step)
         self.step = step
 
@@ -228,7 +228,7 @@ class RunningInThreads:
             except Exception as error:
                 raise ApplicationFailed(str(error)) from error
 
-    def _observe(self, step: Step, _task: str) -> None:
+    def _observe(self, step: ObservedStep, _task: str) -> None:
         if self._crashes_left and self._of.chance.random() < CRASHES:
             self._crashes_left -= 1
             self._of.found.crashes += 1

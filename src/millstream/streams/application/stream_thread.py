@@ -55,7 +55,7 @@ from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.steps import Observer, unobserved
+from millstream.streams.runtime.steps import Observer, RebalanceStep, unobserved
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.plan import SubTopologyPlan
 from millstream.streams.topology.topology import Topology
@@ -336,6 +336,7 @@ class StreamThread:
         revoked = before.active - kept.active
         await tasks.give_up(revoked, commit=True)
         await tasks.standbys.give_up(before.copies - kept.copies)
+        self._application.observe(RebalanceStep.REVOKED, self.name)
         self._taken = kept
         new_active, new_copies = target.active - kept.active, target.copies - kept.copies
         if revoked:
@@ -346,6 +347,7 @@ class StreamThread:
         tasks.take({task: specs[task] for task in new_active})
         tasks.standbys.take({task: specs[task] for task in new_copies})
         self._taken = target
+        self._application.observe(RebalanceStep.ASSIGNED, self.name)
         self.reports = {task: self.reports[task] for task in self.reports.keys() & target.active}
         member.acknowledge(target)
         if not self._enter(ThreadState.PARTITIONS_ASSIGNED):

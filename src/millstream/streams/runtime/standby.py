@@ -23,6 +23,7 @@ from millstream.streams.runtime.logs import ReadableLog
 from millstream.streams.runtime.opening import mark, open_task, opened_or_made_anew, stored_state
 from millstream.streams.runtime.restoration import StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
+from millstream.streams.runtime.steps import StandbyStep
 from millstream.streams.state.storage.factory import RocksTaskStores
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class StandbyTask:
         if read:
             now_ms = self._environment.clock.now().wall_ms
             await mark(task, self._environment, StoreMarker(topic_ids, {}, now_ms))
+            self._environment.observe(StandbyStep.UPDATED, self.id)
         return left
 
     async def query(self, request: StateQueryRequest) -> QueryResult | None:

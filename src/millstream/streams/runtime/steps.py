@@ -1,4 +1,4 @@
-"""The steps of a task's life, by name. Tests interrupt it there."""
+"""The steps of a task's life and of what goes on around it, by name. Tests interrupt them there."""
 
 from __future__ import annotations
 
@@ -29,6 +29,22 @@ class Step(StrEnum):
     """The stores have it."""
 
 
+class RebalanceStep(StrEnum):
+    """The step that a stream thread has just done when its group wants it to have other tasks."""
+
+    REVOKED = "revoked"
+    """What others are to have is committed and closed; the group has not been told."""
+    ASSIGNED = "assigned"
+    """New tasks begin to start, and the group is about to be told."""
+
+
+class StandbyStep(StrEnum):
+    """The step of a standby or warm-up task that has just been done."""
+
+    UPDATED = "standby updated"
+    """Records of its changelogs are in its stores."""
+
+
 class SnapshotStep(StrEnum):
     """The step of a snapshot that has just been done."""
 
@@ -44,9 +60,10 @@ class SnapshotStep(StrEnum):
     """Older ones are removed."""
 
 
-Observer = Callable[[Step, str], None]
-"""Told of each step of a task, with the task's id."""
+ObservedStep = Step | RebalanceStep | StandbyStep
+Observer = Callable[[ObservedStep, str], None]
+"""Told of each step, with the id of the task or the name of the stream thread."""
 
 
-def unobserved(_step: Step, _task_id: str) -> None:
+def unobserved(_step: ObservedStep, _name: str) -> None:
     """Observes nothing."""

@@ -14,7 +14,7 @@ from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.application.clients import DefaultClientSupplier
 from millstream.streams.application.kafka_streams import KafkaStreams
 from millstream.streams.processor import ProcessorContext, PunctuationType, Record
-from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.serdes import long, string
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import eventually, until
@@ -71,7 +71,7 @@ async def test_commits_come_while_a_slow_function_works(instances: Instances) ->
     """All that waits is queued at once; taken in one round it would be committed in one."""
     commits = 0
 
-    def observe(step: Step, _task: str) -> None:
+    def observe(step: ObservedStep, _task: str) -> None:
         nonlocal commits
         commits += step is Step.COMMITTED
 

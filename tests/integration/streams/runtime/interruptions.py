@@ -26,7 +26,7 @@ from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
@@ -331,7 +331,7 @@ class InterruptedApplication:
         )
         return self._made
 
-    def _observe(self, step: Step, _task_id: str) -> None:
+    def _observe(self, step: ObservedStep, _task_id: str) -> None:
         assert self._running is not None, "a task is run"
         task, ends = self._running
         if step is Step.COMMITTED:
@@ -340,7 +340,7 @@ class InterruptedApplication:
         interruption = self._next
         if interruption is not None and step is interruption.step and not interruption.happened:
             interruption.happened = True
-            self.interrupted_at.append(step)
+            self.interrupted_at.append(interruption.step)
             producer = self._made if task.active is None else task.active._producer
             if interruption.leaves_producer:
                 assert isinstance(producer, _Producer), "all are made here"

@@ -18,7 +18,7 @@ from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.steps import Step
+from millstream.streams.runtime.steps import ObservedStep, Step
 from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
@@ -177,7 +177,7 @@ class World:
     def guarantee(self, guarantee: ProcessingGuarantee) -> None:
         self.config = replace(self.config, processing_guarantee=guarantee)
 
-    def _observe(self, step: Step, _task_id: str) -> None:
+    def _observe(self, step: ObservedStep, _task_id: str) -> None:
         if step is self.crash_at:
             self.crash_at = None
             raise Crash(step)
