@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.runtime.system import SystemClock
-from millstream.streams import StreamsConfig
+from millstream.streams import StoreType, StreamsBuilder, StreamsConfig
 from millstream.streams.config import ProcessingGuarantee
 from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import Topology
 from millstream.testing.streams.topology_test_driver import TopologyTestDriver
-from tests.support.kills.topologies import OUT, PARTITIONS, Given
+from tests.support.kills.topologies import OUT, PARTITIONS, Given, Seen, unseen
 
 APPLICATION_ID: Final = "killed"
 HOUR_MS: Final = 3_600_000
@@ -34,15 +36,16 @@ Contents = Mapping[str, Mapping[bytes, bytes]]
 class DrivenShape:
     """`is_in_order`: the values of a key come in one order. With a cache only some of them need to come, and the last one."""
 
-    build: Callable[[], Topology]
+    build: Callable[[StreamsBuilder, Seen], Topology]
     given: Callable[[], Iterator[Given]]
     is_in_order: bool = True
     cache_max_bytes: int = 0
     limit: int = 20
     """Records of a micro-batch."""
+    store_type: StoreType = StoreType.ROCKSDB
 
-    def topology(self) -> Topology:
-        return self.build()
+    def topology(self, seen: Seen = unseen) -> Topology:
+        return self.build(StreamsBuilder(store_type=self.store_type), seen)
 
     @property
     def config(self) -> StreamsConfig:
@@ -50,16 +53,13 @@ class DrivenShape:
 
     async def prepare(self, servers: str) -> None:
         """Creates topics and puts the input."""
-        base_ms = SystemClock().now().wall_ms // HOUR_MS * HOUR_MS
+        await self.create_topics(servers)
+        await put(servers, self.given(), base_ms())
+
+    async def create_topics(self, servers: str) -> None:
         async with Admin(bootstrap_servers=servers) as admin:
             wanted = [NewTopic(each, PARTITIONS) for each in (*self._sources(), OUT)]
             (await admin.create_topics(wanted)).raise_errors()
-        async with Producer(bootstrap_servers=servers) as producer:
-            for each in self.given():
-                await producer.send(
-                    each.topic, each.value, key=each.key, timestamp_ms=base_ms + each.at_ms,
-                    partition=each.partition,
-                )  # fmt: skip
 
     async def check(self, servers: str, directory: Path) -> None:
         """Raises AssertionError. `directory` holds the stores of each place where the application has run."""
@@ -67,6 +67,7 @@ class DrivenShape:
         found_outputs = [(row["key"], row["value"]) async for row in read(servers, OUT)]
         self._check_outputs(found_outputs, outputs)
         restored = await self._stores(servers, directory / "nowhere")
+        assert restored.keys() == stores.keys()
         for name, rows in stores.items():
             assert comparable(name, restored[name]) == comparable(name, rows), name
         for state in directory.glob(f"**/state/{APPLICATION_ID}"):  # noqa: ASYNC240  # nothing else runs
@@ -101,22 +102,43 @@ class DrivenShape:
         config = StreamsConfig(
             application_id=APPLICATION_ID, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2
         )
-        async with environment(servers) as given:
-            for group in topology.sub_topologies:
-                spec = TaskSpec(
+        async with environment(servers) as given, AsyncExitStack() as last_first:
+            specs = [
+                TaskSpec(
                     topology=topology, sub_topology=group.id, config=config,
                     state_directory=str(directory),
-                )  # fmt: skip
-                for partition in range(PARTITIONS):
-                    task = await ActiveTask.start(spec, partition, given)
-                    assert task._task is not None, "it has been started"
-                    for name, store in task._task.stores.items():
-                        found.setdefault(name, {}).update(contents(store))
-                    await task.close()
+                )
+                for group in topology.sub_topologies
+            ]  # fmt: skip
+            shared = await GlobalStores.open(specs[0], given)
+            last_first.push_async_callback(shared.close)
+            found.update({name: contents(store) for name, store in shared.stores.items()})
+            for spec, partition in product(specs, range(PARTITIONS)):
+                if topology.sub_topologies[spec.sub_topology].is_global:
+                    continue
+                task = await ActiveTask.start(spec, partition, given, shared)
+                assert task._task is not None, "it has been started"
+                for name, store in task._task.stores.items():
+                    found.setdefault(name, {}).update(contents(store))
+                await task.close()
         return found
 
     def _sources(self) -> list[str]:
         return sorted({each.topic for each in self.given()})
+
+
+def base_ms() -> int:
+    """The time that those of records begin with, a round one of today."""
+    return SystemClock().now().wall_ms // HOUR_MS * HOUR_MS
+
+
+async def put(servers: str, given: Iterable[Given], base: int) -> None:
+    async with Producer(bootstrap_servers=servers) as producer:
+        for each in given:
+            await producer.send(
+                each.topic, each.value, key=each.key, timestamp_ms=base + each.at_ms,
+                partition=each.partition,
+            )  # fmt: skip
 
 
 def comparable(store: str, rows: Mapping[bytes, bytes]) -> Counter[tuple[bytes, bytes]]:

@@ -1,6 +1,7 @@
 """Orders to kill a process at a named moment: written by a test, carried out by the process that comes to it.
 
-That is a task host for a step of a task, and the driver when it has planned a micro-batch. A directory holds one file for each
+That is a task host for a step of a task, and the driver when it has planned a micro-batch; of an application on stream threads it is the
+process of the thread. A directory holds one file for each
 order. Processes find it by an environment variable, and each order is carried out once: whoever can delete its file does it.
 """
 
@@ -15,15 +16,26 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from millstream.streams.application.processes.process_stream_thread import MODULE as THREAD_MODULE
+
 VARIABLE: Final = "MILLSTREAM_TEST_KILL_ORDERS"
 EXECUTOR_VARIABLE: Final = "MILLSTREAM_TEST_EXECUTOR"
+INSTANCE_MODULE: Final = "tests.support.kills.instance"
 EXECUTOR_CLASS: Final = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
 PLANNED: Final = "planned"
 """The driver knows which tasks are to run, and how far; none of them runs yet."""
+PROCESSING: Final = "processing"
+"""A record of a batch is in the middle of the topology."""
+RESTORING: Final = "restoring"
+"""Some records of a changelog are in a store."""
 Moment = str
-"""A step of a task (`Step`), of a sink (`SinkMoment`), or PLANNED."""
+"""A step of a task (`Step`) or of what goes on around it, of a sink (`SinkMoment`), or one of these."""
+
+
+class ThreadKilled(Exception):
+    """Ends a stream thread that is no process of its own."""
 
 
 class Victim(StrEnum):
@@ -39,6 +51,12 @@ class Victim(StrEnum):
     JVM = "jvm"
     DRIVER = "driver"
     BROKER = "broker"
+    INSTANCE = "instance"
+    """The process of an application on stream threads whose thread has come to the moment."""
+    THREAD = "thread"
+    """The stream thread that has come to the moment, which fails."""
+    THREAD_PROCESS = "thread process"
+    """The process that the stream thread is."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,16 @@ class Orders:
         """Those that have not been carried out."""
         return sorted(self._directory.iterdir())
 
+    def pass_over(self) -> int | None:
+        """Gives up the first one, whose moment does not come. Returns its number, or None where it has just been carried out."""
+        for path in self.left()[:1]:
+            try:
+                path.unlink()
+            except FileNotFoundError:
+                break
+            return int(path.name)
+        return None
+
     def observe(self, moment: Moment, _task_id: str = "") -> None:
         """Kills whom the first order says, if this is the moment that it waits for."""
         self._moments[moment] += 1
@@ -89,6 +117,8 @@ class Orders:
                 path.unlink()
             except FileNotFoundError:
                 continue  # another process was first
+            if order.victim is Victim.THREAD:
+                raise ThreadKilled(moment)
             os.kill(pid, signal.SIGKILL)
 
     def _read(self, path: Path) -> Order | None:
@@ -103,6 +133,13 @@ class Orders:
         driver = os.getsid(0)
         executor = os.environ.get(EXECUTOR_VARIABLE)
         match victim:
+            case Victim.INSTANCE:
+                lineage = (os.getpid(), os.getppid())
+                return next((pid for pid in lineage if INSTANCE_MODULE in words_of(pid)), None)
+            case Victim.THREAD:
+                return os.getpid()
+            case Victim.THREAD_PROCESS:
+                return os.getpid() if THREAD_MODULE in words_of(os.getpid()) else None
             case Victim.BROKER:
                 return int(self.broker.read_text())
             case Victim.DRIVER:

@@ -98,7 +98,7 @@ async def check_nothing_is_open(servers: str) -> None:
             assert (await reader.offsets(tp.topic, -1))[tp.partition] == found.result(tp).offset, tp
 
 
-SHAPES: Final[Mapping[str, KilledShape | DrivenShape]] = {
+DRIVEN: Final[Mapping[str, DrivenShape]] = {
     "stateless": DrivenShape(topologies.stateless, topologies.numbers),
     "aggregate": DrivenShape(topologies.aggregate, topologies.numbers),
     "aggregate with cache": DrivenShape(
@@ -109,8 +109,16 @@ SHAPES: Final[Mapping[str, KilledShape | DrivenShape]] = {
     "foreign key": DrivenShape(topologies.foreign_key, topologies.rows_before_references),
     "suppress": DrivenShape(topologies.suppress, topologies.numbers_to_the_end),
     "two sub-topologies": DrivenShape(topologies.two_sub_topologies, topologies.numbers),
+}
+SHAPES: Final[Mapping[str, KilledShape | DrivenShape]] = {
+    **DRIVEN,
     "flights": KilledShape(flights_topology, put_flights, check_flights),
     "flights with cache": KilledShape(
         flights_topology, put_flights, check_cached_flights, CACHE_BYTES
     ),
 }
+ON_THREADS: Final[Mapping[str, DrivenShape]] = {
+    **DRIVEN,
+    "global": DrivenShape(topologies.global_table, topologies.rows_and_numbers),
+}
+"""The applications that are killed on stream threads."""

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from millstream.streams import JoinWindows, StreamJoined, StreamsBuilder, Suppressed, TimeWindows
+from millstream.streams import (
+    JoinWindows,
+    Materialized,
+    StreamJoined,
+    StreamsBuilder,
+    Suppressed,
+    TimeWindows,
+)
+from millstream.streams.dsl import KStream
 from millstream.streams.serdes import long, string, time_windowed
 from millstream.streams.topology import Topology
 
@@ -32,51 +40,57 @@ class Given(NamedTuple):
     partition: int | None = None
 
 
-def stateless() -> Topology:
-    builder = StreamsBuilder()
-    stream = builder.stream("in", key=string(), value=string())
+Seen = Callable[[str, object], object]
+"""Called with records while they are processed."""
+
+
+def unseen(_key: str, _value: object) -> None:
+    """Does nothing."""
+
+
+def _read(builder: StreamsBuilder, topic: str, seen: Seen) -> KStream[str, str]:
+    return builder.stream(topic, key=string(), value=string()).peek(seen)
+
+
+def stateless(builder: StreamsBuilder, seen: Seen) -> Topology:
     (
-        stream.filter(lambda _, value: not value.endswith("7"))
+        _read(builder, "in", seen)
+        .filter(lambda _, value: not value.endswith("7"))
         .flat_map_values(lambda value: [value, f"{value} again"])
         .to(OUT, value=string())
     )
     return builder.build()
 
 
-def aggregate() -> Topology:
-    builder = StreamsBuilder()
-    counts = builder.stream("in", key=string(), value=string()).group_by_key().count()
+def aggregate(builder: StreamsBuilder, seen: Seen) -> Topology:
+    counts = _read(builder, "in", seen).group_by_key().count()
     counts.to_stream().to(OUT, value=long())
     return builder.build()
 
 
-def window() -> Topology:
-    builder = StreamsBuilder()
-    grouped = builder.stream("in", key=string(), value=string()).group_by_key()
+def window(builder: StreamsBuilder, seen: Seen) -> Topology:
+    grouped = _read(builder, "in", seen).group_by_key()
     counts = grouped.windowed_by(WINDOW).count()
     counts.to_stream().to(OUT, key=time_windowed(string(), 10_000), value=long())
     return builder.build()
 
 
-def suppress() -> Topology:
-    builder = StreamsBuilder()
-    grouped = builder.stream("in", key=string(), value=string()).group_by_key()
+def suppress(builder: StreamsBuilder, seen: Seen) -> Topology:
+    grouped = _read(builder, "in", seen).group_by_key()
     counts = grouped.windowed_by(WINDOW).count().suppress(Suppressed.until_window_closes())
     counts.to_stream().to(OUT, key=time_windowed(string(), 10_000), value=long())
     return builder.build()
 
 
-def two_sub_topologies() -> Topology:
-    builder = StreamsBuilder()
-    words = builder.stream("in", key=string(), value=string())
+def two_sub_topologies(builder: StreamsBuilder, seen: Seen) -> Topology:
+    words = _read(builder, "in", seen)
     by_value = words.group_by(lambda _, value: value[-1], key=string(), value=string())
     by_value.count().to_stream().to(OUT, value=long())
     return builder.build()
 
 
-def join() -> Topology:
-    builder = StreamsBuilder()
-    left, right = (builder.stream(each, key=string(), value=string()) for each in ("left", "right"))
+def join(builder: StreamsBuilder, seen: Seen) -> Topology:
+    left, right = (_read(builder, each, seen) for each in ("left", "right"))
     windows = JoinWindows.of(timedelta(hours=1), grace=timedelta(hours=1))
     serdes = StreamJoined(key=string(), value=string(), other_value=string())
     joined = left.join(right, lambda one, other: f"{one}+{other}", windows=windows, joined=serdes)
@@ -84,13 +98,27 @@ def join() -> Topology:
     return builder.build()
 
 
-def foreign_key() -> Topology:
-    builder = StreamsBuilder()
+def foreign_key(builder: StreamsBuilder, seen: Seen) -> Topology:
     left, right = (builder.table(each, key=string(), value=string()) for each in ("left", "right"))
     joined = left.join(
         right, lambda one, other: f"{one}+{other}", foreign_key=lambda value: str(int(value) % ROWS)
     )
-    joined.to_stream().to(OUT, value=string())
+    joined.to_stream().peek(seen).to(OUT, value=string())
+    return builder.build()
+
+
+def global_table(builder: StreamsBuilder, seen: Seen) -> Topology:
+    """Rows of a global table are looked up, and the last one found for each key is kept."""
+    table = builder.global_table(
+        "rows", key=string(), value=string(), materialized=Materialized("rows")
+    )
+    found = _read(builder, "in", seen).join(
+        table,
+        lambda value, row: f"{value}+{row}",
+        on=lambda _, value: str(int(value) % ROWS),
+    )
+    grouped = found.group_by_key(key=string(), value=string())
+    grouped.reduce(lambda _, value: value).to_stream().to(OUT, value=string())
     return builder.build()
 
 
@@ -104,6 +132,13 @@ def numbers_to_the_end() -> Iterator[Given]:
     yield from numbers()
     for partition in range(PARTITIONS):
         yield Given("in", b"end-%d" % partition, b"0", LATER_MS, partition)
+
+
+def rows_and_numbers() -> Iterator[Given]:
+    """The rows are there before anything looks them up."""
+    for row in range(ROWS):
+        yield Given("rows", b"%d" % row, b"row-%d" % row, 0)
+    yield from numbers()
 
 
 def sides() -> Iterator[Given]:

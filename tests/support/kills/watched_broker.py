@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,17 +13,19 @@ from tests.support.kills.orders import is_running
 
 
 @contextmanager
-def watched_broker(pid_file: Path, *, is_kafka: bool = False) -> Iterator[str]:
+def watched_broker(
+    pid_file: Path, *, is_kafka: bool = False, settings: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Gives its address. `pid_file` always has its process id."""
     if is_kafka:
         with (
-            KafkaCluster(1) as kafka,
+            KafkaCluster(1, settings) as kafka,
             _watched(pid_file, lambda: kafka.pid(1), lambda: _again(kafka)),
         ):
             yield kafka.bootstrap_servers
     else:
         with (
-            Broker(in_process=False) as broker,
+            Broker(in_process=False, settings=settings) as broker,
             _watched(pid_file, lambda: _pid(broker), lambda: _restart(broker)),
         ):
             yield broker.bootstrap_servers

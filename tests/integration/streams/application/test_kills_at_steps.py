@@ -1,0 +1,34 @@
+"""Applications killed at named steps of their tasks: a sample of what `make soak` does with every shape, victim and step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millstream.streams import StoreType
+from millstream.streams.config import GroupProtocol
+from millstream.streams.runtime.steps import RebalanceStep, Step
+from tests.support.kills.killed_instances import killed
+from tests.support.kills.orders import PROCESSING, Order, Victim
+from tests.support.kills.ways import Way
+
+SEED = 15
+
+
+@pytest.mark.slow
+async def test_outputs_and_stores_are_exact_when_anything_is_killed_at_any_step(
+    tmp_path: Path,
+) -> None:
+    way = Way(
+        "window", StoreType.ROCKSDB, use_processes=True, protocol=GroupProtocol.STREAMS, threads=1,
+        standby_replicas=0,
+    )  # fmt: skip
+    wanted = [
+        Order(Victim.INSTANCE, PROCESSING, 5),
+        Order(Victim.THREAD_PROCESS, Step.COMMITTED),
+        Order(Victim.BROKER, Step.OFFSETS_SENT),
+        Order(Victim.INSTANCE, Step.PRODUCED),
+        Order(Victim.THREAD_PROCESS, RebalanceStep.ASSIGNED),
+    ]
+    assert await killed(way, wanted, SEED, tmp_path) == wanted

@@ -1,0 +1,189 @@
+"""Instances of an application on stream threads, killed as orders say while input keeps coming, until they have done everything."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from millstream.clients import Admin, RangeReader
+from millstream.model import TopicPartition
+from tests.patience import LONG_ENOUGH_S, until
+from tests.support.kills.driven import APPLICATION_ID, LATEST, base_ms, put
+from tests.support.kills.orders import INSTANCE_MODULE, VARIABLE, Order, Orders
+from tests.support.kills.remains import held_below
+from tests.support.kills.run import ROOT
+from tests.support.kills.shapes import check_nothing_is_open
+from tests.support.kills.watched_broker import watched_broker
+from tests.support.kills.ways import Way
+
+INSTANCES: Final = 2
+EMPTY_DISKS: Final = 0.4
+"""So often an instance comes back without its disk."""
+PORTIONS_A_KILL: Final = 6
+PORTION_EVERY_S: Final = 0.4
+PATIENCE_S: Final = 3 * LONG_ENOUGH_S
+"""Its instances may have to be missed first, and tasks restored."""
+PASSED_OVER_AFTER_S: Final = 20.0
+"""An order whose moment does not come: nothing is to be restored, or a copy has all that it lacks."""
+SETTINGS: Final[Mapping[str, str]] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "500",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.heartbeat.interval.ms": "200",
+    "group.streams.min.heartbeat.interval.ms": "200",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.min.session.timeout.ms": "3000",
+    "group.streams.session.timeout.ms": "3000",
+}
+"""Of a broker that soon misses a member that was killed."""
+
+
+async def killed(
+    way: Way, wanted: Sequence[Order], seed: int, directory: Path, *, is_kafka: bool = False
+) -> list[Order]:
+    """Runs one application until it has done everything, and returns the orders that were carried out.
+
+    Raises AssertionError where what it has written or keeps is not what the test driver gives, or where an instance ends by itself.
+    """
+    orders = Orders(directory / "orders")
+    orders.write(wanted)
+    shape = way.killed
+    with watched_broker(orders.broker, is_kafka=is_kafka, settings=SETTINGS) as servers:
+        await shape.create_topics(servers)
+        async with _running(way, servers, directory, random.Random(seed)):
+            passed_over = await _feed(way, servers, orders)
+            await _until_done(way, servers)
+        await until(lambda: not [*held_below(directory)])  # threads whose application was killed
+        await check_nothing_is_open(servers)
+        await shape.check(servers, directory)
+    return [order for number, order in enumerate(wanted) if number not in passed_over]
+
+
+# Instances.
+
+
+@asynccontextmanager
+async def _running(
+    way: Way, servers: str, directory: Path, chance: random.Random
+) -> AsyncIterator[None]:
+    """Instances that are started again when they are killed. In the end they are told to end, and must do so."""
+    ending = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for number in range(INSTANCES):
+            kept = _kept(
+                way, servers, directory / str(number), random.Random(chance.random()), ending
+            )
+            group.create_task(kept)
+        yield
+        ending.set()
+
+
+async def _kept(
+    way: Way, servers: str, directory: Path, chance: random.Random, ending: asyncio.Event
+) -> None:
+    disks = count()
+    disk = directory / str(next(disks))
+    end = asyncio.create_task(ending.wait())
+    while not ending.is_set():
+        process = await _started(way, servers, disk)
+        exited = asyncio.create_task(process.wait())
+        try:
+            await asyncio.wait({end, exited}, return_when=asyncio.FIRST_COMPLETED)
+            if ending.is_set() and not exited.done():
+                process.send_signal(signal.SIGTERM)
+                async with asyncio.timeout(LONG_ENOUGH_S):
+                    code = await exited
+                # One that has only just been started is ended before it can end itself.
+                assert code in {0, -signal.SIGTERM}, f"ended with {code}: {_log(disk)}"
+                return
+            code = await exited
+            assert code == -signal.SIGKILL, f"ended by itself with {code}: {_log(disk)}"
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if chance.random() < EMPTY_DISKS:
+            disk = directory / str(next(disks))
+
+
+async def _started(way: Way, servers: str, disk: Path) -> asyncio.subprocess.Process:
+    state = disk / "state"
+    state.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | {
+        VARIABLE: str(disk.parent.parent / "orders"),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
+    }
+    with (disk / "log").open("ab") as log:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", INSTANCE_MODULE, way.encode(), servers, str(state),
+            stdout=log, stderr=log, env=environment, cwd=ROOT,
+        )  # fmt: skip
+
+
+def _log(disk: Path) -> str:
+    return (disk / "log").read_text(errors="replace")[-5_000:]
+
+
+# Input.
+
+
+async def _feed(way: Way, servers: str, orders: Orders) -> frozenset[int | None]:
+    """Puts all input, a little at a time for as long as there are orders. Returns the numbers of those that were passed over."""
+    given, base = list(way.killed.given()), base_ms()
+    passed_over: set[int | None] = set()
+    loop = asyncio.get_running_loop()
+    first, since = orders.left()[:1], loop.time()
+    while left := orders.left():
+        if left[:1] != first:
+            first, since = left[:1], loop.time()
+        elif loop.time() - since > PASSED_OVER_AFTER_S:
+            passed_over.add(orders.pass_over())
+        size = len(given) // (PORTIONS_A_KILL * (len(left) + 1))
+        await put(servers, given[:size], base)
+        del given[:size]
+        await asyncio.sleep(PORTION_EVERY_S)  # any moment will do
+    await put(servers, given, base)
+    return frozenset(passed_over)
+
+
+async def _until_done(way: Way, servers: str) -> None:
+    """Waits until the application has committed all that there is to read."""
+    topology = way.killed.topology()
+    topics = {
+        topic
+        for group in topology.sub_topologies
+        if not group.is_global
+        for topic in topology.topics_of(group, APPLICATION_ID).sources
+    }
+    async with (
+        Admin(bootstrap_servers=servers) as admin,
+        RangeReader(bootstrap_servers=servers, isolation_level="read_committed") as reader,
+    ):
+
+        async def left() -> dict[str, int]:
+            """What is written later is not committed by then, and neither are the ends of open transactions."""
+            found = (await admin.list_consumer_group_offsets([APPLICATION_ID])).result(
+                APPLICATION_ID
+            )
+            committed = {tp: found.result(tp).offset for tp in found}
+            missing = {}
+            for topic in sorted(topics):
+                for partition, end in (await reader.offsets(topic, LATEST)).items():
+                    done = committed.get(TopicPartition(topic, partition), 0)
+                    if done < end:
+                        missing[f"{topic}-{partition}"] = end - done
+            return missing
+
+        deadline = time.monotonic() + PATIENCE_S
+        while missing := await left():
+            assert time.monotonic() < deadline, f"is not processed: {missing}"
+            await asyncio.sleep(0.1)  # nobody tells when a group has committed

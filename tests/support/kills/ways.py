@@ -1,0 +1,117 @@
+"""How an application on stream threads is run while it is killed, and in which order what is killed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Final, Self
+
+import orjson
+
+from millstream.streams import StoreType, StreamsConfig
+from millstream.streams.config import GroupProtocol, ProcessingGuarantee
+from millstream.streams.runtime.steps import RebalanceStep, StandbyStep, Step
+from tests.support.kills.driven import DrivenShape
+from tests.support.kills.orders import PROCESSING, RESTORING, Moment, Order, Victim
+from tests.support.kills.shapes import ON_THREADS
+
+ROWS_MAX: Final = 7
+"""The records of a run through the operators: a batch has several."""
+STARTING: Final = (RESTORING, Step.RESTORED, *RebalanceStep, StandbyStep.UPDATED)
+"""Moments that come where a task starts, or a copy."""
+MOMENTS: Final = (PROCESSING, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED, *STARTING)
+NTH_MAX: Final = {PROCESSING: 30, StandbyStep.UPDATED: 2, **dict.fromkeys(STARTING[:4], 1)}
+OFTEN_NTH: Final = 4
+KAFKA_RESTARTS: Final = 2
+"""Of Apache Kafka; each takes longer than ten of instances."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A row of the matrix: its seed says what is not said of it. With copies, tasks have standby or warm-up tasks."""
+
+    shape: str
+    store_type: StoreType
+    use_processes: bool
+    protocol: GroupProtocol
+    threads: int
+    standby_replicas: int
+
+    @classmethod
+    def of_seed(cls, seed: int) -> Self:
+        """Seeds one after another go through all shapes, kinds of stores and of threads."""
+        rows = [*product(StoreType, (False, True), ON_THREADS)]
+        store_type, use_processes, shape = rows[seed % len(rows)]
+        chance = random.Random(seed)
+        protocol = chance.choice(list(GroupProtocol))
+        return cls(
+            shape=shape,
+            store_type=store_type,
+            use_processes=use_processes,
+            protocol=protocol,
+            threads=1 if use_processes else chance.choice((1, 2)),
+            standby_replicas=chance.choice((0, 1)),
+        )
+
+    def encode(self) -> str:
+        return orjson.dumps(asdict(self)).decode()
+
+    @classmethod
+    def decode(cls, text: str) -> Self:
+        return cls(**orjson.loads(text))
+
+    @property
+    def killed(self) -> DrivenShape:
+        return replace(ON_THREADS[self.shape], store_type=StoreType(self.store_type))
+
+    @property
+    def config(self) -> StreamsConfig:
+        return replace(
+            self.killed.config,
+            processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2,
+            batch_records_max=ROWS_MAX, commit_interval_ms=50, poll_ms=20,
+            group_protocol=self.protocol, use_processes=self.use_processes,
+            num_stream_threads=self.threads, num_standby_replicas=self.standby_replicas,
+            acceptable_recovery_lag=0, probing_rebalance_interval_ms=1_000,
+        )  # fmt: skip
+
+    @property
+    def has_state(self) -> bool:
+        return bool(self.killed.topology().stores)
+
+    @property
+    def has_copies(self) -> bool:
+        """Only leaders of classic groups have tasks warm up."""
+        is_classic = self.protocol is GroupProtocol.CLASSIC
+        return self.has_state and (bool(self.standby_replicas) or is_classic)
+
+    @property
+    def moments(self) -> list[Moment]:
+        left_out: set[Moment] = set()
+        if not self.has_state:
+            left_out.add(RESTORING)
+        if not self.has_copies:
+            left_out.add(StandbyStep.UPDATED)
+        return [moment for moment in MOMENTS if moment not in left_out]
+
+
+def orders(way: Way, seed: int, *, is_kafka: bool) -> list[Order]:
+    """Every victim at every moment once, in any order. A task starts anew where an instance was killed before."""
+    chance = random.Random(seed)
+    thread = Victim.THREAD_PROCESS if way.use_processes else Victim.THREAD
+    pairs = [*product((Victim.INSTANCE, thread), way.moments)]
+    restarts = [*product((Victim.BROKER,), way.moments)]
+    pairs += chance.sample(restarts, KAFKA_RESTARTS) if is_kafka else restarts
+    chance.shuffle(pairs)
+    return list(_that_come(pairs, chance))
+
+
+def _that_come(pairs: list[tuple[Victim, Moment]], chance: random.Random) -> Iterator[Order]:
+    last = Victim.BROKER
+    for victim, moment in pairs:
+        if moment in STARTING and last is Victim.BROKER:
+            yield Order(Victim.INSTANCE, PROCESSING)
+        yield Order(victim, moment, chance.randint(1, NTH_MAX.get(moment, OFTEN_NTH)))
+        last = victim
