@@ -70,8 +70,8 @@ attacks: setup-dev  ## hostile clients beside a well-behaved one, whose speed is
 fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
-soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100`; KAFKA=1: pipelines that are killed, on Apache Kafka
-	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KAFKA=$(KAFKA) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py,tests/soak)
+soak: setup-dev  ## what goes wrong only now and then; `make soak SECONDS=300 ROUNDS=100 KILLS=500`; KAFKA=1: pipelines and applications that are killed, on Apache Kafka
+	@MILLSTREAM_SOAK_SECONDS=$(or $(SECONDS),300) MILLSTREAM_SOAK_ROUNDS=$(or $(ROUNDS),100) MILLSTREAM_SOAK_KILLS=$(or $(KILLS),500) MILLSTREAM_SOAK_KAFKA=$(KAFKA) $(PYTHON_BIN) -m pytest -m soak $(if $(KAFKA),tests/soak/test_kill_matrix.py tests/soak/test_sink_kill_matrix.py tests/soak/test_application_kill_matrix.py,tests/soak)
 
 cluster: setup-dev  ## pipelines on clusters of Spark with several executors, which come and go: ten minutes
 	@$(PYTHON_BIN) -m pytest -m cluster $(PYTEST_FLAGS) tests/integration/spark

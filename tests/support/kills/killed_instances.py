@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,8 +24,9 @@ from tests.support.kills.remains import held_below
 from tests.support.kills.run import ROOT
 from tests.support.kills.shapes import check_nothing_is_open
 from tests.support.kills.watched_broker import watched_broker
-from tests.support.kills.ways import Way
+from tests.support.kills.ways import LACKING, Way
 
+_LOGGER = logging.getLogger(__name__)
 INSTANCES: Final = 2
 EMPTY_DISKS: Final = 0.4
 """So often an instance comes back without its disk."""
@@ -32,7 +34,7 @@ PORTIONS_A_KILL: Final = 6
 PORTION_EVERY_S: Final = 0.4
 PATIENCE_S: Final = 3 * LONG_ENOUGH_S
 """Its instances may have to be missed first, and tasks restored."""
-PASSED_OVER_AFTER_S: Final = 20.0
+PASSED_OVER_AFTER_S: Final = 15.0
 """An order whose moment does not come: nothing is to be restored, or a copy has all that it lacks."""
 SETTINGS: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
@@ -59,7 +61,12 @@ async def killed(
     shape = way.killed
     with watched_broker(orders.broker, is_kafka=is_kafka, settings=SETTINGS) as servers:
         await shape.create_topics(servers)
-        async with _running(way, servers, directory, random.Random(seed)):
+        chance = random.Random(seed)
+        instances = [
+            _Instance(way, servers, orders, directory / str(number), random.Random(chance.random()))
+            for number in range(INSTANCES)
+        ]
+        async with _running(instances):
             passed_over = await _feed(way, servers, orders)
             await _until_done(way, servers)
         await until(lambda: not [*held_below(directory)])  # threads whose application was killed
@@ -68,72 +75,72 @@ async def killed(
     return [order for number, order in enumerate(wanted) if number not in passed_over]
 
 
-# Instances.
+@dataclass
+class _Instance:
+    """A place of the application, where a process is started again whenever it was killed: `directory` has its disks, one after another."""
+
+    way: Way
+    servers: str
+    orders: Orders
+    directory: Path
+    chance: random.Random
+    disks: int = 0
+
+    async def keep(self, ending: asyncio.Event) -> None:
+        """Until the event is set: the process is told to end then, and must do so. Raises AssertionError where it has ended by itself."""
+        end = asyncio.create_task(ending.wait())
+        while not ending.is_set():
+            process = await self._started()
+            exited = asyncio.create_task(process.wait())
+            try:
+                await asyncio.wait({end, exited}, return_when=asyncio.FIRST_COMPLETED)
+                if not exited.done():
+                    process.send_signal(signal.SIGTERM)
+                    await asyncio.wait_for(asyncio.shield(exited), LONG_ENOUGH_S)
+                code = await exited
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+            if (
+                ending.is_set()
+            ):  # one that has only just been started is ended before it can end itself
+                assert code in {0, -signal.SIGTERM}, f"ended with {code}: {self._log}"
+            else:
+                assert code == -signal.SIGKILL, f"ended by itself with {code}: {self._log}"
+                is_lost = self.orders.next_moment in LACKING or self.chance.random() < EMPTY_DISKS
+                self.disks += is_lost
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        state = self._disk / "state"
+        state.mkdir(parents=True, exist_ok=True)
+        environment = os.environ | {
+            VARIABLE: str(self.orders.directory),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
+        }
+        with (self._disk / "log").open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                sys.executable, "-m", INSTANCE_MODULE, self.way.encode(), self.servers, str(state),
+                stdout=log, stderr=log, env=environment, cwd=ROOT,
+            )  # fmt: skip
+
+    @property
+    def _disk(self) -> Path:
+        return self.directory / str(self.disks)
+
+    @property
+    def _log(self) -> str:
+        return (self._disk / "log").read_text(errors="replace")[-5_000:]
 
 
 @asynccontextmanager
-async def _running(
-    way: Way, servers: str, directory: Path, chance: random.Random
-) -> AsyncIterator[None]:
-    """Instances that are started again when they are killed. In the end they are told to end, and must do so."""
+async def _running(instances: Iterable[_Instance]) -> AsyncIterator[None]:
     ending = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        for number in range(INSTANCES):
-            kept = _kept(
-                way, servers, directory / str(number), random.Random(chance.random()), ending
-            )
-            group.create_task(kept)
+        for instance in instances:
+            group.create_task(instance.keep(ending))
         yield
         ending.set()
-
-
-async def _kept(
-    way: Way, servers: str, directory: Path, chance: random.Random, ending: asyncio.Event
-) -> None:
-    disks = count()
-    disk = directory / str(next(disks))
-    end = asyncio.create_task(ending.wait())
-    while not ending.is_set():
-        process = await _started(way, servers, disk)
-        exited = asyncio.create_task(process.wait())
-        try:
-            await asyncio.wait({end, exited}, return_when=asyncio.FIRST_COMPLETED)
-            if ending.is_set() and not exited.done():
-                process.send_signal(signal.SIGTERM)
-                async with asyncio.timeout(LONG_ENOUGH_S):
-                    code = await exited
-                # One that has only just been started is ended before it can end itself.
-                assert code in {0, -signal.SIGTERM}, f"ended with {code}: {_log(disk)}"
-                return
-            code = await exited
-            assert code == -signal.SIGKILL, f"ended by itself with {code}: {_log(disk)}"
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if chance.random() < EMPTY_DISKS:
-            disk = directory / str(next(disks))
-
-
-async def _started(way: Way, servers: str, disk: Path) -> asyncio.subprocess.Process:
-    state = disk / "state"
-    state.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {
-        VARIABLE: str(disk.parent.parent / "orders"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-    }
-    with (disk / "log").open("ab") as log:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", INSTANCE_MODULE, way.encode(), servers, str(state),
-            stdout=log, stderr=log, env=environment, cwd=ROOT,
-        )  # fmt: skip
-
-
-def _log(disk: Path) -> str:
-    return (disk / "log").read_text(errors="replace")[-5_000:]
-
-
-# Input.
 
 
 async def _feed(way: Way, servers: str, orders: Orders) -> frozenset[int | None]:
@@ -144,6 +151,7 @@ async def _feed(way: Way, servers: str, orders: Orders) -> frozenset[int | None]
     first, since = orders.left()[:1], loop.time()
     while left := orders.left():
         if left[:1] != first:
+            _LOGGER.info("%.1f s, %d orders left", loop.time() - since, len(left))
             first, since = left[:1], loop.time()
         elif loop.time() - since > PASSED_OVER_AFTER_S:
             passed_over.add(orders.pass_over())

@@ -75,7 +75,7 @@ class Orders:
     """They are carried out one after another. `broker` holds the process id of the broker, which is not of the application."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self.broker = directory.with_suffix(".broker")
         self._moments: Counter[Moment] = Counter()
 
@@ -84,14 +84,20 @@ class Orders:
         return cls(Path(os.environ[VARIABLE]))
 
     def write(self, orders: Iterable[Order]) -> None:
-        self._directory.mkdir(exist_ok=True)
+        self.directory.mkdir(exist_ok=True)
         for number, order in enumerate(orders):
             words = (order.victim, order.moment, str(order.nth))
-            (self._directory / f"{number:04}").write_text("\n".join(words))
+            (self.directory / f"{number:04}").write_text("\n".join(words))
 
     def left(self) -> list[Path]:
         """Those that have not been carried out."""
-        return sorted(self._directory.iterdir())
+        return sorted(self.directory.iterdir())
+
+    @property
+    def next_moment(self) -> Moment | None:
+        """The moment that is waited for."""
+        orders = [self._read(path) for path in self.left()[:1]]
+        return next((each.moment for each in orders if each is not None), None)
 
     def pass_over(self) -> int | None:
         """Gives up the first one, whose moment does not come. Returns its number, or None where it has just been carried out."""

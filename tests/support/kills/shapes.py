@@ -21,12 +21,11 @@ from millstream.clients import Admin, RangeReader
 from millstream.streams import StreamsConfig
 from millstream.streams.topology import Topology
 from tests.patience import eventually
-from tests.support.kills import topologies
 from tests.support.kills.driven import APPLICATION_ID, DrivenShape, read
+from tests.support.kills.driven_shapes import CACHE_BYTES, DRIVEN
 
 FLIGHTS: Final = 6_000
 ENDED: Final = {"Empty", "CompleteCommit", "CompleteAbort"}
-CACHE_BYTES: Final = 10 << 20
 
 
 @dataclass(frozen=True)
@@ -98,18 +97,6 @@ async def check_nothing_is_open(servers: str) -> None:
             assert (await reader.offsets(tp.topic, -1))[tp.partition] == found.result(tp).offset, tp
 
 
-DRIVEN: Final[Mapping[str, DrivenShape]] = {
-    "stateless": DrivenShape(topologies.stateless, topologies.numbers),
-    "aggregate": DrivenShape(topologies.aggregate, topologies.numbers),
-    "aggregate with cache": DrivenShape(
-        topologies.aggregate, topologies.numbers, cache_max_bytes=CACHE_BYTES
-    ),
-    "window": DrivenShape(topologies.window, topologies.numbers_to_the_end),
-    "join": DrivenShape(topologies.join, topologies.sides, is_in_order=False),
-    "foreign key": DrivenShape(topologies.foreign_key, topologies.rows_before_references),
-    "suppress": DrivenShape(topologies.suppress, topologies.numbers_to_the_end),
-    "two sub-topologies": DrivenShape(topologies.two_sub_topologies, topologies.numbers),
-}
 SHAPES: Final[Mapping[str, KilledShape | DrivenShape]] = {
     **DRIVEN,
     "flights": KilledShape(flights_topology, put_flights, check_flights),
@@ -117,8 +104,3 @@ SHAPES: Final[Mapping[str, KilledShape | DrivenShape]] = {
         flights_topology, put_flights, check_cached_flights, CACHE_BYTES
     ),
 }
-ON_THREADS: Final[Mapping[str, DrivenShape]] = {
-    **DRIVEN,
-    "global": DrivenShape(topologies.global_table, topologies.rows_and_numbers),
-}
-"""The applications that are killed on stream threads."""
