@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Final, Self
@@ -24,7 +24,11 @@ LACKING: Final = (RESTORING, StandbyStep.UPDATED)
 STARTING: Final = (RESTORING, Step.RESTORED, *RebalanceStep, StandbyStep.UPDATED)
 """Moments that come where a task starts, or a copy."""
 MOMENTS: Final = (PROCESSING, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED, *STARTING)
-NTH_MAX: Final = {PROCESSING: 30, StandbyStep.UPDATED: 2, **dict.fromkeys(STARTING[:4], 1)}
+NTH_MAX: Final[Mapping[Moment, int]] = {
+    PROCESSING: 30,
+    StandbyStep.UPDATED: 2,
+    **dict.fromkeys(STARTING[:4], 1),
+}
 OFTEN_NTH: Final = 4
 KAFKA_RESTARTS: Final = 2
 """Of Apache Kafka; each takes longer than ten of instances."""
@@ -112,7 +116,7 @@ def orders(way: Way, seed: int, *, is_kafka: bool) -> list[Order]:
     return list(_that_come(pairs, chance))
 
 
-def _that_come(pairs: list[tuple[Victim, Moment]], chance: random.Random) -> Iterator[Order]:
+def _that_come(pairs: Sequence[tuple[Victim, Moment]], chance: random.Random) -> Iterator[Order]:
     is_steady = True
     for victim, moment in pairs:
         if moment in LACKING or (moment in STARTING and is_steady):
