@@ -1,10 +1,9 @@
-"""An instance of an application on stream threads that is killed: `python -m ... WAY SERVERS DIRECTORY`."""
+"""An instance of an application on stream threads that is killed; `nursery` starts it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from dataclasses import replace
 
 from millstream.model import TopicPartition
@@ -75,7 +74,3 @@ def main(described: str, servers: str, directory: str) -> None:
         on_uncaught_error=replaced,
     )
     asyncio.run(application.run())
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -13,7 +13,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
+
+import orjson
 
 from millstream.clients import Admin, RangeReader
 from millstream.model import TopicPartition
@@ -62,17 +64,81 @@ async def killed(
     with watched_broker(orders.broker, is_kafka=is_kafka, settings=SETTINGS) as servers:
         await shape.create_topics(servers)
         chance = random.Random(seed)
-        instances = [
-            _Instance(way, servers, orders, directory / str(number), random.Random(chance.random()))
-            for number in range(INSTANCES)
-        ]
-        async with _running(instances):
-            passed_over = await _feed(way, servers, orders)
-            await _until_done(way, servers)
+        async with _Nursery.open(orders) as nursery:
+            instances = [
+                _Instance(
+                    way, servers, orders, nursery, directory / str(number),
+                    random.Random(chance.random()),
+                )
+                for number in range(INSTANCES)
+            ]  # fmt: skip
+            async with _running(instances):
+                passed_over = await _feed(way, servers, orders)
+                await _until_done(way, servers)
         await until(lambda: not [*held_below(directory)])  # threads whose application was killed
         await check_nothing_is_open(servers)
         await shape.check(servers, directory)
     return [order for number, order in enumerate(wanted) if number not in passed_over]
+
+
+class _Nursery:
+    """Starts processes of instances; a start of Python for each would take most of the time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._started: asyncio.Queue[int] = asyncio.Queue()
+        self._turn = asyncio.Lock()
+        self._ended: dict[int, asyncio.Future[int]] = {}
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, orders: Orders) -> AsyncIterator[Self]:
+        environment = os.environ | {
+            VARIABLE: str(orders.directory),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", INSTANCE_MODULE,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment, cwd=ROOT,
+        )  # fmt: skip
+        nursery = cls(process)
+        hearing = asyncio.create_task(nursery._hear())
+        try:
+            yield nursery
+        finally:
+            await nursery._kill_all()
+            process.kill()
+            await process.wait()
+            await hearing
+
+    async def start(self, log: Path, *arguments: str) -> tuple[int, asyncio.Future[int]]:
+        """Returns the process id, and the exit code to be waited for."""
+        assert self._process.stdin is not None, "it is a pipe"
+        async with self._turn:
+            self._process.stdin.write(orjson.dumps([str(log), *arguments]) + b"\n")
+            async with asyncio.timeout(LONG_ENOUGH_S):
+                pid = await self._started.get()
+        return pid, self._ended[pid]
+
+    async def _hear(self) -> None:
+        assert self._process.stdout is not None, "it is a pipe"
+        async for line in self._process.stdout:
+            match line.decode().split():
+                case ["started", pid]:
+                    self._ended[int(pid)] = asyncio.get_running_loop().create_future()
+                    self._started.put_nowait(int(pid))
+                case ["ended", pid, code]:
+                    self._ended[int(pid)].set_result(int(code))
+                case other:
+                    raise AssertionError(f"no nursery says {other}")
+
+    async def _kill_all(self) -> None:
+        """Nothing goes on, whatever has failed."""
+        running = {pid: ended for pid, ended in self._ended.items() if not ended.done()}
+        for pid in running:
+            os.kill(pid, signal.SIGKILL)  # it stays until the nursery has told its end
+        if running:
+            await asyncio.wait(running.values(), timeout=LONG_ENOUGH_S)
 
 
 @dataclass
@@ -82,6 +148,7 @@ class _Instance:
     way: Way
     servers: str
     orders: Orders
+    nursery: _Nursery
     directory: Path
     chance: random.Random
     disks: int = 0
@@ -90,18 +157,17 @@ class _Instance:
         """Until the event is set: the process is told to end then, and must do so. Raises AssertionError where it has ended by itself."""
         end = asyncio.create_task(ending.wait())
         while not ending.is_set():
-            process = await self._started()
-            exited = asyncio.create_task(process.wait())
-            try:
-                await asyncio.wait({end, exited}, return_when=asyncio.FIRST_COMPLETED)
-                if not exited.done():
-                    process.send_signal(signal.SIGTERM)
-                    await asyncio.wait_for(asyncio.shield(exited), LONG_ENOUGH_S)
+            state = self._disk / "state"
+            state.mkdir(parents=True, exist_ok=True)
+            pid, exited = await self.nursery.start(
+                self._disk / "log", self.way.encode(), self.servers, str(state)
+            )
+            first: set[asyncio.Future[Any]] = {end, exited}  # Any: of two types
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if not exited.done():
+                os.kill(pid, signal.SIGTERM)
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 code = await exited
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
             if (
                 ending.is_set()
             ):  # one that has only just been started is ended before it can end itself
@@ -110,19 +176,6 @@ class _Instance:
                 assert code == -signal.SIGKILL, f"ended by itself with {code}: {self._log}"
                 is_lost = self.orders.next_moment in LACKING or self.chance.random() < EMPTY_DISKS
                 self.disks += is_lost
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        state = self._disk / "state"
-        state.mkdir(parents=True, exist_ok=True)
-        environment = os.environ | {
-            VARIABLE: str(self.orders.directory),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-        }
-        with (self._disk / "log").open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                sys.executable, "-m", INSTANCE_MODULE, self.way.encode(), self.servers, str(state),
-                stdout=log, stderr=log, env=environment, cwd=ROOT,
-            )  # fmt: skip
 
     @property
     def _disk(self) -> Path:

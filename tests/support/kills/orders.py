@@ -20,7 +20,8 @@ from millstream.streams.application.processes.process_stream_thread import MODUL
 
 VARIABLE: Final = "MILLSTREAM_TEST_KILL_ORDERS"
 EXECUTOR_VARIABLE: Final = "MILLSTREAM_TEST_EXECUTOR"
-INSTANCE_MODULE: Final = "tests.support.kills.instance"
+INSTANCE_MODULE: Final = "tests.support.kills.nursery"
+"""Instances are forks of this one."""
 EXECUTOR_CLASS: Final = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 

@@ -1,0 +1,82 @@
+"""Starts instances that are killed, by forks of a process that has imported everything: `python -m ...`.
+
+A line of its input has the arguments of an instance and where its log is. Lines of its output say which process was started, and which one
+has ended with which code.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import traceback
+
+import orjson
+
+from tests.support.kills import instance
+
+_READ_BYTES = 65_536
+
+
+def main() -> None:
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes)
+    rest = b""
+    while True:
+        readable, _, _ = select.select([sys.stdin, woken], [], [])
+        if woken in readable:
+            os.read(woken, _READ_BYTES)
+            _tell_ends()
+        if sys.stdin in readable:
+            data = os.read(sys.stdin.fileno(), _READ_BYTES)
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                _start(*orjson.loads(line))
+
+
+def _tell_ends() -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        _say("ended", pid, os.waitstatus_to_exitcode(status))
+
+
+def _start(log: str, *arguments: str) -> None:
+    pid = os.fork()
+    if pid:
+        _say("started", pid)
+        return
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        written, nothing = (
+            os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT),
+            os.open(os.devnull, os.O_RDONLY),
+        )
+        for given, standard in ((nothing, 0), (written, 1), (written, 2)):
+            os.dup2(given, standard)
+        instance.main(*arguments)
+        code = 0
+    except BaseException:  # noqa: BLE001  # it must not go on as the process that it was forked from
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
