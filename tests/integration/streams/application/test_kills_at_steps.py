@@ -21,12 +21,12 @@ async def test_outputs_and_stores_are_exact_when_anything_is_killed_at_any_step(
     tmp_path: Path,
 ) -> None:
     way = Way(
-        "window", StoreType.ROCKSDB, use_processes=True, protocol=GroupProtocol.STREAMS, threads=1,
+        "window", StoreType.ROCKSDB, use_processes=False, protocol=GroupProtocol.STREAMS, threads=1,
         standby_replicas=0,
     )  # fmt: skip
     wanted = [
         Order(Victim.INSTANCE, Step.COMMITTED),
-        Order(Victim.THREAD_PROCESS, PROCESSING, 5),
+        Order(Victim.THREAD, PROCESSING, 5),
         Order(Victim.BROKER, Step.OFFSETS_SENT),
     ]
     assert await killed(way, wanted, SEED, tmp_path) == wanted
