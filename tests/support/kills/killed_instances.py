@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -25,7 +25,7 @@ from tests.support.kills.orders import INSTANCE_MODULE, VARIABLE, Order, Orders
 from tests.support.kills.remains import held_below
 from tests.support.kills.run import ROOT
 from tests.support.kills.shapes import check_nothing_is_open
-from tests.support.kills.watched_broker import watched_broker
+from tests.support.kills.watched_broker import watched_broker, watched_cluster
 from tests.support.kills.ways import LACKING, Way
 
 _LOGGER = logging.getLogger(__name__)
@@ -51,9 +51,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 """Of a broker that soon misses a member that was killed."""
 
 
-async def killed(
-    way: Way, wanted: Sequence[Order], seed: int, directory: Path, *, is_kafka: bool = False
-) -> list[Order]:
+async def killed(way: Way, wanted: Sequence[Order], seed: int, directory: Path) -> list[Order]:
     """Runs one application until it has done everything, and returns the orders that were carried out.
 
     Raises AssertionError where what it has written or keeps is not what the test driver gives, or where an instance ends by itself.
@@ -61,7 +59,7 @@ async def killed(
     orders = Orders(directory / "orders")
     orders.write(wanted)
     shape = way.killed
-    with watched_broker(orders.broker, is_kafka=is_kafka, settings=SETTINGS) as servers:
+    with _watched(way, orders) as servers:
         await shape.create_topics(servers)
         chance = random.Random(seed)
         async with _Nursery.open(orders) as nursery:
@@ -79,6 +77,12 @@ async def killed(
         await check_nothing_is_open(servers)
         await shape.check(servers, directory)
     return [order for number, order in enumerate(wanted) if number not in passed_over]
+
+
+def _watched(way: Way, orders: Orders) -> AbstractContextManager[str]:
+    if way.has_nodes:
+        return watched_cluster(orders.broker, orders.coordinator, APPLICATION_ID, SETTINGS)
+    return watched_broker(orders.broker, is_kafka=way.is_kafka, settings=SETTINGS)
 
 
 class _Nursery:

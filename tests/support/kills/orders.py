@@ -52,6 +52,8 @@ class Victim(StrEnum):
     JVM = "jvm"
     DRIVER = "driver"
     BROKER = "broker"
+    COORDINATOR = "coordinator"
+    """The broker of several that coordinates the group of the application."""
     INSTANCE = "instance"
     """The process of an application on stream threads whose thread has come to the moment."""
     THREAD = "thread"
@@ -73,11 +75,12 @@ class Order:
 
 
 class Orders:
-    """They are carried out one after another. `broker` holds the process id of the broker, which is not of the application."""
+    """They are carried out one after another. `broker` and `coordinator` hold the process ids of brokers, which are not of the application."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.broker = directory.with_suffix(".broker")
+        self.coordinator = directory.with_suffix(".coordinator")
         self._moments: Counter[Moment] = Counter()
 
     @classmethod
@@ -147,8 +150,10 @@ class Orders:
                 return os.getpid()
             case Victim.THREAD_PROCESS:
                 return os.getpid() if THREAD_MODULE in words_of(os.getpid()) else None
-            case Victim.BROKER:
-                return int(self.broker.read_text())
+            case Victim.BROKER | Victim.COORDINATOR:
+                pid_file = self.broker if victim is Victim.BROKER else self.coordinator
+                pid = int(pid_file.read_text())
+                return pid if is_running(pid) else None
             case Victim.DRIVER:
                 return driver if is_running(driver) else None
             case Victim.JVM:

@@ -1,4 +1,4 @@
-"""A broker that is started again whenever somebody kills it: ours, or Apache Kafka."""
+"""Brokers that are started again whenever somebody kills them: ours, or Apache Kafka on one node or three."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.testing.broker import Broker
 from tests.oracle.clients.kafka_cluster import KafkaCluster
+from tests.support.clients.raw_client import RawClient
 from tests.support.kills.orders import is_running
+
+NODES: Final = 3
 
 
 @contextmanager
@@ -32,15 +38,57 @@ def watched_broker(
 
 
 @contextmanager
+def watched_cluster(
+    pid_file: Path, coordinator_file: Path, group: str, settings: Mapping[str, str]
+) -> Iterator[str]:
+    """Gives the addresses of Apache Kafka on three nodes. `coordinator_file` has the process id of the one that coordinates a group."""
+    with KafkaCluster(NODES, settings) as kafka:
+
+        def look() -> None:
+            for node in sorted(kafka.running):
+                if not is_running(kafka.pid(node)):
+                    kafka.kill(node)
+                    kafka.start(node)
+            _write(pid_file, kafka.pid(NODES))
+            coordinator = _coordinator(kafka, group)
+            if coordinator in kafka.running:
+                _write(coordinator_file, kafka.pid(coordinator))
+
+        with _again_and_again(look):
+            yield kafka.bootstrap_servers
+
+
+def _coordinator(kafka: KafkaCluster, group: str) -> int:
+    """The node, -1 where there is none now."""
+    request = FindCoordinatorRequest(coordinator_keys=[group])
+    try:
+        with RawClient(kafka.bootstrap_servers) as client:
+            found = client.ask(ApiKey.FIND_COORDINATOR, 4, request).coordinators[0]
+    except OSError:
+        return -1
+    return int(found.node_id)
+
+
+@contextmanager
 def _watched(pid_file: Path, pid: Callable[[], int], restart: Callable[[], None]) -> Iterator[None]:
+    _write(pid_file, pid())
+
+    def look() -> None:
+        if not is_running(pid()):
+            restart()
+            _write(pid_file, pid())
+
+    with _again_and_again(look):
+        yield
+
+
+@contextmanager
+def _again_and_again(look: Callable[[], None]) -> Iterator[None]:
     ending = threading.Event()
-    pid_file.write_text(str(pid()))
 
     def watch() -> None:
         while not ending.wait(0.05):  # how often it looks
-            if not is_running(pid()):
-                restart()
-                pid_file.write_text(str(pid()))
+            look()
 
     watching = threading.Thread(target=watch)
     watching.start()
@@ -49,6 +97,13 @@ def _watched(pid_file: Path, pid: Callable[[], int], restart: Callable[[], None]
     finally:
         ending.set()
         watching.join()
+
+
+def _write(pid_file: Path, pid: int) -> None:
+    """Whoever reads it meanwhile reads the one or the other."""
+    written = pid_file.with_suffix(".new")
+    written.write_text(str(pid))
+    written.replace(pid_file)
 
 
 def _pid(broker: Broker) -> int:

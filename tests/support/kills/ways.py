@@ -30,13 +30,14 @@ NTH_MAX: Final[Mapping[Moment, int]] = {
     **dict.fromkeys(STARTING[:4], 1),
 }
 OFTEN_NTH: Final = 4
-KAFKA_RESTARTS: Final = 2
-"""Of Apache Kafka; each takes longer than ten of instances."""
+RESTARTS_OF_KAFKA: Final = 2
+"""Of Apache Kafka on one node; each takes longer than ten of instances. Three nodes go on with two of them."""
+RESTARTS_OF_NODES: Final = 8
 
 
 @dataclass(frozen=True)
 class Way:
-    """A row of the matrix: its seed says what is not said of it. With copies, tasks have standby or warm-up tasks."""
+    """A row of the matrix."""
 
     shape: str
     store_type: StoreType
@@ -44,9 +45,12 @@ class Way:
     protocol: GroupProtocol
     threads: int
     standby_replicas: int
+    is_kafka: bool = False
+    has_nodes: bool = False
+    """Apache Kafka has several nodes, so that the coordinator may be killed and move."""
 
     @classmethod
-    def of_seed(cls, seed: int) -> Self:
+    def of_seed(cls, seed: int, *, is_kafka: bool) -> Self:
         """Thirty-six seeds in a row have all shapes with all kinds of stores and of threads."""
         kinds = [*product(StoreType, (False, True))]
         shape = list(ON_THREADS)[seed % len(ON_THREADS)]
@@ -60,6 +64,8 @@ class Way:
             protocol=protocol,
             threads=1 if use_processes else chance.choice((1, 2)),
             standby_replicas=chance.choice((0, 1)),
+            is_kafka=is_kafka,
+            has_nodes=is_kafka and seed // len(kinds) % 2 == 0,
         )
 
     def encode(self) -> str:
@@ -105,13 +111,18 @@ class Way:
         return [moment for moment in MOMENTS if moment not in left_out]
 
 
-def orders(way: Way, seed: int, *, is_kafka: bool) -> list[Order]:
-    """Every victim at every moment once, in any order. Before moments of starts an instance is killed, so that there are some."""
+def orders(way: Way, seed: int) -> list[Order]:
+    """Every victim at every moment once, Apache Kafka at a few, in any order. Before moments of starts an instance is killed, so that there are some."""
     chance = random.Random(seed)
     thread = Victim.THREAD_PROCESS if way.use_processes else Victim.THREAD
     pairs = [*product((Victim.INSTANCE, thread), way.moments)]
-    restarts = [*product((Victim.BROKER,), way.moments)]
-    pairs += chance.sample(restarts, KAFKA_RESTARTS) if is_kafka else restarts
+    brokers = (Victim.BROKER, Victim.COORDINATOR) if way.has_nodes else (Victim.BROKER,)
+    restarts = [*product(brokers, way.moments)]
+    if way.is_kafka:
+        restarts = chance.sample(
+            restarts, RESTARTS_OF_NODES if way.has_nodes else RESTARTS_OF_KAFKA
+        )
+    pairs += restarts
     chance.shuffle(pairs)
     return list(_that_come(pairs, chance))
 
@@ -123,4 +134,4 @@ def _that_come(pairs: Sequence[tuple[Victim, Moment]], chance: random.Random) ->
             yield Order(Victim.INSTANCE, Step.COMMITTED)  # so that there is something to restore
         yield Order(victim, moment, chance.randint(1, NTH_MAX.get(moment, OFTEN_NTH)))
         is_copy_alone = victim is Victim.THREAD and moment == StandbyStep.UPDATED
-        is_steady = victim is Victim.BROKER or is_copy_alone
+        is_steady = victim in {Victim.BROKER, Victim.COORDINATOR} or is_copy_alone
