@@ -36,7 +36,7 @@ PORTIONS_A_KILL: Final = 6
 PORTION_EVERY_S: Final = 0.4
 PATIENCE_S: Final = 3 * LONG_ENOUGH_S
 """Its instances may have to be missed first, and tasks restored."""
-PASSED_OVER_AFTER_S: Final = 20.0
+PASSED_OVER_AFTER_S: Final = 30.0
 """An order whose moment does not come: nothing is to be restored, or a copy has all that it lacks."""
 SETTINGS: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
