@@ -19,6 +19,7 @@ import orjson
 
 from millstream.clients import Admin, RangeReader
 from millstream.model import TopicPartition
+from millstream.streams.runtime.steps import StandbyStep
 from tests.patience import LONG_ENOUGH_S, until
 from tests.support.kills.driven import APPLICATION_ID, LATEST, base_ms, put
 from tests.support.kills.orders import INSTANCE_MODULE, VARIABLE, Order, Orders
@@ -34,6 +35,8 @@ EMPTY_DISKS: Final = 0.4
 """So often an instance comes back without its disk."""
 PORTIONS_A_KILL: Final = 6
 PORTION_EVERY_S: Final = 0.4
+MISSED_AFTER_S: Final = 5.0
+"""By then the tasks of an instance that was killed are elsewhere, so that they are warmed up where it comes back."""
 PATIENCE_S: Final = 3 * LONG_ENOUGH_S
 """Its instances may have to be missed first, and tasks restored."""
 PASSED_OVER_AFTER_S: Final = 30.0
@@ -178,6 +181,8 @@ class _Instance:
                 assert code in {0, -signal.SIGTERM}, f"ended with {code}: {self._log}"
             else:
                 assert code == -signal.SIGKILL, f"ended by itself with {code}: {self._log}"
+                if self.orders.next_moment == StandbyStep.UPDATED and not self.way.standby_replicas:
+                    await asyncio.sleep(MISSED_AFTER_S)
                 is_lost = self.orders.next_moment in LACKING or self.chance.random() < EMPTY_DISKS
                 self.disks += is_lost
 

@@ -24,11 +24,7 @@ LACKING: Final = (RESTORING, StandbyStep.UPDATED)
 STARTING: Final = (RESTORING, Step.RESTORED, *RebalanceStep, StandbyStep.UPDATED)
 """Moments that come where a task starts, or a copy."""
 MOMENTS: Final = (PROCESSING, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED, *STARTING)
-NTH_MAX: Final[Mapping[Moment, int]] = {
-    PROCESSING: 30,
-    StandbyStep.UPDATED: 2,
-    **dict.fromkeys(STARTING[:4], 1),
-}
+NTH_MAX: Final[Mapping[Moment, int]] = {PROCESSING: 30, **dict.fromkeys(STARTING, 1)}
 OFTEN_NTH: Final = 4
 RESTARTS_OF_KAFKA: Final = 2
 """Of Apache Kafka on one node; each takes longer than ten of instances. Three nodes go on with two of them."""
