@@ -20,41 +20,54 @@ _READ_BYTES = 65_536
 
 
 def main() -> None:
+    """Until its input ends; then, and whatever fails, nothing that it has started goes on."""
     woken, wakes = os.pipe()
     os.set_blocking(wakes, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes)
+    running: set[int] = set()
+    try:
+        _serve(woken, running)
+    finally:
+        for pid in running:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _serve(woken: int, running: set[int]) -> None:
     rest = b""
     while True:
         readable, _, _ = select.select([sys.stdin, woken], [], [])
         if woken in readable:
             os.read(woken, _READ_BYTES)
-            _tell_ends()
+            running -= _told_ends()
         if sys.stdin in readable:
             data = os.read(sys.stdin.fileno(), _READ_BYTES)
             if not data:
                 return
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                _start(*orjson.loads(line))
+                running.add(_started(*orjson.loads(line)))
 
 
-def _tell_ends() -> None:
+def _told_ends() -> set[int]:
+    """Returns the processes that have ended."""
+    told: set[int] = set()
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return
+            return told
         if not pid:
-            return
+            return told
         _say("ended", pid, os.waitstatus_to_exitcode(status))
+        told.add(pid)
 
 
-def _start(log: str, *arguments: str) -> None:
+def _started(log: str, *arguments: str) -> int:
     pid = os.fork()
     if pid:
         _say("started", pid)
-        return
+        return pid
     code = 1
     try:
         signal.set_wakeup_fd(-1)
