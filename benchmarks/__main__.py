@@ -2,7 +2,8 @@
 
 Every benchmark measures us and a peer in the same run, A B A B, and prints ratios: absolute figures depend on the machine.
 The peers are Python packages of requirements/dev.txt, and of requirements/peers.txt in an environment of their own. With
-MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars the benchmarks of broker and clients start an Apache Kafka beside us.
+MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars the benchmarks of broker and clients start an Apache Kafka beside us, that of
+applications runs Kafka Streams.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "restore": "stores restored from their changelogs",
     "applications": "applications on one stream thread, on two and on two processes",
+    "applications_beside_java": "applications on one stream thread, beside Kafka Streams in Java when its jars are given",
     "pipeline": "topic to topic on Apache Spark",
     "dataframes": "topics as DataFrames on Apache Spark, beside its own connector",
     "pipeline_latency": "one record through a topology on Apache Spark, and micro-batches of many tasks",
