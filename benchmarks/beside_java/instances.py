@@ -44,6 +44,7 @@ class Application:
     servers: str
     guarantee: str = "at_least_once"
     cache_max_bytes: int = CACHE_BYTES
+    commit_interval_ms: int = COMMIT_INTERVAL_MS
 
     def arguments(self, state_dir: Path) -> list[str]:
         settings = {
@@ -52,7 +53,7 @@ class Application:
             "state.dir": state_dir,
             "processing.guarantee": self.guarantee,
             "statestore.cache.max.bytes": self.cache_max_bytes,
-            "commit.interval.ms": COMMIT_INTERVAL_MS,
+            "commit.interval.ms": self.commit_interval_ms,
             "group.protocol": "streams",
         }
         named = [f"{name}={value}" for name, value in settings.items()]

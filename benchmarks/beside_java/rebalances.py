@@ -20,6 +20,7 @@ INSTANCES: Final = 3
 RECORDS_PER_S: Final = 300
 STEADY_S: Final = 2.0
 LIMIT_S: Final = 60
+COMMIT_INTERVAL_MS: Final = 1_000
 BAR_S: Final = 2
 _NUMBERS: Final = count()
 
@@ -60,7 +61,13 @@ class _Group:
         source, out = f"{name}-in", f"{name}-out"
         cluster.admin.create_topics([NewTopic(source, TASKS), NewTopic(out, 1)]).raise_errors()
         self._application = Application(
-            name, topology, source, out, cluster.servers, cache_max_bytes=0
+            name,
+            topology,
+            source,
+            out,
+            cluster.servers,
+            cache_max_bytes=0,
+            commit_interval_ms=COMMIT_INTERVAL_MS,
         )
         self._flow = Flow(
             cluster.servers,
