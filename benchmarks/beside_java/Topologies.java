@@ -41,6 +41,7 @@ public class Topologies {
         while (System.in.read() >= 0) { }
         streams.close(CloseOptions.timeout(Duration.ofSeconds(30))
             .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
+        Runtime.getRuntime().halt(0);  // threads that wait for a broker that has gone would stay
     }
 
     static void build(StreamsBuilder builder, String topology, String source, String out) {
