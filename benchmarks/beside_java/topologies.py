@@ -5,6 +5,7 @@ Runs one instance until its standard input ends, and leaves the group.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -76,8 +77,11 @@ def main(topology: str, source: str, out: str, *given: str) -> None:
         group_protocol=settings["group.protocol"],
     )
     clients = {"bootstrap.servers": settings["bootstrap.servers"]}
-    with KafkaStreams(builder.build(), config, clients):
-        sys.stdin.read()
+    application = KafkaStreams(builder.build(), config, clients)
+    application.start()
+    sys.stdin.read()
+    application.close(30)
+    os._exit(0)  # what waits for a broker that has gone would stay
 
 
 if __name__ == "__main__":
