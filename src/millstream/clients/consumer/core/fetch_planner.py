@@ -52,6 +52,9 @@ from millstream.protocol.generated.fetch import (
 
 _LOGGER = logging.getLogger(__name__)
 
+_SHORT_WAIT_MS = 10
+_DOUBLINGS_MAX = 16
+
 _NOT_THE_REPLICA = frozenset(
     error.code
     for error in (
@@ -96,6 +99,7 @@ class PlannedFetch:
     plan: SessionPlan
     generations: dict[TopicPartition, int]
     topic_names: dict[Uuid, str]
+    max_wait_ms: int
 
     @property
     def version_max(self) -> int:
@@ -130,6 +134,8 @@ class FetchPlanner:
         self._subscription = subscription
         self._sessions: dict[int, FetchSessionHandler] = {}
         self._busy: set[int] = set()
+        self._short_waits: dict[int, int] = {}
+        """By broker, how many fetches in a row have left out partitions that may be wanted soon."""
         self.metadata_wanted = False
 
     def plan(self, cluster: ClusterMetadata, now_ms: int) -> list[PlannedFetch]:
@@ -138,6 +144,7 @@ class FetchPlanner:
         `finish` each, after `handle_response` or `handle_failure`, as soon as its broker may be asked again.
         """
         wanted: dict[int, dict[TopicPartition, FetchRequestPartition]] = {}
+        left_out: set[int] = set()
         states = self._subscription.partitions.values()
         total_bytes = sum(state.buffered_bytes for state in states)
         for state in sorted(states, key=lambda state: state.last_turn):
@@ -148,7 +155,26 @@ class FetchPlanner:
                 if node_id not in self._busy:
                     position = self._fetch_position(state, cluster)
                     wanted.setdefault(node_id, {})[state.topic_partition] = position
-        return [self._planned(node_id, positions) for node_id, positions in wanted.items()]
+            elif state.paused or state.buffered_bytes >= self._policy.partition_max_bytes:
+                partition = cluster.partition(state.topic_partition)
+                left_out.update(() if partition is None else (partition.leader,))
+        return [
+            self._planned(node_id, positions, self._wait_ms(node_id, left_out))
+            for node_id, positions in wanted.items()
+        ]
+
+    def _wait_ms(self, node_id: int, left_out: set[int]) -> int:
+        """Returns how long a broker may wait for records.
+
+        Of a broker that leads partitions which are left out, because they are paused or lie here unread, it is a short time: they cannot
+        be asked for before the answer has come. It doubles from fetch to fetch, for who pauses a partition may leave it so.
+        """
+        if node_id not in left_out:
+            self._short_waits.pop(node_id, None)
+            return self._policy.max_wait_ms
+        before = self._short_waits.get(node_id, 0)
+        self._short_waits[node_id] = min(before + 1, _DOUBLINGS_MAX)
+        return min(self._policy.max_wait_ms, _SHORT_WAIT_MS << before)
 
     def request(self, planned: PlannedFetch) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}
@@ -167,7 +193,7 @@ class FetchPlanner:
             gone = forgotten.setdefault(topic, ForgottenTopic(topic=topic, topic_id=topic_id))
             gone.partitions.append(partition)
         return FetchRequest(
-            max_wait_ms=self._policy.max_wait_ms,
+            max_wait_ms=planned.max_wait_ms,
             min_bytes=self._policy.min_bytes,
             max_bytes=self._policy.max_bytes,
             isolation_level=int(self._policy.read_committed),
@@ -281,7 +307,10 @@ class FetchPlanner:
         )
 
     def _planned(
-        self, node_id: int, positions: dict[TopicPartition, FetchRequestPartition]
+        self,
+        node_id: int,
+        positions: dict[TopicPartition, FetchRequestPartition],
+        max_wait_ms: int,
     ) -> PlannedFetch:
         self._busy.add(node_id)
         partitions = self._subscription.partitions
@@ -293,6 +322,7 @@ class FetchPlanner:
             plan,
             {tp: partitions[tp].generation for tp in positions},
             {position.topic_id: tp.topic for tp, position in positions.items()},
+            max_wait_ms,
         )
 
     # ---- answers
