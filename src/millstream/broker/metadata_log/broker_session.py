@@ -125,9 +125,8 @@ class BrokerSession:
 
     async def leave(self, timeout_s: float) -> bool:
         """Gives leaderships away before this broker stops (controlled shutdown). False when time ran out first."""
-        self._wants_shut_down = (
-            True  # a heartbeat of keep_alive without it would unfence this broker again
-        )
+        # From now on in every heartbeat: one of `keep_alive` that lacked it would unfence this broker again.
+        self._wants_shut_down = True
         try:
             async with asyncio.timeout(timeout_s):
                 while not await self._heartbeat():  # noqa: ASYNC110 - the controller answers, it does not call
