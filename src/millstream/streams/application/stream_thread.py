@@ -49,6 +49,7 @@ from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.columns import load_arrow
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
@@ -237,6 +238,7 @@ class StreamThread:
             )
             purging = Purging(admin, self._new_purge(), f"stream-thread [{self.name}]")
             last_first.push_async_callback(purging.close)
+            await environment.in_kernel(load_arrow)  # later it would keep records waiting
             await self._loop(member, tasks, admin, purging)
 
     async def _loop(

@@ -50,6 +50,14 @@ def record_batch(batch: SinkBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
+def load_arrow() -> None:
+    """Imports what the first columns need, pandas among it, which pyarrow looks for: half a second where it is installed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pc.count(pa.array([None], pa.binary()))
+
+
 def _binary(column: Sequence[bytes | None]) -> pa.Array:
     import pyarrow as pa
 
