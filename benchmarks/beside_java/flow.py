@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
 
 _NUMBER: Final = struct.Struct(">q")
 _PADDING: Final = bytes(92)
@@ -106,9 +106,14 @@ class Flow:
         self._producer.poll(0)
 
     def _receive(self, timeout_s: float) -> None:
+        """Takes what comes within the time, and all that has come with it: one for each that is sent would never catch up."""
         message = self._consumer.poll(timeout_s)
-        if message is None or message.error() is not None:
-            return
+        while message is not None:
+            if message.error() is None:
+                self._received(message)
+            message = self._consumer.poll(0)
+
+    def _received(self, message: Message) -> None:
         value = message.value()
         assert isinstance(value, bytes)
         (number,) = _NUMBER.unpack_from(value)
