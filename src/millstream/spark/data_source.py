@@ -12,9 +12,6 @@ from pyspark.sql.datasource import DataSource
 
 from millstream.spark.formats.column_formats import REGISTRY_LOGIN
 from millstream.spark.kafka_settings import PREFIX, SECRETS
-from millstream.spark.sink.encoding.encoding import encoding_of
-from millstream.spark.sink.options import parse_sink_options
-from millstream.spark.sink.writers import BatchWriter, StreamWriter
 from millstream.spark.source.batch_reader import BatchReader
 from millstream.spark.source.combinations import refuse_in_batch, refuse_in_stream
 from millstream.spark.source.event_time.options import require_batch_options
@@ -26,6 +23,8 @@ from millstream.spark.source.stream_reader import StreamReader
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
+
+    from millstream.spark.sink.writers import BatchWriter, StreamWriter
 
 FORMAT: Final = "millstream"
 _REDACTED: Final = "spark.sql.redaction.options.regex"
@@ -61,10 +60,18 @@ class MillstreamSource(DataSource):
         return BatchReader(options, decoding_of(options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: ARG002, N802 - Spark's signature
+        from millstream.spark.sink.encoding.encoding import encoding_of
+        from millstream.spark.sink.options import parse_sink_options
+        from millstream.spark.sink.writers import StreamWriter
+
         options = parse_sink_options(self.options, schema)
         return StreamWriter(options, encoding_of(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        from millstream.spark.sink.encoding.encoding import encoding_of
+        from millstream.spark.sink.options import parse_sink_options
+        from millstream.spark.sink.writers import BatchWriter
+
         options = parse_sink_options(self.options, schema, overwrite=overwrite)
         return BatchWriter(options, encoding_of(options, schema))
 

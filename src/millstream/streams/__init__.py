@@ -5,69 +5,69 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.runtime.lazy import names_of
-from millstream.streams.config import StreamsConfig
-from millstream.streams.dsl import (
-    CogroupedKStream,
-    GlobalKTable,
-    KGroupedStream,
-    KGroupedTable,
-    KStream,
-    KTable,
-    SessionWindowedCogroupedKStream,
-    SessionWindowedKStream,
-    StreamsBuilder,
-    TimeWindowedCogroupedKStream,
-    TimeWindowedKStream,
-)
-from millstream.streams.handlers import (
-    ErrorContext,
-    OnError,
-    OutgoingRecord,
-    Response,
-    SerializationOrigin,
-    dead_letter,
-)
-from millstream.streams.options import (
-    EmitStrategy,
-    Materialized,
-    OffsetReset,
-    RecordContext,
-    Retry,
-    StoreFormat,
-    StoreSupplier,
-    StoreType,
-    StreamJoined,
-    Suppressed,
-    WaitingRecord,
-)
-from millstream.streams.processor import (
-    ContextualProcessor,
-    Processor,
-    ProcessorContext,
-    ProcessorWrapper,
-    PunctuationType,
-    Record,
-    TableChange,
-)
-from millstream.streams.restore_listener import StateRestoreListener
-from millstream.streams.serdes import Serde, Windowed
-from millstream.streams.state.custom import CustomStateStore, StateStoreContext
-from millstream.streams.state.store import ChangelogRecord
-from millstream.streams.topology import Topology, TopologyBuilder
-from millstream.streams.topology.stores import StoreKind, StoreSpec
-from millstream.streams.windows import (
-    JoinWindows,
-    SessionWindows,
-    SlidingWindows,
-    TimeWindows,
-    UnlimitedWindows,
-)
 
 if TYPE_CHECKING:
     from millstream.streams.application.kafka_streams import KafkaStreams
     from millstream.streams.application.states import ApplicationState
     from millstream.streams.application.uncaught_errors import OnUncaughtError
+    from millstream.streams.config import StreamsConfig
+    from millstream.streams.dsl import (
+        CogroupedKStream,
+        GlobalKTable,
+        KGroupedStream,
+        KGroupedTable,
+        KStream,
+        KTable,
+        SessionWindowedCogroupedKStream,
+        SessionWindowedKStream,
+        StreamsBuilder,
+        TimeWindowedCogroupedKStream,
+        TimeWindowedKStream,
+    )
+    from millstream.streams.handlers import (
+        ErrorContext,
+        OnError,
+        OutgoingRecord,
+        Response,
+        SerializationOrigin,
+        dead_letter,
+    )
+    from millstream.streams.options import (
+        EmitStrategy,
+        Materialized,
+        OffsetReset,
+        RecordContext,
+        Retry,
+        StoreFormat,
+        StoreSupplier,
+        StoreType,
+        StreamJoined,
+        Suppressed,
+        WaitingRecord,
+    )
+    from millstream.streams.processor import (
+        ContextualProcessor,
+        Processor,
+        ProcessorContext,
+        ProcessorWrapper,
+        PunctuationType,
+        Record,
+        TableChange,
+    )
     from millstream.streams.progress.restore_progress import RestoreProgress
+    from millstream.streams.restore_listener import StateRestoreListener
+    from millstream.streams.serdes import Serde, Windowed
+    from millstream.streams.state.custom import CustomStateStore, StateStoreContext
+    from millstream.streams.state.store import ChangelogRecord
+    from millstream.streams.topology import Topology, TopologyBuilder
+    from millstream.streams.topology.stores import StoreKind, StoreSpec
+    from millstream.streams.windows import (
+        JoinWindows,
+        SessionWindows,
+        SlidingWindows,
+        TimeWindows,
+        UnlimitedWindows,
+    )
 else:
     __getattr__ = names_of(
         __name__,
@@ -75,7 +75,19 @@ else:
             "millstream.streams.application.kafka_streams": "KafkaStreams",
             "millstream.streams.application.states": "ApplicationState",
             "millstream.streams.application.uncaught_errors": "OnUncaughtError",
+            "millstream.streams.config": "StreamsConfig",
+            "millstream.streams.dsl": "CogroupedKStream GlobalKTable KGroupedStream KGroupedTable KStream KTable SessionWindowedCogroupedKStream SessionWindowedKStream StreamsBuilder TimeWindowedCogroupedKStream TimeWindowedKStream",
+            "millstream.streams.handlers": "ErrorContext OnError OutgoingRecord Response SerializationOrigin dead_letter",
+            "millstream.streams.options": "EmitStrategy Materialized OffsetReset RecordContext Retry StoreFormat StoreSupplier StoreType StreamJoined Suppressed WaitingRecord",
+            "millstream.streams.processor": "ContextualProcessor Processor ProcessorContext ProcessorWrapper PunctuationType Record TableChange",
             "millstream.streams.progress.restore_progress": "RestoreProgress",
+            "millstream.streams.restore_listener": "StateRestoreListener",
+            "millstream.streams.serdes": "Serde Windowed",
+            "millstream.streams.state.custom": "CustomStateStore StateStoreContext",
+            "millstream.streams.state.store": "ChangelogRecord",
+            "millstream.streams.topology": "Topology TopologyBuilder",
+            "millstream.streams.topology.stores": "StoreKind StoreSpec",
+            "millstream.streams.windows": "JoinWindows SessionWindows SlidingWindows TimeWindows UnlimitedWindows",
         },
     )
 
