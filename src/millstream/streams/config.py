@@ -168,7 +168,7 @@ class StreamsConfig:
     default_timestamps: TimestampExtractor = fail_on_invalid
     on_deserialization_error: OnError | DeserializationHandler = OnError.FAIL
     on_processing_error: OnError | ProcessingHandler = OnError.FAIL
-    batch_records_max: int = 10_000
+    batch_records_max: int = 65_536
     partition_count: Callable[[str], int] | None = None
     dead_letter_topic: str | None = None
     cache_max_bytes: int = 0

@@ -125,17 +125,18 @@ class Unread(ArrowBytes):
 def test_what_only_passes_through_stays_arrow_over_several_runs() -> None:
     builder = StreamsBuilder()
     builder.stream("in").to("out")
-    config = StreamsConfig("app", default_key=bytes_(), default_value=bytes_(), batch_records_max=2)
+    config = StreamsConfig(
+        "app", default_key=bytes_(), default_value=bytes_(), batch_records_max=MANY
+    )
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
-    given = [[b"a", None], [b"c"]]
-    for first, values in zip((0, 2), given, strict=True):
-        offsets = range(first, first + len(values))
-        raw = RawBatch(Unread(pa.array(values)), Unread(pa.array(values)), list(offsets), offsets)
-        task.add("in", raw)
+    given: list[list[bytes | None]] = [[b"a"] * MANY, [None] * MANY]
+    for first, values in zip((0, MANY), given, strict=True):
+        column, offsets = Unread(pa.array(values, pa.binary())), range(first, first + MANY)
+        task.add("in", RawBatch(column, column, list(offsets), offsets))
     out = task.process(0).sinks["out"]
-    for column in (out.keys, out.values):
-        assert isinstance(column, ArrowBytes)
-        assert column.array.to_pylist() == [b"a", None, b"c"]
+    for sent in (out.keys, out.values):
+        assert isinstance(sent, ArrowBytes)
+        assert sent.array.to_pylist() == given[0] + given[1]
 
 
 def test_two_sinks_and_several_runs_leave_the_columns_of_the_source_alone() -> None:

@@ -196,6 +196,32 @@ class RawBatch:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def arrow_bytes(self) -> int | None:
+        """The memory of keys and values; None where one of them did not come as Arrow."""
+        keys, values = self.keys, self.values
+        if not (isinstance(keys, ArrowBytes) and isinstance(values, ArrowBytes)):
+            return None
+        return int(keys.array.nbytes + values.array.nbytes)
+
+
+def joined(batches: Sequence[RawBatch]) -> RawBatch:
+    """Returns the records of several batches of one topic partition, in offset order, as one."""
+    if len(batches) == 1:
+        return batches[0]
+    headers = None
+    if any(batch.headers is not None for batch in batches):
+        headers = _one_after_the_other(
+            batch.headers or [NO_HEADERS] * len(batch) for batch in batches
+        )
+    return RawBatch(
+        _data_one_after_the_other([batch.keys for batch in batches]),
+        _data_one_after_the_other([batch.values for batch in batches]),
+        _one_after_the_other(batch.timestamps for batch in batches),
+        _one_after_the_other(batch.offsets for batch in batches),
+        headers,
+    )
+
 
 @dataclass(slots=True)
 class SinkBatch:
