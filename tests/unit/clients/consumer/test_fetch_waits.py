@@ -47,3 +47,15 @@ def test_a_partition_that_stays_paused_costs_fewer_and_fewer_fetches() -> None:
     world.fetcher.finish(planned)
     world.state(0).paused = True
     assert waits_ms(world) == {1: SHORT_MS}
+
+
+def test_a_paused_partition_counts_at_the_follower_that_it_is_read_from() -> None:
+    """KIP-392: its leader can be asked for the others as before."""
+    world = World(leaders=(1, 1, 2))
+    for planned in world.plan():
+        if planned.node_id == 1:
+            world.answer(planned, preferred_read_replica=2)
+        else:
+            world.answer(planned, partition=2)
+    world.state(0).paused = True
+    assert waits_ms(world) == {1: POLICY_MS, 2: SHORT_MS}

@@ -155,19 +155,22 @@ class FetchPlanner:
                 if node_id not in self._busy:
                     position = self._fetch_position(state, cluster)
                     wanted.setdefault(node_id, {})[state.topic_partition] = position
-            elif state.paused or state.buffered_bytes >= self._policy.partition_max_bytes:
-                partition = cluster.partition(state.topic_partition)
-                left_out.update(() if partition is None else (partition.leader,))
+            elif self._is_left_out(state) and cluster.partition(state.topic_partition) is not None:
+                left_out.add(self._source(state, cluster, now_ms))
         return [
             self._planned(node_id, positions, self._wait_ms(node_id, left_out))
             for node_id, positions in wanted.items()
         ]
 
+    def _is_left_out(self, state: PartitionState) -> bool:
+        """Whether a partition is not asked for because it is paused, or because enough of it lies here unread."""
+        return state.paused or state.buffered_bytes >= self._policy.partition_max_bytes
+
     def _wait_ms(self, node_id: int, left_out: set[int]) -> int:
         """Returns how long a broker may wait for records.
 
-        Of a broker that leads partitions which are left out, because they are paused or lie here unread, it is a short time: they cannot
-        be asked for before the answer has come. It doubles from fetch to fetch, for who pauses a partition may leave it so.
+        The time is short for a broker from which partitions that are left out are read: they cannot be asked for before its answer has
+        come. It doubles with each fetch, because a partition that is paused may stay so for long.
         """
         if node_id not in left_out:
             self._short_waits.pop(node_id, None)
@@ -279,9 +282,9 @@ class FetchPlanner:
         )
 
     def _source(self, state: PartitionState, cluster: ClusterMetadata, now_ms: int) -> int:
-        """The follower that we were told to prefer, as long as it is there; else the leader."""
+        """Returns the follower that the leader has told us to prefer, as long as it is there; else the leader."""
         partition = cluster.partition(state.topic_partition)
-        assert partition is not None, "only partitions with a leader are fetched"
+        assert partition is not None, "the metadata names the partition"
         replica = state.read_replica
         if replica is not None:
             usable = replica.node_id in cluster.nodes
