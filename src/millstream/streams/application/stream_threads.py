@@ -50,11 +50,20 @@ class StreamThreads:
         self._on_failed = on_failed
         self._cache_share = cache_share
         self._running: dict[AnyStreamThread, asyncio.Task[None]] = {}
+        self._removed: set[AnyStreamThread] = set()
+        """Those that were told to end, and have not ended yet."""
 
     @property
     def reports(self) -> Mapping[StreamsTaskId, TaskReport]:
         """The last commit of each task."""
         return {task: report for thread in self.all for task, report in thread.reports.items()}
+
+    @property
+    def tasks(self) -> frozenset[StreamsTaskId]:
+        """The tasks of all threads, standby tasks included."""
+        return frozenset(
+            task for thread in self.all for task in (*thread.active_tasks, *thread.standby_tasks)
+        )
 
     @property
     def known_hosts(self) -> KnownHosts:
@@ -84,13 +93,13 @@ class StreamThreads:
 
     async def remove(self) -> str:
         """Ends the thread that was added last, and returns its name. Raises IllegalState for the only one."""
-        if len(self._running) < 2:
+        staying = [thread for thread in self._running if thread not in self._removed]
+        if len(staying) < 2:
             raise IllegalState("the last stream thread is not removed: close the application")
-        thread, running = list(self._running.items())[-1]
+        thread = staying[-1]
+        self._removed.add(thread)
         thread.stop()
-        await running
-        self.all.remove(thread)
-        self._share_cache()
+        await asyncio.wait({self._running[thread]})  # it ends also where the caller is cancelled
         return thread.name
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
@@ -130,4 +139,8 @@ class StreamThreads:
             self.failed_count += not isinstance(error, ShutdownRequested)
             self._on_failed(thread, error)
         finally:
-            self._running.pop(thread, None)
+            del self._running[thread]
+            if thread in self._removed:
+                self._removed.remove(thread)
+                self.all = [each for each in self.all if each is not thread]
+                self._share_cache()
