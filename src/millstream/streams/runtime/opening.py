@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
+from millstream.net.client.uninterrupted import uninterrupted
 from millstream.streams.runtime.errors import StoreLocked
 from millstream.streams.runtime.restoration import StoredState, StoreMarker
 from millstream.streams.runtime.spec import TaskEnvironment
@@ -85,9 +86,8 @@ async def _made(make: Callable[[], _Task], environment: TaskEnvironment) -> _Tas
     """The kernel cannot be interrupted. What it makes for a caller that was cancelled is closed: nobody else would, and its lock would stay."""
     making = environment.kernel_call(make)
     try:
-        return await asyncio.shield(making)
+        return await uninterrupted(making)
     except asyncio.CancelledError:
-        await asyncio.wait({making})
         if making.exception() is None:
             await environment.in_kernel(making.result().close)
         raise

@@ -14,9 +14,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Final
 
+from millstream.net.client.uninterrupted import uninterrupted
 from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.interactive.store_lags import StoreOffsets
@@ -145,21 +147,21 @@ class ProcessStreamThread:
 
     async def run(self) -> None:
         """Runs the process until it ends. Raises what has ended the thread, and ThreadProcessFailed where the process has died."""
-        self._enter(ThreadState.STARTING)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = await asyncio.to_thread(_started, theirs)
-        self.pid = process.pid
-        self._link = link = await Link.open(ours)
-        try:
-            link.send(
-                StartThread(
-                    self.name, self._application, self._is_paused, logging.root.getEffectiveLevel()
-                )
-            )
-            link.send(ResizeCache(self._cache_bytes))
-            if self._stopping:
-                link.send(StopThread())
+        if not self._stopping:
+            self._enter(ThreadState.STARTING)
+        async with AsyncExitStack() as last_first:
+            last_first.callback(self._enter, ThreadState.DEAD)
+            ours, theirs = socket.socketpair()
+            last_first.callback(ours.close)
+            with theirs:
+                loop = asyncio.get_running_loop()
+                process = await uninterrupted(loop.run_in_executor(None, _started, theirs))
+            last_first.push_async_callback(asyncio.to_thread, _ended, process)
+            self.pid = process.pid
+            link = await Link.open(ours)
+            last_first.push_async_callback(link.close)
+            self._take_link(link)
+            last_first.callback(self._give_up_link)
             error = await self._heard(link)
             code = await asyncio.to_thread(_ended, process)
             if error is None and code:
@@ -169,14 +171,24 @@ class ProcessStreamThread:
                 await self._ask_about(error)
             if error is not None:
                 raise error
-        finally:
-            self._link = None
-            self.active_tasks = frozenset()
-            self.standby_tasks = {}
-            self._answer_nothing()
-            await link.close()
-            await asyncio.to_thread(_ended, process)
-            self._enter(ThreadState.DEAD)
+
+    def _take_link(self, link: Link) -> None:
+        """Tells the process what to begin with."""
+        level = logging.root.getEffectiveLevel()
+        link.send(StartThread(self.name, self._application, self._is_paused, level))
+        link.send(ResizeCache(self._cache_bytes))
+        if self._stopping:
+            link.send(StopThread())
+        self._link = link
+
+    def _give_up_link(self) -> None:
+        """Ends what waits for answers of the process."""
+        self._link = None
+        self.active_tasks = frozenset()
+        self.standby_tasks = {}
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_result({})
 
     async def _heard(self, link: Link) -> Exception | None:
         """Heeds what the process says until its end. Returns the error that has ended the thread."""
@@ -225,11 +237,6 @@ class ProcessStreamThread:
             results = unpickled(message.results)
             assert isinstance(results, dict), "every answer is one by partition or by task"
             waiting.set_result(results)
-
-    def _answer_nothing(self) -> None:
-        for waiting in self._asked.values():
-            if not waiting.done():
-                waiting.set_result({})
 
     def _send(self, message: object) -> None:
         if self._link is not None:

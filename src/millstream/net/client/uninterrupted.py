@@ -1,0 +1,17 @@
+"""Waits for work in a thread, which a cancelled caller cannot interrupt."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+
+
+async def uninterrupted(work: asyncio.Future[_Result]) -> _Result:
+    """Returns the result. A caller that is cancelled is so once the work has ended: nobody else meets it under way."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait({work})
+        raise
