@@ -41,7 +41,6 @@ _RETRIABLE: Final = (
     CommitFailed,
     RebalanceInProgress,
     IllegalGeneration,
-    RebalanceInProgress,
     StaleMemberEpoch,
     UnknownMemberId,
     ConnectionError,

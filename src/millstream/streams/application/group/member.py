@@ -18,11 +18,9 @@ from millstream.clients.consumer.commits import Commits
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.core.consumer_membership import new_member_id
 from millstream.errors import (
-    CoordinatorNotAvailable,
     InvalidRequest,
     KafkaError,
     MillstreamError,
-    NotCoordinator,
     UnsupportedVersion,
 )
 from millstream.model import TopicPartition
@@ -117,9 +115,11 @@ class StreamsMember:
                             StreamsGroupHeartbeatResponse,
                             lane=Lane.GROUP,
                         )
-            await self._scope.close()
         finally:
-            await self._cluster.close()
+            try:
+                await self._scope.close()
+            finally:
+                await self._cluster.close()
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Returns what transactions say of the member. Raises CommitFailed where it is none at the moment."""
@@ -168,8 +168,6 @@ class StreamsMember:
         if not response.error_code:
             self._failures = 0
             return
-        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
-            self._cluster.forget_coordinator(self._policy.group_id)
         await self._wait_a_moment()
 
     async def _wait_a_moment(self) -> None:

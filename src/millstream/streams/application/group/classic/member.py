@@ -134,9 +134,11 @@ class ClassicStreamsMember:
                     if self.membership.wants_shutdown:
                         await self._join_once()
                     await self._requests.leave("the stream thread ends")
-            await self._scope.close()
         finally:
-            await self._cluster.close()
+            try:
+                await self._scope.close()
+            finally:
+                await self._cluster.close()
 
     async def _rebalance_when_wanted(self) -> None:
         membership = self.membership
