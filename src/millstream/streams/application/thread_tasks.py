@@ -122,35 +122,38 @@ class ThreadTasks:
         }
 
     async def give_up(self, tasks: frozenset[StreamsTaskId], *, commit: bool) -> None:
-        """Commits and closes tasks, those that are being started, too. Raises what is not an error of ours once all are closed."""
+        """Commits and closes tasks side by side, those that are being started, too. Raises what users' functions raise once all are closed."""
         for task in tasks:
             self._timeouts.progressed(task)
         given_up = [self._running.pop(task) for task in sorted(tasks.intersection(self._running))]
         cancelled = [self._starting.pop(task)[1] for task in tasks.intersection(self._starting)]
         self._assign()
-        for starting in cancelled:
-            await _cancelled(starting)
+        ended = await asyncio.gather(
+            *(_cancelled(starting) for starting in cancelled),
+            *(self._give_up(each, commit=commit) for each in given_up),
+            return_exceptions=True,
+        )
         for task in tasks:
             self._restoring.pop(task, None)
-        failures: list[Exception] = []
-        for each in given_up:
-            try:
-                if commit and each.has_news:
-                    await each.active.commit()
-            except MillstreamError as error:
-                _LOGGER.warning(
-                    "%s task [%s] was given up uncommitted: %s",
-                    self._log_prefix,
-                    each.active.id,
-                    error,
-                )
-            except Exception as error:  # noqa: BLE001  # raised when the others are closed
-                failures.append(error)
-            finally:
-                self.closed += 1
-                await _closed(each.active)
-        if failures:
-            raise failures[0]
+        for error in ended:
+            if error is not None:
+                raise error
+
+    async def _give_up(self, each: _Running, *, commit: bool) -> None:
+        """Commits and closes a task. Closes it also where the caller is cancelled."""
+        try:
+            if commit and each.has_news:
+                await each.active.commit()
+        except MillstreamError as error:
+            _LOGGER.warning(
+                "%s task [%s] was given up uncommitted: %s",
+                self._log_prefix,
+                each.active.id,
+                error,
+            )
+        finally:
+            self.closed += 1
+            await _closed(each.active)
 
     def take(self, specs: Mapping[StreamsTaskId, TaskSpec]) -> None:
         """Begins to start tasks."""
