@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from millstream.net.client.tasks import TaskScope
-from millstream.streams.application.stream_thread import ApplicationEnvironment
+from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.queries import QueryResult, StateQueryRequest
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.failures import is_retriable

@@ -1,6 +1,7 @@
-"""`KafkaStreams`: a topology as an application: started, sharing its tasks with other instances of it, and closed.
+"""`KafkaStreams`: one instance of an application, from its start to its end.
 
-Owns the state of the application, its stream threads and its state directory. What a task does is `runtime`'s.
+It owns the stream threads, the global stores and the state directory of the instance. The state is kept in `current_state`, queries are
+answered by `interactive`, and what a task does is `runtime`'s.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.net.client.tasks import TaskScope
+from millstream.net.client.uninterrupted import uninterrupted
 from millstream.protocol.generated.streams_group_heartbeat import Endpoint
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
+from millstream.streams.application.current_state import CurrentState, StateListener
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
 from millstream.streams.application.group.membership import StreamsMembershipPolicy, StreamsTaskId
 from millstream.streams.application.group.remarks import ShutdownRequested
@@ -27,6 +31,7 @@ from millstream.streams.application.group.standby_replicas import set_standby_re
 from millstream.streams.application.group.topology_description import describe
 from millstream.streams.application.interactive.hosts_of_stores import HostsOfStores
 from millstream.streams.application.interactive.interactive_queries import InteractiveQueries
+from millstream.streams.application.interactive.local_stores import LocalStores
 from millstream.streams.application.interactive.store_lags import LagsOfStores, StoreLags
 from millstream.streams.application.metrics.client_metrics import ClientMetrics, MetricValue
 from millstream.streams.application.obsolete_tasks import ObsoleteTasks
@@ -39,10 +44,9 @@ from millstream.streams.application.states import (
     ApplicationState,
     ThreadState,
     are_restoring,
-    require_transition,
     state_of_threads,
 )
-from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.application.stream_threads import AnyStreamThread, StreamThreads
 from millstream.streams.application.thread_metadata import ThreadMetadata, thread_metadata
 from millstream.streams.application.uncaught_errors import (
@@ -52,12 +56,10 @@ from millstream.streams.application.uncaught_errors import (
 )
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
-from millstream.streams.errors import StreamsNotStarted, TopologyError, UnknownStore
+from millstream.streams.errors import TopologyError
 from millstream.streams.host_info import HostInfo
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
-    FailureReason,
-    QueryResult,
     StateQueryRequest,
     StateQueryResult,
     StoreQueryParameters,
@@ -66,15 +68,13 @@ from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, S
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.report import TaskReport
 from millstream.streams.runtime.steps import Observer, unobserved
-from millstream.streams.runtime.task_names import task_name
+from millstream.streams.runtime.task_names import sub_topology_name, task_name
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
 
 REBALANCE_TIMEOUT_MS: Final = 300_000
 """As max.poll.interval.ms of Kafka."""
 _LOGGER = logging.getLogger(__name__)
-
-StateListener = Callable[[ApplicationState, ApplicationState], object]
 
 
 class KafkaStreams:
@@ -118,8 +118,9 @@ class KafkaStreams:
         self._directory = StateDirectory(config.state_dir, config.application_id, SystemRandom())
         if config.checkpoint_directory is not None:
             self._directory.require_apart(config.checkpoint_directory)
-        self._state = ApplicationState.CREATED
-        self._listeners: list[StateListener] = []
+        self._state = CurrentState(
+            config.application_id, _log_prefix(config.client_id or config.application_id)
+        )
         self._scope = TaskScope(f"application {config.application_id}")
         self._threads = StreamThreads(
             self._new_thread, self._scope, self._failed, self._cache_share
@@ -137,11 +138,11 @@ class KafkaStreams:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._error: BaseException | None = None
         self._closers = contextlib.AsyncExitStack()
-        self._log_prefix = f"stream-client [{config.client_id or config.application_id}]"
         self._queries = self._new_queries()
+        self._local_stores = LocalStores(topology, self._threads.query, lambda: self._global_thread)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._config.application_id}, {self._state}>"
+        return f"<{type(self).__name__} {self._config.application_id}, {self.state}>"
 
     def __reduce__(self) -> tuple[type[OuterApplication], tuple[str]]:
         """Pickles what a function that holds the application gets in the process of a stream thread."""
@@ -162,7 +163,7 @@ class KafkaStreams:
     @property
     def state(self) -> ApplicationState:
         """The state of the application."""
-        return self._state
+        return self._state.now
 
     @property
     def topology(self) -> Topology:
@@ -205,13 +206,11 @@ class KafkaStreams:
         """
         if self._metrics is None:
             return {}
-        return self._metrics.metrics(self._state, self._threads.all, self._threads.failed_count)
+        return self._metrics.metrics(self.state, self._threads.all, self._threads.failed_count)
 
     def on_state_change(self, listener: StateListener) -> None:
         """Has the listener called with each new state and the one before it. Raises IllegalState after the start."""
-        if self._state is not ApplicationState.CREATED:
-            raise IllegalState("listeners of states are given before the application is started")
-        self._listeners.append(listener)
+        self._state.add_listener(listener)
 
     async def start(self) -> None:
         """Starts the threads. Returns once global stores are filled.
@@ -219,20 +218,48 @@ class KafkaStreams:
         Raises IllegalState for an application that was started before, StoreLocked, ConfigError, and what the cluster answers.
         """
         self._loop = asyncio.get_running_loop()
-        async with self._starting:
-            await self._start()
+        try:
+            async with self._starting:
+                await self._start()
+        except BaseException:
+            if self._closing is not None:
+                await asyncio.wait({self._closing})  # another instance may be started now
+            raise
 
     async def _start(self) -> None:
-        if self._state is not ApplicationState.CREATED:
-            raise IllegalState(
-                f"application {self._config.application_id} is {self._state}: make a new KafkaStreams to start it again"
-            )
-        process_id = await asyncio.to_thread(self._directory.lock)
+        self._state.require_created()
+        await self._lock_directory()
+        try:
+            self._state.enter(ApplicationState.REBALANCING)
+            if self._config.use_processes:
+                self._pickled = pickled_application(self._application)
+            await self._set_standby_replicas()
+            await self._open_global_stores()
+        except BaseException:
+            if self._closing is None:
+                self._begin_to_end(ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING)
+            raise
+        if not self.state.is_running_or_rebalancing:
+            return  # it was closed meanwhile
+        if not self._has_tasks:  # global stores alone
+            self._state.enter(ApplicationState.RUNNING)
+            return
+        self._begin_to_clean()
+        for _ in range(self._config.num_stream_threads):
+            self._threads.add(self._application.client_id)
+
+    async def _lock_directory(self) -> None:
+        """Takes the state directory, whose process id the instance has from now on. Raises StoreLocked and ConfigError."""
+        loop = asyncio.get_running_loop()
+        try:
+            process_id = await uninterrupted(loop.run_in_executor(None, self._directory.lock))
+        except BaseException:
+            self._directory.unlock()
+            raise
         self._closers.callback(self._directory.unlock)
         client_id = self._config.client_id or f"{self._config.application_id}-{process_id}"
-        self._log_prefix = f"stream-client [{client_id}]"
+        self._state.log_prefix = _log_prefix(client_id)
         self._metrics = ClientMetrics.of(self._topology, self._config, client_id, process_id)
-        self._enter(ApplicationState.REBALANCING)
         self._application = ApplicationEnvironment(
             topology=self._topology,
             config=self._config,
@@ -250,70 +277,40 @@ class KafkaStreams:
             observe=self._observe,
             restore_listener=self._restore_listener,
         )
-        try:
-            if self._config.use_processes:
-                self._pickled = pickled_application(self._application)
-            await self._set_standby_replicas()
-            await self._open_global_stores()
-        except BaseException:
-            if self._closing is None:
-                await self._closers.aclose()
-                self._enter(ApplicationState.PENDING_SHUTDOWN)
-                self._enter(ApplicationState.NOT_RUNNING)
-                self._ended.set()
-            raise
-        if not self._state.is_running_or_rebalancing:
-            return  # it was closed meanwhile
-        if not self._has_tasks:  # global stores alone
-            self._enter(ApplicationState.RUNNING)
-            return
+
+    def _begin_to_clean(self) -> None:
+        """Begins to delete the stores of tasks that other instances have for long."""
         self._cleaner = StateCleaner(
             self._directory,
-            ObsoleteTasks(self._config.state_cleanup_delay_ms, self._now_ms),
+            ObsoleteTasks(self._config.state_cleanup_delay_ms, self._clock.now().monotonic_ms),
+            self._directory_of,
             self._clock,
-            self._log_prefix,
+            self._state.log_prefix,
             are_tasks_elsewhere=self._config.use_processes,
         )
-        cleaning = self._cleaner.run(self._owned_when_settled)
+        cleaning = self._cleaner.run(self._settled_tasks)
         self._cleaning = self._scope.start(cleaning, "cleaner", awaited=True)
-        for _ in range(self._config.num_stream_threads):
-            self._threads.add(client_id)
 
     def add_stream_thread(self) -> str:
-        """Starts one more thread, and returns its name. Raises IllegalState where the application does not run."""
-        self._require_running()
+        """Starts one more thread, and returns its name. Raises IllegalState where the application does not run, or `start` has not returned."""
+        self._require_threads()
         if not self._has_tasks:
             raise IllegalState("global stores need no stream threads")
         return self._threads.add(self._application.client_id)
 
     async def remove_stream_thread(self) -> str:
         """Ends a thread, whose tasks go to the others, and returns its name. Raises IllegalState as above, and for the last one."""
-        self._require_running()
+        self._require_threads()
         return await self._threads.remove()
 
     async def query(self, request: StateQueryRequest) -> StateQueryResult:
-        """Asks a store of this instance, its standby copies and what is being restored included unless it is to be active (KIP-796).
+        """Asks a store of this instance (KIP-796). Standby copies and stores that are being restored answer, too, unless active ones are required.
 
-        Partitions that are not here are NOT_PRESENT.
-
-        Raises StreamsNotStarted, and UnknownStore for a store that the topology does not have.
+        Partitions that are not here are NOT_PRESENT. Raises StreamsNotStarted, and UnknownStore for a store that the topology does not have.
         """
         check_kind("query: request", request, StateQueryRequest)
-        self._require_queryable()
-        if request.store in self._topology.global_stores:
-            assert self._global_thread is not None, "it is there while the application runs"
-            return StateQueryResult(global_result=await self._global_thread.query(request))
-        if request.store not in self._topology.stores:
-            raise UnknownStore(
-                f"there is no store {request.store}; there are {sorted(self._topology.stores)}"
-            )
-        found = await self._threads.query(request)
-        absent = QueryResult(
-            failure=FailureReason.NOT_PRESENT,
-            message="this instance does not have the partition now",
-        )
-        missing = set(request.partitions or ()) - found.keys()
-        return StateQueryResult(dict(sorted((found | dict.fromkeys(missing, absent)).items())))
+        self._state.require_queryable()
+        return await self._local_stores.query(request)
 
     def store(
         self,
@@ -326,17 +323,17 @@ class KafkaStreams:
         where this instance has no partition of it, and InvalidStorePartition where it does not have the one of the parameters.
         """
         check_kind("store: wanted", wanted, str | StoreQueryParameters)
-        self._require_queryable()
+        self._state.require_queryable()
         return self._queries.store(wanted, self.query, self._is_restoring)
 
     def metadata_for_all_streams_clients(self) -> list[StreamsMetadata[HostInfo]]:
         """Returns what each instance with an `application_server` has: stores and input partitions. Raises StreamsNotStarted."""
-        self._require_queryable()
+        self._state.require_queryable()
         return self._queries.metadata()
 
     def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata[HostInfo]]:
         """Returns the instances that have partitions of a store. Raises StreamsNotStarted, UnknownStore."""
-        self._require_queryable()
+        self._state.require_queryable()
         return self._queries.metadata_of_store(store)
 
     async def query_metadata_for_key(
@@ -352,7 +349,7 @@ class KafkaStreams:
         `partitioner` is for keys that another one than Kafka's has spread: it is given the key and the number of partitions.
         Partition -1 without a host says that no addresses are known yet. Raises StreamsNotStarted, UnknownStore, SerializationError.
         """
-        self._require_queryable()
+        self._state.require_queryable()
         return await self._queries.metadata_of_key(store, key, key_serde, partitioner)
 
     async def all_local_store_partition_lags(self) -> StoreLags:
@@ -360,7 +357,7 @@ class KafkaStreams:
 
         Raises StreamsNotStarted, and what the cluster answers.
         """
-        self._require_queryable()
+        self._state.require_queryable()
         return await self._queries.lags(await self._threads.store_offsets())
 
     def pause(self) -> None:
@@ -409,7 +406,7 @@ class KafkaStreams:
         """
         if timeout_s is not None and timeout_s < 0:
             raise ValueError(f"close: timeout_s must not be negative, but is {timeout_s}")
-        if not self._state.has_completed_shutdown and self._closing is None:
+        if not self.state.has_completed_shutdown and self._closing is None:
             self._begin_to_end(ApplicationState.PENDING_SHUTDOWN, ApplicationState.NOT_RUNNING)
         if self._closing is None:
             return True
@@ -423,7 +420,7 @@ class KafkaStreams:
 
         `close` waits for such functions, so they call this instead. Raises IllegalState before the start.
         """
-        if self._state.has_completed_shutdown:
+        if self.state.has_completed_shutdown:
             return
         if self._loop is None:
             raise IllegalState(
@@ -440,12 +437,12 @@ class KafkaStreams:
 
     async def clean_up(self) -> None:
         """Deletes the stores on this machine; the next start restores them. Raises IllegalState while the application runs."""
-        is_stopped = self._state.has_completed_shutdown and (
+        is_stopped = self.state.has_completed_shutdown and (
             self._closing is None or self._closing.done()
         )
-        if self._state is not ApplicationState.CREATED and not is_stopped:
+        if self.state is not ApplicationState.CREATED and not is_stopped:
             raise IllegalState(
-                f"stores are in use: application {self._config.application_id} is {self._state}"
+                f"stores are in use: application {self._config.application_id} is {self.state}"
             )
         await asyncio.to_thread(self._directory.clean_up)
 
@@ -462,7 +459,7 @@ class KafkaStreams:
         return self._config.cache_max_bytes // (threads + bool(self._topology.global_stores))
 
     def _failed(self, thread: AnyStreamThread, error: Exception) -> None:
-        if not self._state.is_running_or_rebalancing:
+        if not self.state.is_running_or_rebalancing:
             return
         if thread.answer is OnUncaughtError.REPLACE_THREAD:
             self._threads.add(self._application.client_id)
@@ -477,12 +474,13 @@ class KafkaStreams:
         return self._on_uncaught_error(error)
 
     def _begin_to_end(self, pending: ApplicationState, end: ApplicationState) -> None:
-        if self._closing is not None or self._state.has_completed_shutdown:
+        """Begins the shutdown, and enters the first of the two states. A listener that raises does not keep the application from its end."""
+        if self._closing is not None or self.state.has_completed_shutdown:
             return
         if self._cleaning is not None:
             self._cleaning.cancel()
-        self._enter(pending)
         self._closing = self._scope.start(self._end(end), "close", awaited=True)
+        self._state.enter(pending)
 
     async def _end(self, end: ApplicationState) -> None:
         async with self._starting:
@@ -491,10 +489,13 @@ class KafkaStreams:
         try:
             await self._closers.aclose()
         except Exception:  # whatever stores and clients raise
-            _LOGGER.exception("%s was not closed in order", self._log_prefix)
+            _LOGGER.exception("%s was not closed in order", self._state.log_prefix)
         finally:
-            self._enter(end)
             self._ended.set()
+            try:
+                self._state.enter(end)
+            except Exception:  # whatever a listener raises: nobody waits for this task's result
+                _LOGGER.exception("%s has a listener that failed", self._state.log_prefix)
 
     async def _set_standby_replicas(self) -> None:
         replicas = self._config.num_standby_replicas
@@ -514,56 +515,51 @@ class KafkaStreams:
 
     def _global_stores_failed(self, error: Exception) -> None:
         """Asks the handler as about a stream thread, and ends the instance, whose tasks would go on with old rows."""
+        if not self.state.is_running_or_rebalancing:
+            return
         self._error = error
         try:
             answer = self._on_uncaught_error(error)
             if answer is not OnUncaughtError.SHUTDOWN_CLIENT:
                 _LOGGER.warning(
                     "%s answers a failure of global stores with %s, and ends alone: no thread takes the place of theirs",
-                    self._log_prefix,
+                    self._state.log_prefix,
                     answer,
                 )
         finally:
             self._begin_to_end(ApplicationState.PENDING_ERROR, ApplicationState.ERROR)
 
     def _thread_changed(self, thread: AnyStreamThread) -> None:
-        if not self._state.is_running_or_rebalancing:
+        if not self.state.is_running_or_rebalancing:
             return
         if self._cleaner is not None:
-            self._cleaner.note(self._owned_directories())
+            self._cleaner.note(self._threads.tasks)
         now = state_of_threads([each.state for each in self._threads.all])
         ends_all = thread.answer not in (None, OnUncaughtError.REPLACE_THREAD)
-        if now is not self._state and not ends_all:
-            self._enter(now)
+        if now is not self.state and not ends_all:
+            self._state.enter(now)
 
-    def _owned_when_settled(self) -> frozenset[str] | None:
+    def _settled_tasks(self) -> frozenset[StreamsTaskId] | None:
+        """Returns the tasks of the instance; None while others are about to come."""
         is_settled = all(each.state is ThreadState.RUNNING for each in self._threads.all)
-        return self._owned_directories() if is_settled else None
+        return self._threads.tasks if is_settled else None
 
-    def _owned_directories(self) -> frozenset[str]:
-        return frozenset(
-            task_name(self._application.spec(task.sub_topology, None).name, task.partition)
-            for thread in self._threads.all
-            for task in (*thread.active_tasks, *thread.standby_tasks)
-        )
+    def _directory_of(self, task: StreamsTaskId) -> str:
+        group = self._topology.sub_topologies[task.sub_topology]
+        name = sub_topology_name(self._topology, group, self._config.application_id)
+        return task_name(name, task.partition)
 
-    @property
-    def _now_ms(self) -> int:
-        return self._clock.now().monotonic_ms
-
-    def _require_running(self) -> None:
-        if not self._state.is_running_or_rebalancing:
-            raise IllegalState(f"application {self._config.application_id} is {self._state}")
-
-    def _require_queryable(self) -> None:
-        if not self._state.is_running_or_rebalancing:
-            raise StreamsNotStarted(
-                f"application {self._config.application_id} is {self._state}: its stores can be asked while it runs"
+    def _require_threads(self) -> None:
+        """Raises IllegalState unless there are threads, which come last in `start`."""
+        self._state.require_running()
+        if self._starting.locked():
+            raise IllegalState(
+                f"application {self._config.application_id} is being started: wait until `start` returns"
             )
 
     def _is_restoring(self) -> bool:
         threads = [each.state for each in self._threads.all]
-        return self._state is not ApplicationState.RUNNING and are_restoring(threads)
+        return self.state is not ApplicationState.RUNNING and are_restoring(threads)
 
     def _new_queries(self) -> InteractiveQueries:
         config = self._config
@@ -580,16 +576,12 @@ class KafkaStreams:
         )
 
     def _set_paused(self, *, is_paused: bool) -> None:
-        self._require_running()
+        self._state.require_running()
         self._threads.set_paused(is_paused=is_paused)
 
-    def _enter(self, state: ApplicationState) -> None:
-        before = self._state
-        require_transition(self._config.application_id, before, state)
-        self._state = state
-        _LOGGER.info("%s state transition from %s to %s", self._log_prefix, before, state)
-        for listener in self._listeners:
-            listener(state, before)
+
+def _log_prefix(client_id: str) -> str:
+    return f"stream-client [{client_id}]"
 
 
 def _endpoint(host: HostInfo | None) -> Endpoint | None:

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from millstream.runtime import Clock
+from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.obsolete_tasks import ObsoleteTasks
 from millstream.streams.application.state_directory import StateDirectory
 
@@ -16,7 +17,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StateCleaner:
-    """`run` it until it is cancelled. `note` tells it of tasks that come and go.
+    """`run` it until it is cancelled. `note` tells it of tasks that come and go. `directory_of` returns the name of a task's directory.
 
     `are_tasks_elsewhere`: other processes run them. What these take over is known here a moment later, so stores that are open stay.
     """
@@ -25,6 +26,7 @@ class StateCleaner:
         self,
         directory: StateDirectory,
         obsolete: ObsoleteTasks,
+        directory_of: Callable[[StreamsTaskId], str],
         clock: Clock,
         log_prefix: str,
         *,
@@ -35,18 +37,22 @@ class StateCleaner:
             directory.set_aside_if_closed if are_tasks_elsewhere else directory.set_aside
         )
         self._obsolete: Final = obsolete
+        self._directory_of = directory_of
+        self._tasks: AbstractSet[StreamsTaskId] = frozenset()
         self._clock = clock
         self._log_prefix = log_prefix
 
-    def note(self, owned: AbstractSet[str]) -> None:
-        """Takes the directories of the tasks that the instance has now."""
-        self._obsolete.note(owned, self._now_ms)
+    def note(self, tasks: AbstractSet[StreamsTaskId]) -> None:
+        """Takes the tasks that the instance has now. Costs little while they are the same: it is called after each commit."""
+        if tasks != self._tasks:
+            self._tasks = tasks
+            self._obsolete.note(frozenset(map(self._directory_of, tasks)), self._now_ms)
 
-    async def run(self, owned: Callable[[], AbstractSet[str] | None]) -> None:
-        """Asks for the directories of the instance's tasks before each deletion. None: tasks are about to come, so all stay."""
+    async def run(self, tasks: Callable[[], AbstractSet[StreamsTaskId] | None]) -> None:
+        """Asks for the instance's tasks before each deletion. None: tasks are about to come, so all stay."""
         while True:
             await asyncio.sleep(self._obsolete.delay_ms / 1000)
-            now = owned()
+            now = tasks()
             if now is None:
                 continue
             self.note(now)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -21,8 +20,8 @@ from millstream.clients import Admin, RangeReader
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.errors import UnknownTopicOrPartition
-from millstream.runtime import Clock
-from millstream.streams.application.clients import ClientSupplier
+from millstream.net.client.uninterrupted import uninterrupted
+from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.application.group.classic.leader import TaskLeader
 from millstream.streams.application.group.classic.member import ClassicStreamsMember
 from millstream.streams.application.group.classic.membership import ClassicStreamsPolicy
@@ -31,7 +30,6 @@ from millstream.streams.application.group.known_hosts import NO_HOSTS
 from millstream.streams.application.group.member import StreamsMember
 from millstream.streams.application.group.membership import (
     NO_TASKS,
-    StreamsMembershipPolicy,
     StreamsTaskId,
     TaskAssignment,
 )
@@ -44,72 +42,22 @@ from millstream.streams.application.stores_on_disk import StoresOnDisk
 from millstream.streams.application.thread_metadata import ThreadClientIds
 from millstream.streams.application.thread_tasks import ThreadTasks
 from millstream.streams.application.uncaught_errors import OnUncaughtError
-from millstream.streams.config import GroupProtocol, ProcessingGuarantee, StreamsConfig
+from millstream.streams.config import GroupProtocol
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import QueryResult, StateQueryRequest
-from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import load_arrow
 from millstream.streams.runtime.failures import is_retriable
 from millstream.streams.runtime.global_stores import GlobalStores
 from millstream.streams.runtime.repartition_purge import RepartitionPurge
 from millstream.streams.runtime.report import TaskReport
-from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
-from millstream.streams.runtime.steps import Observer, RebalanceStep, unobserved
+from millstream.streams.runtime.steps import RebalanceStep
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.topology.plan import SubTopologyPlan
-from millstream.streams.topology.topology import Topology
 
-COMMIT_INTERVAL_MS: Final = 30_000
-COMMIT_INTERVAL_EXACTLY_ONCE_MS: Final = 100
 _ASSIGNED: Final = frozenset({ThreadState.PARTITIONS_ASSIGNED, ThreadState.RUNNING})
 _LOGGER = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplicationEnvironment:
-    """The things that all threads of a process share."""
-
-    topology: Topology
-    config: StreamsConfig
-    supplier: ClientSupplier
-    clock: Clock
-    policy: StreamsMembershipPolicy
-    state_directory: str
-    client_id: str
-    observe: Observer = unobserved
-    restore_listener: StateRestoreListener | None = None
-
-    @property
-    def is_exact(self) -> bool:
-        return self.config.processing_guarantee is ProcessingGuarantee.EXACTLY_ONCE_V2
-
-    @property
-    def commit_interval_ms(self) -> int:
-        if self.config.commit_interval_ms is not None:
-            return self.config.commit_interval_ms
-        return COMMIT_INTERVAL_EXACTLY_ONCE_MS if self.is_exact else COMMIT_INTERVAL_MS
-
-    def spec(self, sub_topology: int, topics: tuple[str, ...] | None) -> TaskSpec:
-        """Returns what the tasks of a sub-topology are made from that read these topics."""
-        return TaskSpec(
-            topology=self.topology,
-            sub_topology=sub_topology,
-            config=self.config,
-            state_directory=self.state_directory,
-            topics=topics,
-            snapshots=self.snapshots,
-        )
-
-    @property
-    def snapshots(self) -> SnapshotPlan | None:
-        """The place of snapshots of stores; None where there are to be none."""
-        config = self.config
-        if config.checkpoint_directory is None:
-            return None
-        directory = str(Path(config.checkpoint_directory).resolve())
-        return SnapshotPlan(directory, config.checkpoint_interval_ms)
 
 
 GroupMembership = StreamsMember | ClassicStreamsMember
@@ -118,8 +66,8 @@ GroupMembership = StreamsMember | ClassicStreamsMember
 class StreamThread:
     """`run` it once; it ends after `stop`, or raises what the tasks or the group raise.
 
-    `on_change` hears of each new state, of tasks that were taken over and of commits. `on_error` is asked about an error that ends
-    the thread, while it is in the group still.
+    `on_change` is called with each new state, after tasks were taken over, and after the tasks have committed. `on_error` is asked
+    about an error that ends the thread, while it is in the group still.
     """
 
     def __init__(
@@ -232,7 +180,7 @@ class StreamThread:
                 consumer,
                 self._global_stores,
                 application.config,
-                self._committed,
+                self._report,
                 standbys_changed=lambda: self._on_change(self),
                 log_prefix=f"stream-thread [{self.name}]",
             )
@@ -298,10 +246,17 @@ class StreamThread:
                 self._waits_to_commit = not is_kept
                 if is_kept:
                     measured.lap()
-                    measured.committed(await tasks.commit())
-                    self._committed_ms = self._now_ms
+                    measured.committed(await self._commit(tasks))
                     purging.maybe_begin(tasks.committed, self._now_ms)
         measured.end(tasks.created, tasks.closed)
+
+    async def _commit(self, tasks: ThreadTasks) -> int:
+        """Commits all tasks that have done something, and tells of all these commits at once. Returns how many it was."""
+        committed = await tasks.commit()
+        self._committed_ms = self._now_ms
+        if committed:
+            self._on_change(self)
+        return committed
 
     def _patience_ms(self, tasks: ThreadTasks) -> int:
         """Returns how long to wait for records."""
@@ -429,11 +384,7 @@ class StreamThread:
     async def _stored(self, stores: StoresOnDisk) -> Mapping[StreamsTaskId, int]:
         """Returns, by task of which the thread keeps a copy or whose stores lie here unused, how many offsets of its changelogs they cover."""
         reading = asyncio.get_running_loop().run_in_executor(None, stores.offset_sums)
-        try:
-            on_disk = await asyncio.shield(reading)
-        except asyncio.CancelledError:
-            await asyncio.wait({reading})  # or whoever deletes the stores next would meet it
-            raise
+        on_disk = await uninterrupted(reading)  # or whoever deletes the stores next would meet it
         copies = {} if self._tasks is None else self._tasks.standbys.restored_to
         known = {task: sum(offsets.values()) for task, offsets in copies.items() if offsets}
         return {**dict.fromkeys(copies, 0), **on_disk, **known}
@@ -461,9 +412,8 @@ class StreamThread:
     def _now_ms(self) -> int:
         return self._application.clock.now().monotonic_ms
 
-    def _committed(self, task: StreamsTaskId, report: TaskReport) -> None:
+    def _report(self, task: StreamsTaskId, report: TaskReport) -> None:
         self.reports[task] = report
-        self._on_change(self)
 
     def _know_kernel_thread(self) -> None:
         self._kernel_thread = threading.get_ident()

@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from millstream.net.client.tasks import TaskScope
+from millstream.streams.application.application_environment import ApplicationEnvironment
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
 from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.processes.link import Link
@@ -43,7 +44,7 @@ from millstream.streams.application.processes.pickling import (
     pickled_error,
     unpickled,
 )
-from millstream.streams.application.stream_thread import ApplicationEnvironment, StreamThread
+from millstream.streams.application.stream_thread import StreamThread
 from millstream.streams.application.uncaught_errors import OnUncaughtError
 from millstream.streams.queries import StateQueryRequest
 from millstream.streams.runtime.process.preparation import loop_factory, prepare
