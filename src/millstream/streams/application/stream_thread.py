@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from millstream.clients import Admin, RangeReader
+from millstream.clients import Admin
 from millstream.clients.config import ConsumerConfig
 from millstream.clients.config.settings import parse_settings
 from millstream.errors import UnknownTopicOrPartition
@@ -164,10 +164,15 @@ class StreamThread:
             last_first.push_async_callback(reader.close)
             consumer = supplier.consumer(ids.consumer, read_committed=exact)
             last_first.push_async_callback(consumer.close, commit=False)
+            producer = None if exact else supplier.producer(ids.producer, None)
+            if producer is not None:
+                last_first.push_async_callback(producer.close, timeout_ms=0)
             member = self._new_member(ids.member, admin)
             last_first.push_async_callback(member.leave)
             environment = TaskEnvironment(
-                self._clients(admin, reader, member),
+                TaskClients(
+                    reader, admin, partial(supplier.producer, ids.producer), member, producer
+                ),
                 application.clock,
                 kernel,
                 application.observe,
@@ -388,15 +393,6 @@ class StreamThread:
         copies = {} if self._tasks is None else self._tasks.standbys.restored_to
         known = {task: sum(offsets.values()) for task, offsets in copies.items() if offsets}
         return {**dict.fromkeys(copies, 0), **on_disk, **known}
-
-    def _clients(self, admin: Admin, reader: RangeReader, member: GroupMembership) -> TaskClients:
-        supplier, client_id = self._application.supplier, ThreadClientIds(self.name).producer
-        return TaskClients(
-            reader,
-            admin,
-            lambda transactional_id: supplier.producer(client_id, transactional_id),
-            member,
-        )
 
     def _new_purge(self) -> RepartitionPurge:
         application = self._application

@@ -54,13 +54,26 @@ class GroupMember(Protocol):
 class TaskClients:
     """`reader` and `admin` serve all tasks of a process; `make_producer` makes one for a transactional id, or for None.
 
-    `member` belongs to the group of the application; None where the group has no members.
+    `member` belongs to the group of the application; None where the group has no members. `shared_producer` serves all tasks that
+    have no transactions, and is closed by whoever made it; None where each task has one of its own.
     """
 
     reader: RangeReader
     admin: Admin
     make_producer: Callable[[str | None], Producer]
     member: GroupMember | None = None
+    shared_producer: Producer | None = None
+
+    def producer(self, transactional_id: str | None) -> Producer:
+        """Returns the producer of a task, which `release` takes back."""
+        if transactional_id is None and self.shared_producer is not None:
+            return self.shared_producer
+        return self.make_producer(transactional_id)
+
+    async def release(self, producer: Producer) -> None:
+        """Closes a producer unless other tasks use it, too. What it has not sent is given up."""
+        if producer is not self.shared_producer:
+            await producer.close(timeout_ms=0)
 
     @property
     def is_read_committed(self) -> bool:

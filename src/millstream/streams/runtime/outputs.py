@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from millstream.clients import BatchDelivery, Producer
+from millstream.errors import MillstreamError
 from millstream.runtime.native import load_leaf
 from millstream.streams.kernel.columns.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task.stream_task import TaskOutput
@@ -20,22 +22,28 @@ else:
 
 
 async def write(producer: Producer, output: TaskOutput, partition: int) -> dict[str, int | None]:
-    """Changelogs to `partition`, outputs beside them. Returns once every record is acknowledged; raises the first error.
+    """Writes changelogs to `partition`, and outputs beside them. Returns once every record is acknowledged; raises the first error.
 
-    Gives back, by changelog topic, the offset after the last record that was written to it; None where the broker
+    Returns, by changelog topic, the offset after the last record that was written to it; None where the broker
     had forgotten it, as it may with a batch that was sent twice.
     """
-    logged = {
-        batch.topic: await producer.send_batch(
-            batch.topic, record_batch(batch), partition=partition
-        )
-        for batch in output.changelogs.values()
-    }
-    deliveries = list(logged.values())
-    for batch in output.sinks.values():
-        deliveries += await _send(producer, batch)
-    await producer.flush()
-    for delivery in deliveries:
+    logged: dict[str, BatchDelivery] = {}
+    outputs: list[BatchDelivery] = []
+    try:
+        for batch in output.changelogs.values():
+            rows = record_batch(batch)
+            logged[batch.topic] = await producer.send_batch(batch.topic, rows, partition=partition)
+        for batch in output.sinks.values():
+            outputs += await _send(producer, batch)
+    except Exception:
+        if producer.config.transactional_id is None:
+            await _settled(producer)
+        raise
+    if producer.config.transactional_id is None:
+        await _settled(producer)
+    else:
+        await producer.flush()
+    for delivery in (*logged.values(), *outputs):
         await delivery
     last = {topic: delivery.last_record().offset for topic, delivery in logged.items()}
     return {topic: offset + 1 if offset >= 0 else None for topic, offset in last.items()}
@@ -66,6 +74,16 @@ def _joined(parts: Sequence[Mapping[str, SinkBatch]]) -> dict[str, SinkBatch]:
     return {
         topic: concatenate([part[topic] for part in parts if topic in part]) for topic in topics
     }
+
+
+async def _settled(producer: Producer) -> None:
+    """Waits until all that was sent without a transaction is written or has failed.
+
+    What came to a changelog later would undo what the task's next owner writes. Errors are told by deliveries: those that the producer
+    tells may be of another task that shares it.
+    """
+    with contextlib.suppress(MillstreamError):
+        await producer.flush()
 
 
 async def _send(producer: Producer, batch: SinkBatch) -> list[BatchDelivery]:

@@ -113,7 +113,7 @@ class ActiveTask:
         Raises StoreLocked, DataLoss, ConfigError where the application's offsets do not fit its state, and what the cluster answers.
         """
         task_id = spec.task_id(partition)
-        producer = environment.clients.make_producer(
+        producer = environment.clients.producer(
             spec.transactional_id(partition) if spec.is_exact else None
         )
         try:
@@ -126,7 +126,7 @@ class ActiveTask:
             show(start)
             started = await start.start()
         except BaseException:
-            await producer.close(timeout_ms=0)
+            await environment.clients.release(producer)
             raise
         active = cls(spec, partition, environment, producer, started)
         try:
@@ -257,13 +257,13 @@ class ActiveTask:
         return await self._environment.in_kernel(partial(question, self._open_task, self._covered))
 
     async def close(self) -> None:
-        """Closes stores and producer; what is not committed is aborted. Idempotent."""
+        """Closes the stores and the producer, unless other tasks use that, too. What is not committed is aborted. Idempotent."""
         task, self._task = self._task, None
         try:
             if task is not None:
                 await self._environment.in_kernel(task.close)
         finally:
-            await self._producer.close(timeout_ms=0)
+            await self._clients.release(self._producer)
 
     @property
     def _covered(self) -> Position:

@@ -1,0 +1,95 @@
+"""Writing what a task has produced: whose errors a task meets, and what is still on its way when it meets one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from millstream.clients import BatchDelivery, Producer
+from millstream.clients.admin import Admin
+from millstream.clients.consumer.range_reader import RangeReader
+from millstream.errors import RecordListTooLarge, UnknownTopicOrPartition
+from millstream.streams.kernel.columns.batch import SinkBatch
+from millstream.streams.kernel.task.stream_task import TaskOutput
+from millstream.streams.runtime.clients import TaskClients
+from millstream.streams.runtime.outputs import write
+
+
+class SharedProducer:
+    """Stands for a producer without transactions that several tasks use. Nobody knows of the topic `missing`."""
+
+    def __init__(self) -> None:
+        self.config = SimpleNamespace(transactional_id=None)
+        self.sent: list[str] = []
+        self.flushed: list[str] = []
+        self.closed = False
+
+    async def send_batch(self, topic: str, _rows: object, partition: int = 0) -> BatchDelivery:
+        assert partition == 0
+        if topic == "missing":
+            raise UnknownTopicOrPartition(topic)
+        self.sent.append(topic)
+        return cast("BatchDelivery", Written())
+
+    async def flush(self) -> None:
+        self.flushed = list(self.sent)
+        raise RecordListTooLarge("a record of another task")
+
+    async def close(self, timeout_ms: int) -> None:
+        assert timeout_ms == 0
+        self.closed = True
+
+
+class Written:
+    """Stands for a delivery that has been acknowledged at offset 7."""
+
+    def __await__(self) -> Any:  # Any: what a coroutine yields
+        yield from ()
+        return []
+
+    def last_record(self) -> SimpleNamespace:
+        return SimpleNamespace(offset=7)
+
+
+def output(*changelogs: str) -> TaskOutput:
+    return TaskOutput(
+        {}, {topic: SinkBatch(topic, [b"k"], [b"v"], [0], [()]) for topic in changelogs}
+    )
+
+
+async def test_a_task_does_not_meet_the_errors_of_others_that_share_its_producer() -> None:
+    producer = SharedProducer()
+    assert await write(cast("Producer", producer), output("a", "b"), 0) == {"a": 8, "b": 8}
+
+
+async def test_nothing_is_on_its_way_when_a_task_meets_an_error() -> None:
+    """A record that came later would undo what the next owner of the task has written by then."""
+    producer = SharedProducer()
+    with pytest.raises(UnknownTopicOrPartition):
+        await write(cast("Producer", producer), output("a", "missing"), 0)
+    assert producer.flushed == ["a"]
+
+
+async def test_tasks_without_transactions_share_a_producer_that_none_of_them_closes() -> None:
+    made: list[str | None] = []
+
+    def make(transactional_id: str | None) -> Producer:
+        made.append(transactional_id)
+        return cast("Producer", SharedProducer())
+
+    shared = SharedProducer()
+    clients = TaskClients(
+        cast("RangeReader", None),
+        cast("Admin", None),
+        make,
+        shared_producer=cast("Producer", shared),
+    )
+    assert clients.producer(None) is cast("Producer", shared)
+    await clients.release(clients.producer(None))
+    assert not shared.closed
+    own = clients.producer("app@in_0")
+    await clients.release(own)
+    assert made == ["app@in_0"]
+    assert cast("SharedProducer", own).closed
