@@ -97,6 +97,13 @@ async def _send_commit(
     return results
 
 
+def found_or_raised(found: OffsetAndMetadata | KafkaError | None) -> OffsetAndMetadata | None:
+    """Returns what `fetch_committed` has found of one partition. Raises it where it is an error."""
+    if isinstance(found, KafkaError):
+        raise found
+    return found
+
+
 async def fetch_committed(
     cluster: Cluster,
     group_id: str,

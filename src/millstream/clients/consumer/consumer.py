@@ -17,10 +17,11 @@ from typing import Generic, Self, Unpack
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.config.settings import parse_settings
+from millstream.clients.consumer.assigned_positions import AssignedPositions
 from millstream.clients.consumer.auto_commit import AutoCommit
 from millstream.clients.consumer.call_guard import CallGuard, ShieldedListener
 from millstream.clients.consumer.commits import CommitCallback, Commits
-from millstream.clients.consumer.committed_offsets import fetch_committed
+from millstream.clients.consumer.committed_offsets import fetch_committed, found_or_raised
 from millstream.clients.consumer.core import arguments
 from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
 from millstream.clients.consumer.core.interceptors import ConsumerInterceptor, ConsumerInterceptors
@@ -30,9 +31,7 @@ from millstream.clients.consumer.core.offset_reset import (
     EARLIEST_TIMESTAMP,
     LATEST,
     LATEST_TIMESTAMP,
-    AutoOffsetResetStrategy,
 )
-from millstream.clients.consumer.core.partition_state import PartitionState
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.fetch_collector import ArrowRecords, FetchCollector
 from millstream.clients.consumer.fetcher import Fetcher
@@ -51,7 +50,6 @@ from millstream.clients.core.values import (
     Value,
 )
 from millstream.clients.group.member import RebalanceListener
-from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
@@ -113,6 +111,13 @@ class Consumer(Generic[Key, Value]):
             interceptors=interceptor_chain,
             reader=reader,
         )
+        self._positions = AssignedPositions(
+            self._cluster,
+            self._subscription,
+            self._fetcher,
+            self._collector.undelivered,
+            self._scope,
+        )
         self._commits = Commits(
             self._cluster,
             self._scope,
@@ -122,7 +127,10 @@ class Consumer(Generic[Key, Value]):
         self._auto_commit: AutoCommit | None = None
         if config.enable_auto_commit and config.group_id is not None:
             self._auto_commit = AutoCommit(
-                self._cluster, self._commits, self._returned, config.auto_commit_interval_ms
+                self._cluster,
+                self._commits,
+                self._positions.returned,
+                config.auto_commit_interval_ms,
             )
         self._closing = False
         self._closed = asyncio.Event()
@@ -153,20 +161,20 @@ class Consumer(Generic[Key, Value]):
         return self
 
     async def __anext__(self) -> ConsumerRecord[Key, Value]:
-        """The next record; waits as long as it takes. Asking for it says that the one before is processed."""
+        """Returns the next record, and waits for it as long as it takes. Asking for it says that the one before is processed."""
         while (record := self._next_at_hand()) is None:
             self._collector.undelivered.add(await self.poll())
         return record
 
     def _next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
-        """The next record if iteration has it already."""
+        """Returns the next record if iteration has it already."""
         self._guard.check()
         return self._collector.undelivered.next()
 
     # ---- what to read
 
     def assign(self, partitions: Iterable[AnyPartition]) -> None:
-        """Read these partitions, and no others; no group decides. None at all is `unsubscribe`."""
+        """Reads these partitions, and no others; no group decides. None at all is `unsubscribe`."""
         self._check()
         wanted = arguments.topic_partitions(partitions)
         held = set(self._subscription.partitions)
@@ -185,9 +193,9 @@ class Consumer(Generic[Key, Value]):
         pattern: str | re.Pattern[str] | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
-        """Read the partitions that the group gives us of `topics`, or of all topics whose whole name `pattern` matches.
+        """Reads the partitions that the group assigns of `topics`, or of all topics whose whole name `pattern` matches.
 
-        Takes the place of an earlier subscription; an empty list of topics is `unsubscribe`. With group_protocol
+        It takes the place of an earlier subscription; an empty list of topics is `unsubscribe`. With group_protocol
         consumer a `pattern` given as text is matched by the broker, in RE2's language; a compiled one is matched here.
         """
         self._check()
@@ -205,16 +213,16 @@ class Consumer(Generic[Key, Value]):
             self._group_subscription.unsubscribe_soon()
 
     async def unsubscribe(self) -> None:
-        """Leave the group, forget assignment and positions."""
+        """Leaves the group, and forgets assignment and positions."""
         self._check()
         with self._guard.call():
             await self._group_subscription.unsubscribe()
             self._collector.undelivered.drop_given_up()
 
     def assignment(self) -> set[TopicPartition]:
-        """Returns the partitions that are read now: those of `assign`, or those that the group gave us by the last poll().
+        """Returns the partitions that are read now: those of `assign`, or those that the group had assigned by the last poll().
 
-        Empty before the first poll() of a subscriber. A copy: changing it changes nothing. Raises ClientClosed.
+        It is empty before the first poll() of a subscriber. A copy: changing it changes nothing. Raises ClientClosed.
         """
         self._check()
         return set(self._subscription.partitions)
@@ -222,7 +230,7 @@ class Consumer(Generic[Key, Value]):
     def subscription(self) -> set[str]:
         """Returns the names of the subscribed topics; of a pattern those that it matches so far. Empty after `assign`.
 
-        Empty too where the coordinator matches the pattern: which topics those are shows in `assignment()`. A copy.
+        It is empty, too, where the coordinator matches the pattern: `assignment()` shows which topics those are. A copy.
         """
         self._check()
         return set(self._subscription.topics)
@@ -271,94 +279,84 @@ class Consumer(Generic[Key, Value]):
                     return batches
 
     def wakeup(self) -> None:
-        """End the call that is waiting with WakeupError, or else the next one. The one method for other tasks."""
+        """Ends the call that is waiting with WakeupError, or else the next one. Other tasks may call this and `close` alone."""
         if not self._closing:
             self._guard.wake_up()
 
     def pause(self, partitions: Iterable[AnyPartition]) -> None:
-        """Return nothing of these partitions until `resume`; positions and membership stay."""
-        states = self._states(partitions)
-        self._collector.undelivered.give_back(state.topic_partition for state in states)
-        for state in states:
-            state.paused = True
+        """Returns nothing of these partitions until `resume`; positions and membership stay. Raises IllegalState for one not assigned."""
+        self._check()
+        self._positions.pause(arguments.topic_partitions(partitions))
 
     def resume(self, partitions: Iterable[AnyPartition]) -> None:
-        """Return records of these partitions again, from where they were paused. Raises IllegalState for one not assigned."""
-        for state in self._states(partitions):
-            state.paused = False
-        self._fetcher.wake()
+        """Returns records of these partitions again, from where they were paused. Raises IllegalState for one not assigned."""
+        self._check()
+        self._positions.resume(arguments.topic_partitions(partitions))
 
     def paused(self) -> set[TopicPartition]:
         """Returns the assigned partitions that `pause` was called for. A copy."""
         self._check()
-        return {tp for tp, state in self._subscription.partitions.items() if state.paused}
+        return self._positions.paused
 
     # ---- positions
 
     def seek(self, partition: AnyPartition, offset: AnyOffset) -> None:
-        """The next record returned is the first at or after `offset`, whatever was committed or fetched.
+        """Has the first record at or after `offset` returned next, whatever was committed or fetched.
 
         With an OffsetAndMetadata that has a leader epoch, it is checked that the log was not truncated since (KIP-320).
         """
         target = arguments.position(offset)
-        state = self._state(partition)
-        self._collector.undelivered.give_back((state.topic_partition,))
-        state.seek(target.offset, target.leader_epoch)
-        self._fetcher.wake()
+        self._check()
+        self._positions.seek(arguments.topic_partition(partition), target)
 
     def seek_to_beginning(self, *partitions: AnyPartition) -> None:
         """Moves the positions to the start, of all assigned partitions when none is named."""
-        self._seek_to(partitions, EARLIEST)
+        self._check()
+        self._positions.seek_to(arguments.topic_partitions(partitions), EARLIEST)
 
     def seek_to_end(self, *partitions: AnyPartition) -> None:
         """Moves the positions to the end, of all assigned partitions when none is named."""
-        self._seek_to(partitions, LATEST)
+        self._check()
+        self._positions.seek_to(arguments.topic_partitions(partitions), LATEST)
 
     async def position(self, partition: AnyPartition, timeout_ms: int | None = None) -> int:
-        """Returns the offset of the next record that poll() returns."""
+        """Returns the offset of the next record that poll() returns.
+
+        Raises IllegalState for a partition not assigned, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the
+        error that keeps the position from being known, such as OffsetOutOfRange.
+        """
         deadline_ms = self._deadline(timeout_ms)
-        state = self._state(partition)
-        undelivered = self._collector.undelivered.first_offsets().get(state.topic_partition)
-        if undelivered is not None:
-            return undelivered
+        self._check()
+        wanted = arguments.topic_partition(partition)
+        if (known := self._positions.known(wanted)) is not None:
+            return known
         with self._guard.call():
-            self._fetcher.wake()
-            while state.position is None:
-                if state.error is not None:
-                    error, state.error = state.error, None
-                    raise error
-                remaining_ms = deadline_ms - self._cluster.now_ms()
-                if remaining_ms <= 0:
-                    raise RequestTimedOut(
-                        f"the position of {state.topic_partition} could not be determined in time"
-                    )
-                await self._fetcher.wait_for_news(remaining_ms)
-                self._scope.check()
-            return state.position
+            return await self._positions.wait_for(wanted, deadline_ms)
 
     def high_watermark(self, partition: AnyPartition) -> int | None:
         """Returns the high watermark as of the last fetch; None before the first."""
-        value = self._state(partition).high_watermark
-        return None if value < 0 else value
+        self._check()
+        return self._positions.high_watermark(arguments.topic_partition(partition))
 
     def lag(self, partition: AnyPartition) -> int | None:
-        """Returns the number of records between the position and the end (at read_committed of what is decided), as of the last fetch.
+        """Returns the number of records between the position and the end, as of the last fetch; None before the first.
 
-        None before the first. The Java client's currentLag.
+        The end is the last stable offset at read_committed. The Java client's currentLag.
         """
-        return self._lag(self._state(partition))
+        self._check()
+        return self._positions.lag(arguments.topic_partition(partition))
 
     def missing_topics(self) -> set[str]:
-        """Returns the topics of assigned partitions that brokers do not know, as of the last look: deleted, or not there yet. A copy."""
+        """Returns the topics of assigned partitions that brokers do not know: they were deleted, or are not there yet. A copy.
+
+        It is as of the last metadata, and asks nobody. A consumer of such a topic raises nothing: it waits for the topic to come.
+        """
         self._check()
         return self._cluster.snapshot.missing(tp.topic for tp in self._subscription.partitions)
 
     def metrics(self) -> ConsumerMetrics:
         """Returns the counts so far, and how far behind the position of each partition is. Any task may ask."""
-        states = self._subscription.partitions.values()
-        lags = {state.topic_partition: self._lag(state) for state in states}
-        known = {tp: lag for tp, lag in lags.items() if lag is not None}
-        return ConsumerMetrics(replace(self._fetcher.counters), known)
+        return ConsumerMetrics(replace(self._fetcher.counters), self._positions.lags())
 
     async def beginning_offsets(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
@@ -410,14 +408,14 @@ class Consumer(Generic[Key, Value]):
         *,
         timeout_ms: int | None = None,
     ) -> None:
-        """Store `offsets`, or the positions of everything returned so far, with the group. The Java client's commitSync.
+        """Stores `offsets`, or the positions of everything returned so far, with the group. The Java client's commitSync.
 
-        Works for assigned consumers too, without membership. Retries what may go away. Raises CommitFailed when the
+        It works for assigned consumers, too, without membership, and retries what may pass. Raises CommitFailed when the
         group went on without us, RebalanceInProgress when poll() must join first, and the first error of a partition.
         """
         self._check()
         self._group_subscription.group_id()
-        chosen = self._returned() if offsets is None else arguments.positions(offsets)
+        chosen = self._positions.returned() if offsets is None else arguments.positions(offsets)
         deadline_ms = self._deadline(timeout_ms)
         with self._guard.call():
             await self._group_subscription.end_unsubscribing()
@@ -435,7 +433,7 @@ class Consumer(Generic[Key, Value]):
         """
         self._check()
         self._group_subscription.group_id()
-        chosen = self._returned() if offsets is None else arguments.positions(offsets)
+        chosen = self._positions.returned() if offsets is None else arguments.positions(offsets)
         self._commits.commit_soon(chosen, callback)
 
     async def committed(
@@ -452,13 +450,7 @@ class Consumer(Generic[Key, Value]):
         deadline_ms = self._deadline(timeout_ms)
         with self._guard.call():
             found = await fetch_committed(self._cluster, group_id, wanted, deadline_ms)
-        results: dict[TopicPartition, OffsetAndMetadata | None] = {}
-        for partition in wanted:
-            result = found.get(partition)
-            if isinstance(result, KafkaError):
-                raise result
-            results[partition] = result
-        return results
+        return {partition: found_or_raised(found.get(partition)) for partition in wanted}
 
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Returns the identity of this consumer in its group, for `Producer.send_offsets_to_transaction`. Raises ConfigError without a group_id.
@@ -468,7 +460,7 @@ class Consumer(Generic[Key, Value]):
         return self._group_subscription.group_metadata()
 
     async def close(self, *, commit: bool = True, timeout_ms: int = _CLOSE_MS) -> None:
-        """Commit (with auto-commit), leave the group, stop fetching, disconnect. Idempotent.
+        """Commits (with auto-commit), leaves the group, stops fetching, and disconnects. Idempotent.
 
         Any task may call it: a call that is waiting ends with ClientClosed. After `timeout_ms` commit and leaving are
         given up, and everything is let go.
@@ -503,7 +495,7 @@ class Consumer(Generic[Key, Value]):
         self._collector.undelivered.drop_given_up()
 
     async def _wait_for_data(self, deadline_ms: int) -> bool:
-        """False when the time is over. Raises what a partition's fetch ended with."""
+        """Waits for news, and returns whether there was time to. Raises what a partition's fetch ended with."""
         self._cluster.raise_refusal()
         self._fetcher.records.raise_error()
         self._guard.check_interruption()
@@ -542,45 +534,12 @@ class Consumer(Generic[Key, Value]):
         self._guard.check()
         self._scope.check()
 
-    def _returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The positions behind everything that poll() and iteration have returned."""
-        undelivered = self._collector.undelivered.first_offsets()
-        positions = {}
-        for topic_partition, state in self._subscription.partitions.items():
-            offset = undelivered.get(topic_partition, state.position)
-            if offset is not None:
-                positions[topic_partition] = OffsetAndMetadata(offset, "", state.leader_epoch)
-        return positions
-
     async def _leave(self, *, commit: bool) -> None:
         if commit:
             await self._commit_before_giving_up()
         await self._group_subscription.leave()
         await self._commits.settle()
         await self._run_callbacks()
-
-    def _lag(self, state: PartitionState) -> int | None:
-        end = state.last_stable_offset if self._fetcher.read_committed else state.high_watermark
-        undelivered = self._collector.undelivered.first_offsets()
-        position = undelivered.get(state.topic_partition, state.position)
-        return None if end < 0 or position is None else max(0, end - position)
-
-    def _state(self, partition: AnyPartition) -> PartitionState:
-        self._check()
-        return self._subscription.state(arguments.topic_partition(partition))
-
-    def _states(self, partitions: Iterable[AnyPartition]) -> list[PartitionState]:
-        self._check()
-        return [self._subscription.state(tp) for tp in arguments.topic_partitions(partitions)]
-
-    def _seek_to(
-        self, partitions: tuple[AnyPartition, ...], reset: AutoOffsetResetStrategy
-    ) -> None:
-        states = self._states(partitions or tuple(self._subscription.partitions))
-        self._collector.undelivered.give_back(state.topic_partition for state in states)
-        for state in states:
-            state.seek_to_reset(reset)
-        self._fetcher.wake()
 
     async def _lookup(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: int | None
