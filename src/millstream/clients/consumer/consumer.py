@@ -1,7 +1,8 @@
 """The asyncio consumer: records and Arrow batches out of topics.
 
 Owns what the application calls, and the order of things inside poll(): callbacks, auto-commit, rebalances, records.
-Fetching runs in the background (`fetcher`), membership in `classic_member` and `consumer_member`, commits in `commits`.
+Fetching runs in the background (`fetcher`). Membership is kept by `group_subscription`, positions by `assigned_positions`, and commits
+by `group_commits`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.assigned_positions import AssignedPositions
-from millstream.clients.consumer.auto_commit import AutoCommit
 from millstream.clients.consumer.call_guard import CallGuard, ShieldedListener
-from millstream.clients.consumer.commits import CommitCallback, Commits
+from millstream.clients.consumer.commits import CommitCallback
 from millstream.clients.consumer.committed_offsets import fetch_committed, found_or_raised
 from millstream.clients.consumer.core import arguments
 from millstream.clients.consumer.core.arguments import AnyOffset, AnyPartition
@@ -35,6 +35,7 @@ from millstream.clients.consumer.core.offset_reset import (
 from millstream.clients.consumer.core.subscription import SubscriptionState
 from millstream.clients.consumer.fetch_collector import ArrowRecords, FetchCollector
 from millstream.clients.consumer.fetcher import Fetcher
+from millstream.clients.consumer.group_commits import GroupCommits
 from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.consumer.offset_lookup import lookup_offsets
 from millstream.clients.core.client_names import described, first_of, named
@@ -118,20 +119,15 @@ class Consumer(Generic[Key, Value]):
             self._collector.undelivered,
             self._scope,
         )
-        self._commits = Commits(
+        self._commits = GroupCommits(
+            config,
             self._cluster,
             self._scope,
-            self._group_subscription.committing_group,
-            interceptor_chain.on_commit,
+            self._guard,
+            self._group_subscription,
+            returned=self._positions.returned,
+            succeeded=interceptor_chain.on_commit,
         )
-        self._auto_commit: AutoCommit | None = None
-        if config.enable_auto_commit and config.group_id is not None:
-            self._auto_commit = AutoCommit(
-                self._cluster,
-                self._commits,
-                self._positions.returned,
-                config.auto_commit_interval_ms,
-            )
         self._closing = False
         self._closed = asyncio.Event()
 
@@ -182,8 +178,8 @@ class Consumer(Generic[Key, Value]):
         if not wanted:
             self._group_subscription.unsubscribe_soon()
             return
-        if self._auto_commit is not None and held:
-            self._auto_commit.soon()
+        if held:
+            self._commits.auto_commit_soon()
         self._group_subscription.assign(wanted)
 
     def subscribe(
@@ -414,13 +410,10 @@ class Consumer(Generic[Key, Value]):
         group went on without us, RebalanceInProgress when poll() must join first, and the first error of a partition.
         """
         self._check()
-        self._group_subscription.group_id()
-        chosen = self._positions.returned() if offsets is None else arguments.positions(offsets)
+        chosen = self._commits.chosen(offsets)
         deadline_ms = self._deadline(timeout_ms)
         with self._guard.call():
-            await self._group_subscription.end_unsubscribing()
             await self._commits.commit(chosen, deadline_ms)
-            await self._run_callbacks()
 
     def commit_async(
         self,
@@ -432,9 +425,7 @@ class Consumer(Generic[Key, Value]):
         Commits are sent in the order they were asked for. Without a callback a failure is logged.
         """
         self._check()
-        self._group_subscription.group_id()
-        chosen = self._positions.returned() if offsets is None else arguments.positions(offsets)
-        self._commits.commit_soon(chosen, callback)
+        self._commits.commit_soon(self._commits.chosen(offsets), callback)
 
     async def committed(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
@@ -488,9 +479,7 @@ class Consumer(Generic[Key, Value]):
 
     async def _look_after_group(self, deadline_ms: int) -> None:
         self._scope.check()
-        await self._run_callbacks()
-        if self._auto_commit is not None:
-            self._auto_commit.poll()
+        await self._commits.poll()
         await self._group_subscription.poll(deadline_ms)
         self._collector.undelivered.drop_given_up()
 
@@ -507,14 +496,8 @@ class Consumer(Generic[Key, Value]):
         await self._fetcher.wait_for_news(self._group_subscription.turn_ms(remaining_ms))
         return True
 
-    async def _run_callbacks(self) -> None:
-        if self._commits.has_finished:
-            with self._guard.shielded():
-                await self._commits.run_callbacks()
-
     async def _commit_before_giving_up(self) -> None:
-        if self._auto_commit is not None:
-            await self._auto_commit.before_giving_up()
+        await self._commits.before_giving_up()
 
     # ---- inside
 
@@ -536,10 +519,9 @@ class Consumer(Generic[Key, Value]):
 
     async def _leave(self, *, commit: bool) -> None:
         if commit:
-            await self._commit_before_giving_up()
+            await self._commits.before_giving_up()
         await self._group_subscription.leave()
         await self._commits.settle()
-        await self._run_callbacks()
 
     async def _lookup(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: int | None
