@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from millstream.protocol.generated.streams_group_heartbeat import Endpoint
+from millstream.protocol.generated.streams_group_heartbeat import Topology as ToldTopology
 from millstream.runtime import Clock
 from millstream.streams.application.clients import ClientSupplier
 from millstream.streams.application.group.membership import StreamsMembershipPolicy
 from millstream.streams.config import ProcessingGuarantee, StreamsConfig
+from millstream.streams.host_info import HostInfo
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from millstream.streams.runtime.spec import TaskSpec
@@ -18,6 +21,8 @@ from millstream.streams.topology.topology import Topology
 
 COMMIT_INTERVAL_MS: Final = 30_000
 COMMIT_INTERVAL_EXACTLY_ONCE_MS: Final = 100
+REBALANCE_TIMEOUT_MS: Final = 300_000
+"""As max.poll.interval.ms of Kafka."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +68,16 @@ class ApplicationEnvironment:
             return None
         directory = str(Path(config.checkpoint_directory).resolve())
         return SnapshotPlan(directory, config.checkpoint_interval_ms)
+
+
+def membership_policy(
+    config: StreamsConfig, told: ToldTopology | None, own_host: HostInfo | None, process_id: str
+) -> StreamsMembershipPolicy:
+    """Returns what all members of an instance say of it. `told` is the topology; None where the coordinator is told of none."""
+    return StreamsMembershipPolicy(
+        group_id=config.application_id,
+        topology=told,
+        process_id=process_id,
+        rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+        endpoint=None if own_host is None else Endpoint(own_host.host, own_host.port),
+    )

@@ -13,19 +13,21 @@ import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.net.client.tasks import TaskScope
 from millstream.net.client.uninterrupted import uninterrupted
-from millstream.protocol.generated.streams_group_heartbeat import Endpoint
 from millstream.runtime import Clock
 from millstream.runtime.system import SystemClock, SystemRandom
-from millstream.streams.application.application_environment import ApplicationEnvironment
+from millstream.streams.application.application_environment import (
+    ApplicationEnvironment,
+    membership_policy,
+)
 from millstream.streams.application.clients import ClientSupplier, DefaultClientSupplier
 from millstream.streams.application.current_state import CurrentState, StateListener
 from millstream.streams.application.global_stream_thread import GlobalStreamThread
-from millstream.streams.application.group.membership import StreamsMembershipPolicy, StreamsTaskId
+from millstream.streams.application.group.membership import StreamsTaskId
 from millstream.streams.application.group.remarks import ShutdownRequested
 from millstream.streams.application.group.standby_replicas import set_standby_replicas
 from millstream.streams.application.group.topology_description import describe
@@ -72,8 +74,6 @@ from millstream.streams.runtime.task_names import sub_topology_name, task_name
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.topology import Topology
 
-REBALANCE_TIMEOUT_MS: Final = 300_000
-"""As max.poll.interval.ms of Kafka."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -265,13 +265,7 @@ class KafkaStreams:
             config=self._config,
             supplier=self._supplier,
             clock=self._clock,
-            policy=StreamsMembershipPolicy(
-                group_id=self._config.application_id,
-                topology=self._told,
-                process_id=process_id,
-                rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
-                endpoint=_endpoint(self._own_host),
-            ),
+            policy=membership_policy(self._config, self._told, self._own_host, process_id),
             state_directory=str(self._directory.path),
             client_id=client_id,
             observe=self._observe,
@@ -582,7 +576,3 @@ class KafkaStreams:
 
 def _log_prefix(client_id: str) -> str:
     return f"stream-client [{client_id}]"
-
-
-def _endpoint(host: HostInfo | None) -> Endpoint | None:
-    return None if host is None else Endpoint(host.host, host.port)
