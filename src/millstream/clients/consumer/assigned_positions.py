@@ -21,7 +21,7 @@ from millstream.net.client.tasks import TaskScope
 
 
 class AssignedPositions(Generic[Key, Value]):
-    """Methods that are given partitions raise IllegalState for one that is not assigned."""
+    """The positions of one consumer. Methods that are given partitions raise IllegalState for one that is not assigned."""
 
     def __init__(
         self,

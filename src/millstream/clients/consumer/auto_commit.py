@@ -36,7 +36,7 @@ class AutoCommit:
         self._under_way = False
 
     def poll(self) -> None:
-        """Commit in the background when it is time. The first interval starts with the first call."""
+        """Commits in the background when it is time. The first interval starts with the first call."""
         now_ms = self._cluster.now_ms()
         if self._next_ms is None:
             self._next_ms = now_ms + self._interval_ms
@@ -46,13 +46,13 @@ class AutoCommit:
         self.soon()
 
     def soon(self) -> None:
-        """Commit in the background."""
+        """Commits in the background."""
         if returned := self._returned():
             self._under_way = True
             self._commits.commit_soon(returned, self._finished)
 
     async def before_giving_up(self) -> None:
-        """Commit and wait for it. Raises what is wrong with the group or the topic; being too late is only logged."""
+        """Commits, and waits for the answer. Raises what is wrong with the group or the topic; being too late is only logged."""
         deadline_ms = self._cluster.now_ms() + self._cluster.config.request_timeout_ms
         returned = self._returned()
         if not returned:

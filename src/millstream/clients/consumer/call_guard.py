@@ -84,7 +84,7 @@ class CallGuard:
             self._raise_interruption()
 
     def wake_up(self) -> None:
-        """End the call that is waiting with WakeupError; when there is none, the next one."""
+        """Ends the call that is waiting with WakeupError; when there is none, the next one."""
         self._interruption = self._interruption or WakeupError("woken up by wakeup()")
         self._cancel()
 
@@ -100,7 +100,7 @@ class CallGuard:
         await self._idle.wait()
 
     def _cancel(self) -> None:
-        """Not from inside the call: a task that cancels itself is cancelled at whatever it does next."""
+        """Cancels the call under way, but not from inside it: a task that cancels itself is cancelled at whatever it does next."""
         task = self._task
         if self._shielded or self._cancelled or task in (None, asyncio.current_task()):
             return

@@ -101,7 +101,7 @@ class Commits:
                 _LOGGER.warning("commit_async() failed: %s", finished.error)
 
     async def settle(self) -> None:
-        """Wait for what was asked for before."""
+        """Waits for what was asked for before."""
         if self._pending:
             await asyncio.wait(self._pending)
 

@@ -39,7 +39,7 @@ from millstream.clients.consumer.group_commits import GroupCommits
 from millstream.clients.consumer.group_subscription import GroupSubscription
 from millstream.clients.consumer.offset_lookup import lookup_offsets
 from millstream.clients.core.client_names import described, first_of, named
-from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
+from millstream.clients.core.deserialization import AnyDeserializer, record_reader
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.serialization import RecordDeserializationError
 from millstream.clients.core.values import (
@@ -84,10 +84,7 @@ class Consumer(Generic[Key, Value]):
         self._guard = CallGuard("consumer")
         self._subscription = SubscriptionState()
         interceptor_chain = ConsumerInterceptors(interceptors or ())
-        reader: RecordReader[Key, Value] | None = None
-        if key_deserializer is not None or value_deserializer is not None:
-            skipped = self._skipped if config.deserialization_error == "skip" else None
-            reader = RecordReader(key_deserializer, value_deserializer, skipped)
+        skipped = self._skipped if config.deserialization_error == "skip" else None
         self._cluster = Cluster(
             config,
             self._scope,
@@ -110,14 +107,11 @@ class Consumer(Generic[Key, Value]):
             self._subscription,
             self._scope,
             interceptors=interceptor_chain,
-            reader=reader,
+            reader=record_reader(key_deserializer, value_deserializer, skipped),
         )
+        undelivered = self._collector.undelivered
         self._positions = AssignedPositions(
-            self._cluster,
-            self._subscription,
-            self._fetcher,
-            self._collector.undelivered,
-            self._scope,
+            self._cluster, self._subscription, self._fetcher, undelivered, self._scope
         )
         self._commits = GroupCommits(
             config,

@@ -62,7 +62,7 @@ class Fetcher:
         self._wake.set()
 
     async def send_next(self) -> None:
-        """Send what is to be asked for now, before the caller is busy with what it has. Lets other tasks run, too."""
+        """Sends what is to be asked for now, before the caller is busy with what it has. Lets other tasks run, too."""
         self._scope.check()
         self._start_requests()
         await asyncio.sleep(0)
@@ -138,7 +138,7 @@ class Fetcher:
         counters.fetch_ms_max = max(counters.fetch_ms_max, took_ms)
 
     def _learn(self, planned: PlannedFetch, response: FetchResponse) -> None:
-        """Leaders that the answer names (KIP-951): who has moved is fetched from there without a look-up."""
+        """Takes over the leaders that the answer names (KIP-951): partitions that have moved are fetched from there without a look-up."""
         before = self._cluster.snapshot
         self._cluster.learn(planned.news(response))
         if self._cluster.snapshot is not before:

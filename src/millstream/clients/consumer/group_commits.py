@@ -17,7 +17,10 @@ from millstream.net.client.tasks import TaskScope
 
 
 class GroupCommits:
-    """`returned` gives the positions behind everything that has reached the application. `succeeded` is told what was committed."""
+    """The commits of one consumer. `returned` gives the positions behind everything that has reached the application.
+
+    `succeeded` is told what was committed.
+    """
 
     def __init__(
         self,

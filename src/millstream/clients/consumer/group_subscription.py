@@ -72,7 +72,7 @@ class GroupSubscription:
         self._join(listener)
 
     async def poll(self, deadline_ms: int) -> None:
-        """Take part in the group, as far as it goes until the deadline."""
+        """Takes part in the group, as far as it goes until the deadline."""
         await self.end_unsubscribing()
         if self._subscription.type is SubscriptionType.NONE:
             raise IllegalState("nothing to read: call subscribe() or assign() first")

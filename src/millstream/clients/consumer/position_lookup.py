@@ -33,7 +33,7 @@ class PositionLookup:
         """Who we are in a group of KIP-848, whose coordinator wants to know that before it tells committed offsets."""
 
     async def find(self, query: PositionQuery) -> None:
-        """Ask, and tell the core what came of it."""
+        """Asks, and tells the core what came of it."""
         try:
             match query:
                 case CommittedQuery():

@@ -56,7 +56,7 @@ _LAST_VERSION_BY_NAME = 12
 
 @dataclass(slots=True)
 class _Source:
-    """What one read reads. The topic is known once it has answered: metadata may be of one that was deleted before."""
+    """The partition that a read is of. The topic is known once it has answered: metadata may be of one that was deleted before."""
 
     partition: TopicPartition
     topic_id: Uuid | None = None
@@ -101,7 +101,7 @@ class RangeReader:
         await self.close()
 
     async def close(self) -> None:
-        """End the reads that are going on and disconnect. Idempotent."""
+        """Ends the reads that are going on, and disconnects. Idempotent."""
         try:
             await self._scope.close()
         finally:
@@ -209,7 +209,7 @@ class RangeReader:
     ) -> dict[int, int]:
         """Returns for each partition the first offset at or after `timestamp` (ms), -1 for the end, -2 for the start.
 
-        The end where no record is that late.
+        It is the end where no record is that late.
         """
         limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline_ms = self._cluster.now_ms() + limit
@@ -255,7 +255,7 @@ class RangeReader:
         )
 
     async def _fetch(self, source: _Source, offset: int, patience_ms: int) -> FetchedChunk:
-        """Long polls until something is there."""
+        """Asks the leader again and again until something is there."""
         deadline_ms = self._cluster.now_ms() + patience_ms
 
         async def attempt() -> FetchedChunk:

@@ -29,6 +29,15 @@ AnyDeserializer = Deserializer[Made] | Decoder[Made] | Callable[[bytes], Made]
 _Read = Callable[[str, bytes, Headers], Made]
 
 
+def record_reader(
+    key: AnyDeserializer[Key] | None,
+    value: AnyDeserializer[Value] | None,
+    skipped: Callable[[RecordDeserializationError], None] | None = None,
+) -> RecordReader[Key, Value] | None:
+    """Returns a reader of records; None where keys and values stay bytes, so that there is nothing to read."""
+    return None if key is None and value is None else RecordReader(key, value, skipped)
+
+
 class RecordReader(Generic[Key, Value]):
     """Deserializes records until one cannot be."""
 

@@ -23,7 +23,7 @@ from millstream.clients.config.share import (
 from millstream.clients.consumer.call_guard import CallGuard
 from millstream.clients.consumer.core import arguments
 from millstream.clients.core.client_names import described, first_of, named
-from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
+from millstream.clients.core.deserialization import AnyDeserializer, record_reader
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share.core.values import (
@@ -69,9 +69,6 @@ class ShareConsumer(Generic[Key, Value]):
     ) -> None:
         config = named(parse_settings(ShareConsumerConfig, settings))
         self.config = config
-        reader: RecordReader[Key, Value] | None = None
-        if key_deserializer is not None or value_deserializer is not None:
-            reader = RecordReader(key_deserializer, value_deserializer)
         environment = system_environment() if environment is None else environment
         self._scope = TaskScope("share consumer", self._background_failed)
         self._guard = CallGuard("share consumer")
@@ -95,7 +92,7 @@ class ShareConsumer(Generic[Key, Value]):
             self._cluster,
             self._fetcher,
             self._scope,
-            reader,
+            record_reader(key_deserializer, value_deserializer),
             is_implicit=is_implicit,
             is_holding=self._is_holding,
         )

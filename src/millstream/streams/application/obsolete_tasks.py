@@ -11,7 +11,7 @@ from typing import Final
 
 
 class ObsoleteTasks:
-    """Times are monotonic. Directories are known by their names."""
+    """Remembers when tasks were here last. Times are monotonic. Directories are known by their names."""
 
     def __init__(self, delay_ms: int, now_ms: int) -> None:
         self.delay_ms: Final = delay_ms

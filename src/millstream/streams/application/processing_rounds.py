@@ -27,7 +27,7 @@ _CALLS_EACH: Final = 4
 
 
 class ProcessingRounds:
-    """Those of one task. `records_max` is the size of the next one."""
+    """The rounds of one task. `records_max` is the size of the next one."""
 
     def __init__(self, records_min: int = 1) -> None:
         self._records_min = records_min

@@ -17,7 +17,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class Purging:
-    """One request at a time. What fails is tried again with the next interval that finds something new."""
+    """Sends one request at a time. What fails is tried again with the next interval that finds something new."""
 
     def __init__(self, admin: Admin, purge: RepartitionPurge, log_prefix: str) -> None:
         self._admin = admin

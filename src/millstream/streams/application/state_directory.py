@@ -72,7 +72,7 @@ class StateDirectory:
             ) from error
 
     def unlock(self) -> None:
-        """Idempotent."""
+        """Gives the directory back. Idempotent."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -109,7 +109,7 @@ class StateDirectory:
         return True
 
     def set_aside_if_closed(self, task: str) -> bool:
-        """The same, unless another process has the database in it open, or there is none. Returns whether it was done.
+        """Does the same unless another process has the database in it open, or there is none. Returns whether it was done.
 
         Not for databases that are open in this process: RocksDB's lock is the process's, and would be given up.
         """

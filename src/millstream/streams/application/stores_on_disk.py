@@ -25,7 +25,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StoresOnDisk:
-    """Of one application. Knows what it has read until the directory changes. `directory` holds one for each task, which need not be there."""
+    """Reads the stores of one application. `directory`, which need not be there, holds a directory for each task; one that has not changed is not read again."""
 
     def __init__(self, topology: Topology, application_id: str, directory: Path) -> None:
         self._directory = directory

@@ -10,7 +10,7 @@ from millstream.streams.errors import TaskTimedOut
 
 @dataclass(slots=True)
 class TaskTimeouts:
-    """For the tasks of one stream thread. A failure begins a task's time, progress ends it."""
+    """Serves the tasks of one stream thread. A failure begins a task's time, progress ends it."""
 
     timeout_ms: int
     _since_ms: dict[StreamsTaskId, int] = field(default_factory=dict)

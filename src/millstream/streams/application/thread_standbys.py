@@ -1,8 +1,8 @@
 """The standby tasks of one stream thread: copies of the stores of tasks that run elsewhere, brought further beside its active tasks.
 
-They take turns, a few records each, and stand back while active tasks are restored. Those that lack nothing rest until a look for all of them at once
-finds something. Nothing rests on a copy: one that fails begins anew
-after a pause, whatever the reason, and never ends the thread. Warm-up tasks are kept in the same way.
+They take turns, a few records each, and stand back while active tasks are restored. Those that lack nothing rest until a look for all of
+them at once finds something. No task depends on a copy: one that fails begins anew after a pause, whatever the reason, and never ends the
+thread. Warm-up tasks are kept in the same way.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Kept:
 
 
 class ThreadStandbys:
-    """For use by the one loop of its thread. `stands_back` says to wait; `on_change` is called when a copy has come further."""
+    """The standby tasks of one thread, whose loop alone uses them. `stands_back` says to wait; `on_change` is called when a copy has come further."""
 
     def __init__(
         self,

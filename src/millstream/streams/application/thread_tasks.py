@@ -61,7 +61,7 @@ class _Running:
 
 
 class ThreadTasks:
-    """For use by the one loop of its thread. `report` hears of each commit of a task, `standbys_changed` of copies that come further."""
+    """The active tasks of one thread, whose loop alone uses them. `report` hears of each commit of a task, `standbys_changed` of copies that come further."""
 
     def __init__(
         self,
@@ -304,7 +304,7 @@ class ThreadTasks:
                     self._consumer.resume([TopicPartition(topic, task.partition)])
 
     def _lags(self, task: StreamsTaskId, each: _Running) -> dict[str, int]:
-        """By topic, how many records lie behind those that are queued, as far as that is known."""
+        """Returns, by topic, how many records lie behind those that are queued, as far as that is known."""
         lags = {
             topic: self._consumer.lag(TopicPartition(topic, task.partition))
             for topic in each.active.position
@@ -397,7 +397,7 @@ async def _closed(active: ActiveTask) -> None:
 
 
 def _level(error: Exception) -> int:
-    """A disk needs a person; clusters and fences do not."""
+    """Returns the level at which a failure is logged: a disk needs a person, clusters and fences do not."""
     return logging.WARNING if isinstance(error, StoreNotWritten) else logging.INFO
 
 

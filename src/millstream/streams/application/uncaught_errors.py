@@ -18,5 +18,5 @@ UncaughtErrorHandler = Callable[[Exception], OnUncaughtError]
 
 
 def shut_down_client(_error: Exception) -> OnUncaughtError:
-    """The handler of an application that has none of its own: this instance ends, as ERROR."""
+    """Ends this instance, as ERROR. The handler of an application that has none of its own."""
     return OnUncaughtError.SHUTDOWN_CLIENT

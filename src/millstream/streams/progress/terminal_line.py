@@ -7,7 +7,7 @@ from typing import TextIO
 
 
 class TerminalLine:
-    """Covers what it has written before. Not for use by two threads at a time."""
+    """A line that covers what it has written before. Not for use by two threads at a time."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -122,7 +122,7 @@ def _number(request: Request, name: str) -> int | None:
 
 
 def _path(request: Request) -> str:
-    """The address as it came, with its escapes."""
+    """Returns the address as it came, with its escapes."""
     raw: bytes = request.scope["raw_path"]
     query: bytes = request.scope["query_string"]
     return (raw.split(b"?")[0] + (b"?" + query if query else b"")).decode("ascii")

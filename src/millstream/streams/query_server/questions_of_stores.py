@@ -30,7 +30,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class QuestionsOfStores:
-    """`partitioners`: by store, for keys that another one than Kafka's partitioner has spread."""
+    """Answers questions of one application. `partitioners`: by store, for keys that another one than Kafka's partitioner has spread."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ Content = dict[str, Any]  # Any: values of any type
 
 
 class StoresHere:
-    """Of one running application."""
+    """Asks the stores that one running application has in this instance."""
 
     def __init__(self, application: QueriedApplication) -> None:
         self._application = application

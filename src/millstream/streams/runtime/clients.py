@@ -102,7 +102,7 @@ class TaskClients:
         *,
         require_stable: bool = True,
     ) -> CommittedPosition:
-        """The position of a task, once transactions that are about to commit it have ended; else that of its last commit by now."""
+        """Returns the position of a task. With `require_stable` it waits for transactions that are about to commit it."""
         return CommittedPosition.decode(
             await self._offsets(group_id, topics, partition, require_stable=require_stable)
         )
@@ -116,7 +116,7 @@ class TaskClients:
         return {each: found.result(each).offset for each in found}
 
     async def owners(self, group_id: str, topics: Iterable[str], partition: int) -> set[str]:
-        """The names of the tasks whose transactions have committed these offsets. Transactions that are open are not waited for."""
+        """Returns the names of the tasks whose transactions have committed these offsets. Transactions that are open are not waited for."""
         return owners_of(await self._offsets(group_id, topics, partition, require_stable=False))
 
     async def _offsets(
@@ -191,7 +191,7 @@ class TaskClients:
     async def read(
         self, topic: str, partition: int, start: int, end: int
     ) -> AsyncIterator[pa.RecordBatch]:
-        """The records of a range. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
+        """Yields the records of a range. Raises TopicDeleted, and DataLoss where they are no longer in the log."""
         reading = self.reader.read(topic, partition, start, end, columns=("headers",))
 
         async def next_batch() -> pa.RecordBatch | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def raw_batch(records: pa.RecordBatch) -> RawBatch:
-    """The columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted) as the kernel takes them."""
+    """Returns the columns of a RangeReader (key, value, offset, timestamp in ms, headers if wanted) as the kernel takes them."""
     import pyarrow.compute as pc
 
     headers = None
@@ -32,7 +32,7 @@ def raw_batch(records: pa.RecordBatch) -> RawBatch:
 
 
 def record_batch(batch: SinkBatch) -> pa.RecordBatch:
-    """The columns that `Producer.send_batch` takes."""
+    """Returns the columns that `Producer.send_batch` takes."""
     import pyarrow as pa
 
     from millstream.records.arrow import HEADERS_TYPE

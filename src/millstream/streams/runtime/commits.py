@@ -35,7 +35,7 @@ class WrittenOutput:
 
 
 class TaskCommits:
-    """Of one task, with its producer."""
+    """Commits one task with its producer."""
 
     def __init__(
         self, spec: TaskSpec, partition: int, environment: TaskEnvironment, producer: Producer
@@ -113,7 +113,7 @@ def _dead_letters(task: StreamTask, output: TaskOutput, refused: list[RefusedRec
 
 
 def _require_no_letters(refused: list[RefusedRecord], letter_topics: set[str]) -> None:
-    """The dead letter of a dead letter would be refused for the same reason, and so on."""
+    """Raises StreamsError for a refused dead letter: that of a dead letter would be refused for the same reason, and so on."""
     for each in refused:
         if each.topic in letter_topics:
             raise StreamsError(

@@ -49,7 +49,7 @@ class CommittedPosition:
     def encode(
         self, partition: int, owner: str | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The offsets to commit for the task of this partition, which `owner` is the name of: `owners_of` finds it again.
+        """Returns the offsets to commit for the task of this partition. `owner` is its name, which `owners_of` finds again.
 
         Raises ConfigError where stores are too many for the input topics.
         """
@@ -121,7 +121,7 @@ def _room_beside(numbers: Mapping[str, int]) -> int:
 
 
 def _unpacked(packed: str) -> tuple[StoreTimes, Mapping[str, str], Mapping[str, int]]:
-    """Nothing where a piece is not there: somebody has set or deleted some of the offsets by hand."""
+    """Returns nothing where a piece is missing: somebody has set or deleted some of the offsets by hand."""
     try:
         store_times, changelogs, *known_at = json.loads(zlib.decompress(base64.b85decode(packed)))
     except (binascii.Error, zlib.error, ValueError):

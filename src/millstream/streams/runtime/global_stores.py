@@ -22,7 +22,7 @@ from millstream.streams.state.store import StateStore
 
 
 class GlobalStores:
-    """Made by `open`. Several tasks may use it at a time."""
+    """The global stores of one process, made by `open`. Several tasks may use it at a time."""
 
     def __init__(self, directory: Path, lock: TextIO) -> None:
         self._directory = directory
@@ -55,7 +55,7 @@ class GlobalStores:
         return {name: store for task in self._tasks for name, store in task.stores.items()}
 
     def task_of(self, store: str) -> StreamTask | None:
-        """The task that fills a store, to be asked; None where there is no such store. Its rows are whole between its calls."""
+        """Returns the task that fills a store, to be asked; None where there is no such store. Its rows are whole between its calls."""
         return next((each.task for each in self._tasks if store in each.stores), None)
 
     async def catch_up(self) -> None:
@@ -81,7 +81,7 @@ class GlobalStores:
 
 
 def _own_directory(parent: Path) -> tuple[Path, TextIO]:
-    """The first numbered directory that no living process has, with the lock that says so. RocksDB serves one process."""
+    """Returns the first numbered directory that no living process has, with the lock that says so. RocksDB serves one process."""
     for number in count():
         directory = parent / str(number)
         directory.mkdir(parents=True, exist_ok=True)

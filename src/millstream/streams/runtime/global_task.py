@@ -28,7 +28,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class GlobalTask:
-    """Made by `open`. Not for use by two callers at a time.
+    """The task of one global sub-topology, made by `open`. Not for use by two callers at a time.
 
     Its marker has `<topic>-<partition>` where that of other tasks has topics, which have one partition there.
     """
@@ -142,7 +142,7 @@ async def _opened(spec: TaskSpec, environment: TaskEnvironment) -> StreamTask:
 def _why_unusable(
     marker: StoreMarker | None, logs: Mapping[TopicPartition, ReadableLog], now_ms: int
 ) -> str | None:
-    """The reason why reading cannot go on from the rows; None where it can, and for a store that has none."""
+    """Returns the reason why reading cannot go on from the rows; None where it can, and for a store that has none."""
     if marker is None:
         return None
     by_name = {str(tp): log for tp, log in logs.items()}

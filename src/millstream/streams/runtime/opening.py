@@ -83,7 +83,7 @@ async def opened_or_made_anew(
 
 
 async def _made(make: Callable[[], _Task], environment: TaskEnvironment) -> _Task:
-    """The kernel cannot be interrupted. What it makes for a caller that was cancelled is closed: nobody else would, and its lock would stay."""
+    """Makes a task in the kernel, which cannot be interrupted. What it makes for a caller that was cancelled is closed, or its lock would stay."""
     making = environment.kernel_call(make)
     try:
         return await uninterrupted(making)
@@ -142,7 +142,7 @@ def is_disk_failure(error: BaseException) -> bool:
 
 
 def _is_lock_error(error: Exception) -> bool:
-    """RocksDB tells in words only. A full disk, where the file LOCK cannot be made, says `While open a file for lock`."""
+    """Whether another process has a database, which RocksDB tells in words only. A full disk, where the file LOCK cannot be made, has other words."""
     return any(
         words in str(error) for words in ("While lock file: ", "lock hold by current process")
     )

@@ -59,7 +59,7 @@ def together(outputs: Sequence[TaskOutput]) -> TaskOutput:
 
 
 async def target_partitions(producer: Producer, batch: SinkBatch) -> Sequence[int] | None:
-    """The partition of each row; None where its key decides, as the producer knows itself."""
+    """Returns the partition of each row; None where its key decides, as the producer knows itself."""
     if batch.partitions is None and batch.partition_keys is None:
         return None
     return _targets(batch, len(await producer.partitions_for(batch.topic)))
@@ -87,7 +87,7 @@ async def _settled(producer: Producer) -> None:
 
 
 async def _send(producer: Producer, batch: SinkBatch) -> list[BatchDelivery]:
-    """Each row to the partition that the topology's partitioner, its partition key or its own key says."""
+    """Sends each row to the partition that the topology's partitioner, its partition key or its own key says."""
     rows = record_batch(batch)
     targets = await target_partitions(producer, batch)
     if targets is None:
@@ -101,7 +101,7 @@ async def _send(producer: Producer, batch: SinkBatch) -> list[BatchDelivery]:
 def _by_partition(
     rows: pa.RecordBatch, targets: Sequence[int]
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Rows grouped by partition, in order."""
+    """Yields the rows of each partition, in order."""
     import numpy as np
     import pyarrow as pa
 

@@ -91,7 +91,7 @@ async def refused_records(producer: Producer, output: TaskOutput) -> list[Refuse
 
 
 def outgoing(output: TaskOutput, refused: RefusedRecord) -> OutgoingRecord:
-    """The record as handlers see it."""
+    """Returns the record as handlers see it."""
     batch, row = output.sinks[refused.topic], refused.row
     return OutgoingRecord(
         refused.topic,

@@ -44,7 +44,7 @@ def renamed(wanted: Collection[str], existing: Collection[str]) -> tuple[str, st
 
 
 def _by_kind(names: Collection[str]) -> Mapping[tuple[str, str], str]:
-    """The first name of each kind, of those that are generated."""
+    """Returns the first name of each kind, of those that are generated."""
     found: dict[tuple[str, str], str] = {}
     for name in sorted(names):
         kind = _kind(name)
@@ -59,6 +59,6 @@ def _kind(name: str) -> tuple[str, str] | None:
 
 
 def _own_name(topic: str, application_id: str) -> str:
-    """The name of the store or repartition that an internal topic is called after."""
+    """Returns the name of the store or repartition that an internal topic is called after."""
     name = topic.removeprefix(f"{application_id}-")
     return re.sub("(-changelog|-repartition|-topic)$", "", name)

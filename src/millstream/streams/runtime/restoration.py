@@ -75,7 +75,7 @@ class StoredState:
     def why_unusable(
         self, changelogs: Mapping[str, ReadableLog], committed: Mapping[str, int], now_ms: int
     ) -> str | None:
-        """The reason why restoring cannot go on from the rows; None where it can. `committed`: by input topic."""
+        """Returns the reason why restoring cannot go on from the rows; None where it can. `committed`: by input topic."""
         seen = {topic: to for topic, to in self.restored_to.items() if to is not None}
         if self.has_uncounted_rows:
             return "they have lost the offset up to which their rows count"

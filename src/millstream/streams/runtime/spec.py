@@ -95,7 +95,7 @@ class TaskSpec:
         return sub_topology_name(self.topology, group, self.application)
 
     def task_id(self, partition: int) -> str:
-        """Kafka Streams' id of a task, by numbers: for people, metrics and processors. Nothing is found by it that outlives the process."""
+        """Returns Kafka Streams' id of a task, by numbers: for people, metrics and processors. Nothing is found by it that outlives the process."""
         return f"{self.sub_topology}_{partition}"
 
     def task_name(self, partition: int) -> str:
@@ -141,7 +141,7 @@ class TaskEnvironment:
         return await self.kernel_call(work)
 
     async def surely_in_kernel(self, work: Callable[[], _Result]) -> _Result:
-        """The same, done also where the caller is cancelled meanwhile: what is not closed stays locked."""
+        """Does the same also where the caller is cancelled meanwhile: what is not closed stays locked."""
         return await asyncio.shield(self.kernel_call(work))
 
     def kernel_call(self, work: Callable[[], _Result]) -> asyncio.Future[_Result]:

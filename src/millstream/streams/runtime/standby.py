@@ -33,7 +33,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class StandbyTask:
-    """Not for use by two callers at a time. After an exception it must be closed; another one goes on with its stores."""
+    """One standby task. Not for use by two callers at a time. After an exception it must be closed; another one goes on with its stores."""
 
     def __init__(self, spec: TaskSpec, partition: int, environment: TaskEnvironment) -> None:
         self.id = spec.task_id(partition)
@@ -129,7 +129,7 @@ class StandbyTask:
         await self._environment.surely_in_kernel(_nothing if task is None else task.close)
 
     def _queried(self, request: StateQueryRequest) -> QueryResult | None:
-        """In the kernel, where stores are closed after they were taken from here."""
+        """Asks the stores, in the kernel, where they are closed after they were taken from here."""
         task = self._task
         if task is None:
             return None

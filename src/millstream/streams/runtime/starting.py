@@ -291,7 +291,7 @@ class TaskStart:
         shutil.rmtree(self._path, ignore_errors=True)
 
     def _partition_count(self) -> Callable[[str], int]:
-        """Asked by the kernel, which runs beside the loop."""
+        """Returns what tells the number of a topic's partitions to the kernel, which runs beside the loop."""
         loop, producer = asyncio.get_running_loop(), self._producer
 
         def count(topic: str) -> int:
@@ -348,7 +348,7 @@ class TaskStart:
     def _require_same_changelogs(
         self, committed: CommittedPosition, logs: Mapping[str, ReadableLog]
     ) -> None:
-        """A changelog that is not the one of the last commit has lost the state that the position counts."""
+        """Raises DataLoss for a changelog that is not the one of the last commit: the state that the position counts is lost."""
         for topic, topic_id in committed.changelogs.items():
             if topic in logs and topic_id != str(logs[topic].topic_id):
                 raise DataLoss(
@@ -357,7 +357,7 @@ class TaskStart:
                 )
 
     def _require_known_origin(self, committed: CommittedPosition, task: StreamTask) -> None:
-        """State without offsets would count again what it has counted."""
+        """Raises ConfigError for state without offsets: what it has counted would be counted again."""
         positions = task.restore_positions()
         own = positions.keys() - set(self._spec.sources)
         has_state = any(positions[topic] is not None for topic in own)

@@ -65,7 +65,7 @@ class WorkDone:
 
 
 def _hidden(_: TaskStart) -> None:
-    """Nobody asks stores that are being restored."""
+    """Does nothing: nobody asks stores that are being restored."""
 
 
 class ActiveTask:
@@ -341,5 +341,5 @@ def _add_rows(task: StreamTask, topic: str, rows: pa.RecordBatch) -> None:
 
 
 def _queried(task: StreamTask, request: StateQueryRequest, covered: Position) -> QueryResult:
-    """A task knows of the records that it has taken itself, not of those before its start, nor of the ends of transactions after them."""
+    """Asks a store. A task knows of the records that it has taken itself; `covered` tells of those before its start and of the ends of transactions."""
     return task.query(request, furthest([covered, task.position]))

@@ -49,7 +49,7 @@ def _shortened(topic: str) -> str:
 
 
 def _with_digest(text: str) -> str:
-    """As much of a text as a name takes, and a digest of all of it. No topic has such a name."""
+    """Returns as much of a text as a name takes, and a digest of all of it. No topic has such a name."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARS]
     legible = _ILLEGAL.sub("", text)[: LENGTH_MAX - _DIGEST_CHARS - len(_NOT_IN_TOPICS)]
     return f"{legible}{_NOT_IN_TOPICS}{digest}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from millstream.clients import BatchDelivery, Producer
 from millstream.clients.admin import Admin
+from millstream.clients.config import ProducerConfig
+from millstream.clients.config.settings import parse_settings
 from millstream.clients.consumer.range_reader import RangeReader
+from millstream.clients.core.values import RecordMetadata
 from millstream.errors import RecordListTooLarge, UnknownTopicOrPartition
 from millstream.streams.kernel.columns.batch import SinkBatch
 from millstream.streams.kernel.task.stream_task import TaskOutput
@@ -21,7 +23,7 @@ class SharedProducer:
     """Stands for a producer without transactions that several tasks use. Nobody knows of the topic `missing`."""
 
     def __init__(self) -> None:
-        self.config = SimpleNamespace(transactional_id=None)
+        self.config = parse_settings(ProducerConfig, {"bootstrap_servers": "x:1"})
         self.sent: list[str] = []
         self.flushed: list[str] = []
         self.closed = False
@@ -49,8 +51,8 @@ class Written:
         yield from ()
         return []
 
-    def last_record(self) -> SimpleNamespace:
-        return SimpleNamespace(offset=7)
+    def last_record(self) -> RecordMetadata:
+        return RecordMetadata("a", 0, 7, 0)
 
 
 def output(*changelogs: str) -> TaskOutput:

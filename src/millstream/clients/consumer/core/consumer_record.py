@@ -70,7 +70,7 @@ class ConsumerRecord:
         return TopicPartition(self.topic, self.partition)
 
     def with_data(self, key: object, value: object) -> ConsumerRecord:
-        """The same record with another key and value: what deserializers make of it."""
+        """Returns the same record with another key and value: what deserializers make of it."""
         record: ConsumerRecord = ConsumerRecord.__new__(ConsumerRecord)
         record.topic = self.topic
         record.partition = self.partition
@@ -85,7 +85,7 @@ class ConsumerRecord:
         return record
 
     def with_delivery_count(self, delivery_count: object) -> ConsumerRecord:
-        """The same record, handed out for the `delivery_count`th time: what share consumers say."""
+        """Returns the same record, handed out for the `delivery_count`th time: what share consumers say."""
         record: ConsumerRecord = self.with_data(self.key, self.value)
         record.delivery_count = delivery_count
         return record
@@ -127,7 +127,7 @@ class ConsumerRecord:
 
 
 def _restored(*fields: object) -> ConsumerRecord:
-    """What a pickle names."""
+    """Makes a record from what a pickle names."""
     topic, partition, offset, timestamp_ms, key, value, headers, kind, leader_epoch, count = fields
     return ConsumerRecord(
         topic,
@@ -178,7 +178,7 @@ class RecordSource:
     def records(
         self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, headers: Sequence[object] | None
     ) -> list[ConsumerRecord]:
-        """The rows from `start` up to `stop`. `headers` has one entry for each of them, or is None when none has any."""
+        """Returns the rows from `start` up to `stop`. `headers` has one entry for each of them, or is None when none has any."""
         row: cython.Py_ssize_t
         length: cython.int
         capacity: cython.Py_ssize_t = self._capacity

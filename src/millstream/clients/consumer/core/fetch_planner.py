@@ -233,7 +233,7 @@ class FetchPlanner:
         return None
 
     def handle_failure(self, planned: PlannedFetch, error: KafkaError) -> None:
-        """The answer did not come. An error that will not go away is raised by poll()."""
+        """Notes that the answer did not come. An error that will not pass is raised by poll()."""
         self._sessions[planned.node_id].handle_lost_answer()
         self.metadata_wanted = True
         for state in self._asked_states(planned):
@@ -242,7 +242,7 @@ class FetchPlanner:
             self._fail(planned, error)
 
     def finish(self, planned: PlannedFetch) -> None:
-        """The broker may be asked again."""
+        """Notes that the broker may be asked again."""
         self._busy.discard(planned.node_id)
 
     def handle_metadata(self) -> None:
@@ -253,7 +253,7 @@ class FetchPlanner:
     # ---- asking
 
     def _is_of_another_topic(self, state: PartitionState, cluster: ClusterMetadata) -> bool:
-        """Positions in a topic that was deleted mean nothing in the one that has its name now."""
+        """Whether what was fetched is of a topic that was deleted: positions in it mean nothing in the one that has its name now."""
         topic = cluster.topics.get(state.topic_partition.topic)
         if topic is None or topic.topic_id in (ZERO_UUID, state.topic_id):
             return False
@@ -341,7 +341,7 @@ class FetchPlanner:
     def _asked(
         self, planned: PlannedFetch, topic_partition: TopicPartition
     ) -> PartitionState | None:
-        """The partition, unless it was given up or sought since."""
+        """Returns the partition, unless it was given up or sought since."""
         state = self._subscription.partitions.get(topic_partition)
         if state is None or state.generation != planned.generations.get(topic_partition):
             return None

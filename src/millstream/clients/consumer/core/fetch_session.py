@@ -73,7 +73,7 @@ class FetchSessionHandler:
         self._epoch = self._epoch + 1 if self._epoch < _EPOCH_MAX else 1
 
     def handle_error(self, code: int) -> None:
-        """The broker does not know the session, or disagrees where it stands; then it is asked to close it."""
+        """Notes that the broker does not know the session, or disagrees where it stands; then it is asked to close it."""
         if code == FetchSessionIdNotFound.code:
             self._session_id = 0
         self._epoch = _NEW_SESSION_EPOCH

@@ -123,7 +123,7 @@ class DecodedBatch:
         view: memoryview,
         from_offset: int,
     ) -> None:
-        """From `from_offset` on: a fetch starts with the whole batch that holds its offset. Raises InvalidRecord."""
+        """Begins at `from_offset`: a fetch starts with the whole batch that holds its offset. Raises InvalidRecord."""
         section = records_section(header, view)
         capacity = header.record_count
         self._offsets = memoryview(bytearray(8 * capacity)).cast("q")

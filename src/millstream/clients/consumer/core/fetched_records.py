@@ -58,12 +58,12 @@ class FetchedRecords:
         return None
 
     def finish_chunk(self, state: PartitionState) -> None:
-        """The chunk was read to its end: advance the position behind it."""
+        """Notes that the chunk was read to its end, and advances the position behind it."""
         state.leader_epoch = state.chunks[0].leader_epoch
         self._drop_chunk(state)
 
     def raise_error(self) -> None:
-        """Raise the error of a partition, once, when nothing that was fetched before it is left."""
+        """Raises the error of a partition, once, when nothing that was fetched before it is left."""
         for state in self._subscription.partitions.values():
             if state.error is not None and not state.has_fetched:
                 error, state.error = state.error, None
@@ -106,7 +106,7 @@ class FetchedRecords:
                 raise error
 
     def _decode_more(self, state: PartitionState) -> bool:
-        """Have decoded records at hand; False when the partition has none left. Drops what was read."""
+        """Decodes the next batch where none is at hand; returns False when the partition has none left. Drops what was read."""
         while state.decoded is None or state.decoded_index >= state.decoded.count:
             if not state.chunks:
                 return False
@@ -141,7 +141,7 @@ class FetchedRecords:
 
 
 def _advance(state: PartitionState, decoded: DecodedBatch, stop: int) -> None:
-    """Rows before `stop` are handed out."""
+    """Notes that rows before `stop` are handed out."""
     state.decoded_index = stop
     if stop < decoded.count:
         state.position = decoded.offset_of(stop)

@@ -26,7 +26,7 @@ class ConsumerInterceptor(Generic[Key, Value]):
 
 
 class ConsumerInterceptors(Generic[Key, Value]):
-    """All of a consumer's, in order: each sees what the one before made of it."""
+    """All interceptors of a consumer, in order: each sees what the one before made of the records."""
 
     def __init__(self, interceptors: Sequence[ConsumerInterceptor[Key, Value]]) -> None:
         self._interceptors = tuple(interceptors)

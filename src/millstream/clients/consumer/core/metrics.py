@@ -10,7 +10,7 @@ from millstream.model import TopicPartition
 
 @dataclass(slots=True)
 class ConsumerCounters:
-    """Since the consumer was made. Fetch times (ms) include what the broker waits for data."""
+    """The counts since the consumer was made. Fetch times (ms) include what the broker waits for data."""
 
     records_consumed: int = 0
     """Fetched and taken, by poll(), iteration and poll_arrow()."""
@@ -27,7 +27,7 @@ class ConsumerCounters:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMetrics:
-    """A snapshot."""
+    """The metrics of a consumer at one moment."""
 
     counters: ConsumerCounters
     records_lag: Mapping[TopicPartition, int]

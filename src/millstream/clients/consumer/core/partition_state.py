@@ -82,7 +82,7 @@ class PartitionState:
         self.committed_wanted = True
 
     def fetch_again(self) -> None:
-        """Forget what was fetched ahead."""
+        """Forgets what was fetched ahead."""
         assert self.position is not None, "what was fetched has a position"
         self.seek(self.position, self.leader_epoch)
 
@@ -96,11 +96,11 @@ class PartitionState:
         return bool(self.chunks) or (decoded is not None and self.decoded_index < decoded.count)
 
     def needs_validation(self, leader_epoch: int) -> bool:
-        """The leader has changed since the batch before `fetch_offset` was written: does its log still hold it?"""
+        """Whether it must be asked if the leader's log still holds the batch before `fetch_offset`: the leader has changed since that was written."""
         return NO_LEADER_EPOCH < self.fetch_epoch < leader_epoch != self.validated_epoch
 
     def drop_chunk(self) -> None:
-        """The first chunk was read to its end, or is not wanted."""
+        """Drops the first chunk, which was read to its end, or is not wanted."""
         chunk = self.chunks.popleft()
         self.buffered_bytes -= len(chunk.records)
         self.decoded, self.decoded_index = None, 0

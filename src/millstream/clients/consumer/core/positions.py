@@ -34,7 +34,7 @@ class EpochEndOffset(NamedTuple):
 
 
 class EpochQuestion(NamedTuple):
-    """Does the log of the leader of `current_leader_epoch` go up to `offset` at `leader_epoch`?"""
+    """Asks whether the log of the leader of `current_leader_epoch` goes up to `offset` at `leader_epoch`."""
 
     current_leader_epoch: int
     leader_epoch: int
@@ -43,14 +43,14 @@ class EpochQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommittedQuery:
-    """For the group's coordinator."""
+    """Asks the group's coordinator for committed offsets."""
 
     generations: Generations
 
 
 @dataclass(frozen=True, slots=True)
 class ResetQuery:
-    """ListOffsets for a leader."""
+    """Asks a leader for offsets, with ListOffsets."""
 
     node_id: int
     generations: Generations
@@ -59,7 +59,7 @@ class ResetQuery:
 
 @dataclass(frozen=True, slots=True)
 class EpochQuery:
-    """OffsetForLeaderEpoch for a leader."""
+    """Asks a leader for the ends of epochs, with OffsetForLeaderEpoch."""
 
     node_id: int
     generations: Generations
@@ -73,13 +73,13 @@ class Positions:
     def __init__(
         self, subscription: SubscriptionState, reset: AutoOffsetResetStrategy | None
     ) -> None:
-        """`reset` None: what has no position is an error."""
+        """With `reset` None a partition without a position is an error."""
         self._subscription = subscription
         self._reset = reset
         self.metadata_wanted = False
 
     def want(self, state: PartitionState, *, has_group: bool) -> None:
-        """A new partition: start where the group stands if there is one, else as auto_offset_reset says."""
+        """Has a new partition start where the group stands if there is one, else as auto_offset_reset says."""
         if has_group:
             state.seek_to_committed()
         else:
@@ -158,12 +158,12 @@ class Positions:
                 self._handle_end(state, query.questions[state.topic_partition], end)
 
     def handle_unsupported(self, query: EpochQuery) -> None:
-        """A broker that knows nothing of epochs has to be believed."""
+        """Notes that the broker knows nothing of epochs: it has to be believed."""
         for state in self._asked(query):
             state.validated_epoch = query.questions[state.topic_partition].current_leader_epoch
 
     def handle_failure(self, query: PositionQuery, error: KafkaError) -> None:
-        """The whole request failed."""
+        """Notes that the whole request failed."""
         for state in self._asked(query):
             self._handle_error(state, error)
 
@@ -175,7 +175,7 @@ class Positions:
         return generations
 
     def _asked(self, query: PositionQuery) -> list[PartitionState]:
-        """The query's partitions, but for those given up or sought since."""
+        """Returns the query's partitions, but for those given up or sought since."""
         found = self._subscription.partitions
         return [
             state

@@ -34,7 +34,7 @@ class SubscriptionState:
         self._generations = count()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """The caller chooses. Positions of partitions that stay are kept."""
+        """Takes the partitions that the caller chooses. Positions of those that stay are kept."""
         if self.is_subscribed:
             raise IllegalState("the consumer has subscribed; call unsubscribe() before assign()")
         self.type = SubscriptionType.ASSIGNED
@@ -54,7 +54,7 @@ class SubscriptionState:
         self.regex = regex
 
     def match_pattern(self, topics: Iterable[str]) -> bool:
-        """Take the topics of the cluster that the pattern matches; True when they changed."""
+        """Takes the topics of the cluster that the pattern matches. Returns whether they have changed."""
         assert self.pattern is not None, "only a pattern subscription is matched"
         matching = frozenset(topic for topic in topics if self.pattern.fullmatch(topic))
         changed = matching != self.topics
@@ -85,7 +85,7 @@ class SubscriptionState:
         return state
 
     def _subscribe(self, type_: SubscriptionType) -> None:
-        """The new subscription takes the place of the old one; partitions stay until the group decides."""
+        """Has a new subscription take the place of the old one. Partitions stay until the group decides."""
         if self.type is SubscriptionType.ASSIGNED:
             raise IllegalState(
                 "partitions are assigned by hand; call unsubscribe() before subscribe()"

@@ -42,7 +42,7 @@ class Undelivered(Generic[Key, Value]):
         return first
 
     def give_back(self, partitions: Iterable[TopicPartition]) -> None:
-        """Forget those of `partitions`; they are fetched again when they are wanted."""
+        """Forgets those of `partitions`, which are fetched again when they are wanted."""
         if not self._records:
             return
         chosen = set(partitions)

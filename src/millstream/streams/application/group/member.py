@@ -190,4 +190,4 @@ class StreamsMember:
 
 
 def _ignored(_offsets: object) -> None:
-    """Nobody else wants to hear of commits."""
+    """Does nothing: nobody else wants to hear of commits."""

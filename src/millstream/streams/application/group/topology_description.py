@@ -83,7 +83,7 @@ def _are_as_many(sources: Iterable[str], together: Iterable[frozenset[str]]) -> 
 
 
 def _topic(name: str, partitions: int, settings: Mapping[str, str]) -> TopicInfo:
-    """`partitions`: 0 where the coordinator works it out."""
+    """Describes an internal topic. `partitions` is 0 where the coordinator works it out."""
     return TopicInfo(
         name=name,
         partitions=partitions,

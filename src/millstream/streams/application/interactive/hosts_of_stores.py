@@ -23,7 +23,7 @@ NOT_AVAILABLE: Final[KeyQueryMetadata[HostInfo]] = KeyQueryMetadata(-1, None)
 
 
 class HostsOfStores:
-    """Of one application. `own` is the address of this instance, if it has one."""
+    """Finds the hosts of one application. `own` is the address of this instance, if it has one."""
 
     def __init__(
         self,

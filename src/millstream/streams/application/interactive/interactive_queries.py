@@ -30,7 +30,7 @@ from millstream.streams.topology.topology import Topology
 
 
 class InteractiveQueries:
-    """Of one instance while it runs. `closers` end the connection that asks about topics, if it was needed."""
+    """Answers for one instance while it runs. `closers` end the connection that asks about topics, if it was needed."""
 
     def __init__(
         self,

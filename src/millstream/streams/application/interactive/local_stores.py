@@ -27,7 +27,7 @@ class GlobalStoresToAsk(Protocol):
 
 
 class LocalStores:
-    """`ask_threads` returns answers by partition. `global_stores` returns None while they are being filled."""
+    """Asks the stores of one instance. `ask_threads` returns answers by partition. `global_stores` returns None while they are being filled."""
 
     def __init__(
         self,

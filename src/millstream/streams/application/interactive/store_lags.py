@@ -31,7 +31,7 @@ StoreLags = dict[str, dict[int, LagInfo]]
 
 
 class LagsOfStores:
-    """Of one application."""
+    """Computes the lags of one application's stores."""
 
     def __init__(self, topology: Topology, application_id: str) -> None:
         self._topology = topology

@@ -22,7 +22,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class TaskMeasures:
-    """Made when the task is started."""
+    """The measures of one task, made when it is started."""
 
     def __init__(self, task_id: str, level: RecordingLevel, now_ms: Callable[[], int]) -> None:
         self._metrics = StreamsMetrics(now_ms, {})

@@ -18,7 +18,7 @@ _PARTS: Final = (_POLL, _PROCESS, _PUNCTUATE, _COMMIT)
 
 
 class ThreadMeasures:
-    """Made when the thread starts. Its loop calls `begin_turn` for each turn, and says what the turn has done."""
+    """The measures of one thread, made when it starts. Its loop calls `begin_turn` for each turn, and says what the turn has done."""
 
     def __init__(self, name: str, clock: Clock) -> None:
         self._clock = clock

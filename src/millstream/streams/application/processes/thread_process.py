@@ -89,7 +89,7 @@ class ThreadProcess:
         await self._link.close()
 
     def _request_close(self) -> None:
-        """For functions of the application, which run beside the loop."""
+        """Asks the application to end. Functions of the application call it, which run beside the loop."""
         self._loop.call_soon_threadsafe(self._link.send, CloseRequested())
 
     async def _made(

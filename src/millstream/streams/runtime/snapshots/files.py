@@ -58,7 +58,7 @@ class _FileIdentity:
 
 
 class SnapshotDirectory:
-    """Not for use by two threads at a time. Raises OSError as the file system does."""
+    """The directory of one task's snapshots. Not for use by two threads at a time. Raises OSError as the file system does."""
 
     def __init__(self, path: Path, observe: SnapshotObserver = unobserved) -> None:
         self._path = path
@@ -137,7 +137,7 @@ class SnapshotDirectory:
                 shutil.rmtree(each, ignore_errors=True)
 
     def _set_aside(self, snapshot: Path) -> None:
-        """Of a damaged one no later snapshot may take files over. The next one that is written removes it."""
+        """Sets a damaged snapshot aside: no later one may take files over from it. The next one that is written removes it."""
         with suppress(OSError):  # we may not be allowed to
             snapshot.rename(self._path / f".{secrets.token_hex(8)}")
 

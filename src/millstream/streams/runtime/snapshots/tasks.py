@@ -32,7 +32,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class TaskSnapshots:
-    """Those of one running task. `covered`: changelog records that a start from the last one need not restore."""
+    """The snapshots of one running task. `covered`: changelog records that a start from the last one need not restore."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class TaskSnapshots:
         return stored_state(self._task)
 
     def _copy(self, directory: SnapshotDirectory, checkpoint: Path, state: StoredState) -> None:
-        """In the thread of the copier. Goes on where the task is closed meanwhile: what it copies is the state of a commit."""
+        """Copies the stores, in the thread of the copier. It goes on where the task is closed meanwhile: what it copies is the state of a commit."""
         try:
             directory.write(checkpoint, state)
         except Exception as error:  # noqa: BLE001  # nothing rests on a snapshot

@@ -156,7 +156,7 @@ class ClassicStreamsMember:
                     await self._wanted.wait()
 
     async def _rebalance(self) -> None:
-        """Until there is an assignment, the member has lost what it has, or nothing helps."""
+        """Rebalances until there is an assignment, until the member has lost its tasks, or until nothing helps."""
         self._is_joining = True
         try:
             if await self._requests.until_joined(self._join_once, lambda: self.membership.may_join):
@@ -247,7 +247,7 @@ class ClassicStreamsMember:
 
 
 def _ignored(_offsets: object) -> None:
-    """Nobody else wants to hear of commits."""
+    """Does nothing: nobody else wants to hear of commits."""
 
 
 def _explained(error: MillstreamError) -> MillstreamError:

@@ -11,7 +11,7 @@ from millstream.streams.topology.topology import Topology
 
 
 class SourceTopics:
-    """Of one application. Global stores have none: no task reads for them."""
+    """The source topics of one application. Global stores have none: no task reads for them."""
 
     def __init__(self, topology: Topology, application_id: str) -> None:
         self._topology = topology

@@ -104,7 +104,7 @@ class _Placing:
         self.standby: dict[str, set[StreamsTaskId]] = {name: set() for name in sorted(instances)}
 
     def place_active(self, tasks: frozenset[StreamsTaskId]) -> None:
-        """Those with stores go first, so that each instance has as many of them as of the others."""
+        """Places active tasks. Those with stores go first, so that each instance has as many of them as of the others."""
         capacities = {name: each.threads for name, each in self._instances.items()}
         before = {name: each.running for name, each in self._instances.items()}
         stateful = tasks & self._changelog_offsets.keys()
@@ -143,7 +143,7 @@ class _Placing:
         return traffic * across + non_overlap * (task not in instance.running)
 
     def place_standbys(self, tasks: Sequence[StreamsTaskId]) -> None:
-        """Each copy goes where other tags are than those of the task and its other copies, then where most of it is already."""
+        """Places standby tasks. Each copy goes where other tags are than those of the task and its other copies, then where most of it is already."""
         for task in tasks:
             has_it = [name for name, mine in self.active.items() if task in mine]
             for _ in range(min(self._policy.standby_replicas, len(self._instances) - 1)):
