@@ -1,9 +1,13 @@
-"""Asks the query server of another instance, in a thread beside the event loop."""
+"""Asks the query server of another instance, in a thread beside the event loop.
+
+The threads are its own: those of the event loop are needed for other work while an instance that has died is waited for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -15,6 +19,7 @@ from millstream.streams.query_server.problems import HostUnavailable
 FORWARDED: Final = "Millstream-Forwarded"
 """The header of a question that another instance passes on: it is answered here or not at all."""
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
+THREADS_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,12 @@ class HttpForwarder:
 
     def __init__(self, timeout_s: float = 5.0) -> None:
         self._timeout_s = timeout_s
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "query-forwarding")
 
     async def ask(self, host: HostInfo, path: str) -> Answer:
         """Returns the answer of a host. Raises HostUnavailable where it has none, or says that it cannot answer now."""
-        answer = await asyncio.to_thread(self._ask, host, path)
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self._threads, self._ask, host, path)
         if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
             raise HostUnavailable(f"the instance at {host} cannot answer now: ask again")
         return answer

@@ -155,7 +155,10 @@ class QuestionsOfStores:
         answer = await self._forwarder.ask(host, path)
         if answer.status != _OK:
             raise HostUnavailable(f"the instance at {host} answered with status {answer.status}")
-        theirs: dict[str, Any] = orjson.loads(answer.body)  # Any: an answer's JSON
+        try:
+            theirs: dict[str, Any] = orjson.loads(answer.body)  # Any: an answer's JSON
+        except ValueError as error:
+            raise HostUnavailable(f"the answer of {host} is no JSON: is it an instance?") from error
         return theirs
 
     async def _count(self, store: str) -> int:

@@ -10,6 +10,7 @@ from typing import Final, Self
 
 import uvicorn
 
+from millstream.errors import ConfigError
 from millstream.net.client.tasks import TaskScope
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import Partitioner
@@ -51,7 +52,14 @@ class QueryServer:
         self._scope = TaskScope("query server")
 
     async def __aenter__(self) -> Self:
-        listening = socket.create_server((self._host, self._own.port))
+        """Begins to listen. Raises ConfigError for an address that cannot be listened at."""
+        try:
+            listening = socket.create_server((self._host, self._own.port))
+        except OSError as error:
+            raise ConfigError(
+                f"the query server cannot listen at {self._host or '*'}:{self._own.port} ({error}): give application_server "
+                "a free port, or `host` an address of this machine"
+            ) from error
         self._serving = self._scope.start(
             self._server.serve(sockets=[listening]), "serve", awaited=True
         )
@@ -64,8 +72,10 @@ class QueryServer:
         traceback: TracebackType | None,
     ) -> None:
         self._server.should_exit = True
-        await self._serving
-        await self._scope.close()
+        try:
+            await self._serving
+        finally:
+            await self._scope.close()
 
 
 class _Server(uvicorn.Server):

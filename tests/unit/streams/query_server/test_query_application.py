@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from millstream.errors import ConfigError
+from millstream.streams.host_info import HostInfo
+from millstream.streams.query_server import QueryServer
 from millstream.streams.query_server.application import create_query_application
+from millstream.streams.query_server.forwarding import Answer
 from tests.unit.streams.query_server.two_instances import HOSTS, Instances
 
 
@@ -114,6 +118,29 @@ async def test_an_instance_that_is_away_unknown_or_stopped_is_503(instances: Ins
     instances.known[0] = HOSTS[0]
     instances.each[0].is_running = False
     assert (await instances.get(0, "/stores/rows/keys/a"))[0] == 503
+
+
+async def test_an_address_at_which_something_else_listens_is_503(
+    instances: Instances, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask(_host: HostInfo, _path: str) -> Answer:
+        return Answer(200, b"<html>hello</html>")
+
+    monkeypatch.setattr(instances, "ask", ask)
+    status, problem = await instances.get(0, "/stores/rows/rows")
+    assert status == 503
+    assert "is no JSON" in problem["message"]
+
+
+async def test_an_address_that_is_taken_is_told_as_one_error(
+    instances: Instances, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create_server(address: tuple[str, int]) -> None:
+        raise OSError(f"{address[1]} is in use")
+
+    monkeypatch.setattr(socket, "create_server", create_server)
+    with pytest.raises(ConfigError, match="cannot listen at zero:7000 .7000 is in use.: give"):
+        await QueryServer(instances.each[0]).__aenter__()
 
 
 async def test_a_copy_answers_for_a_host_that_is_away_where_that_is_allowed(

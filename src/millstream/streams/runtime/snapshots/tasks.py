@@ -86,7 +86,11 @@ class TaskSnapshots:
     def _checkpoint(self, path: Path) -> StoredState:
         database = self._stores.database
         assert database is not None, "a task that is closed takes no more snapshots"
-        database.checkpoint(str(path))
+        try:
+            database.checkpoint(str(path))
+        except Exception:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
         return stored_state(self._task)
 
     def _copy(self, directory: SnapshotDirectory, checkpoint: Path, state: StoredState) -> None:
