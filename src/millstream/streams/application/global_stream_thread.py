@@ -69,8 +69,11 @@ class GlobalStreamThread:
         return await self._environment.in_kernel(partial(task.query, request))
 
     async def close(self) -> None:
-        await self._scope.close()
-        await self._closers.aclose()
+        """Closes the stores and the clients."""
+        try:
+            await self._scope.close()
+        finally:
+            await self._closers.aclose()
 
     async def _keep_up(self) -> None:
         """Brings the stores up to date again and again."""

@@ -107,17 +107,20 @@ class ThreadStandbys:
         keeping = [each.keeping for _, each in given_up if each.keeping is not None]
         for each in keeping:
             each.cancel()
-        await asyncio.gather(*keeping, return_exceptions=True)
-        for task, kept in given_up:
-            await self._close(task, kept)
+        try:
+            await asyncio.gather(*keeping, return_exceptions=True)
+        finally:
+            for task, kept in given_up:
+                await self._close(task, kept)
 
     async def close(self) -> None:
         """Gives up all."""
         watching, self._watching = self._watching, None
         if watching is not None:
             watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
         await self.give_up(frozenset(self._kept))
+        if watching is not None:
+            await asyncio.wait({watching})
 
     async def query(self, request: StateQueryRequest) -> dict[int, QueryResult]:
         """Returns, by partition, what the copies of a store answer, or that they are not active ones where these are required."""

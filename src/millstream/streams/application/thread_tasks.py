@@ -274,8 +274,11 @@ class ThreadTasks:
         return found
 
     async def close(self, *, commit: bool) -> None:
-        await self.standbys.close()
-        await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
+        """Gives up all tasks, standby tasks included."""
+        try:
+            await self.standbys.close()
+        finally:
+            await self.give_up(frozenset({*self._running, *self._starting}), commit=commit)
 
     @property
     def commit_requested(self) -> bool:

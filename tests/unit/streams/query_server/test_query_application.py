@@ -139,7 +139,7 @@ async def test_an_address_that_is_taken_is_told_as_one_error(
         raise OSError(f"{address[1]} is in use")
 
     monkeypatch.setattr(socket, "create_server", create_server)
-    with pytest.raises(ConfigError, match="cannot listen at zero:7000 .7000 is in use.: give"):
+    with pytest.raises(ConfigError, match=r"cannot listen at zero:7000 .7000 is in use.: give"):
         await QueryServer(instances.each[0]).__aenter__()
 
 
