@@ -15,6 +15,7 @@ from millstream.model import TopicPartition
 from millstream.streams.application.group.classic.shares import share_out
 from millstream.streams.application.group.classic.task_placement import (
     Instance,
+    Placement,
     PlacementPolicy,
     TaskRacks,
     place,
@@ -102,21 +103,12 @@ def assign(
     placement = place(
         work.partitions, work.changelog_offsets, _instances(work, readable), policy, work.racks
     )
-    active: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
-    standby: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
-    for process, ids in _by_process(readable).items():
-        running = {member: members[member].info.running for member in ids}
-        each_one = dict.fromkeys(ids, 1)
-        mine = share_out(placement.active[process], each_one, running)
-        active |= mine
-        loads = {member: len(tasks) for member, tasks in mine.items()}
-        copies = {member: members[member].info.offset_sums for member in ids}
-        standby |= share_out(placement.standby[process], each_one, copies, loads)
+    active, standby = _shares_of_members(placement, members, readable)
+    hosts = _hosts(work, readable, active), _hosts(work, readable, standby)
+    prober = None if placement.is_final else min(readable)
     held = {
         tp: member for member, each in sorted(members.items()) for tp in each.subscription.owned
     }
-    hosts = _hosts(work, readable, active), _hosts(work, readable, standby)
-    prober = None if placement.is_final else min(readable)
     told = {}
     for member in members:
         free = {
@@ -146,6 +138,25 @@ def refused(
     """Returns what members are told that get no tasks."""
     told = AssignmentInfo(error=error, version=versions.used, common_version=versions.common)
     return {member: MemberAssignment([], told) for member in members}
+
+
+def _shares_of_members(
+    placement: Placement,
+    members: Mapping[str, GroupMemberInfo],
+    readable: Mapping[str, GroupMemberInfo],
+) -> tuple[dict[str, set[StreamsTaskId]], dict[str, set[StreamsTaskId]]]:
+    """Returns the active and the standby tasks of each member: the tasks of an instance are shared out to its threads."""
+    active: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
+    standby: dict[str, set[StreamsTaskId]] = {member: set() for member in members}
+    for process, ids in _by_process(readable).items():
+        running = {member: members[member].info.running for member in ids}
+        each_one = dict.fromkeys(ids, 1)
+        mine = share_out(placement.active[process], each_one, running)
+        active |= mine
+        loads = {member: len(tasks) for member, tasks in mine.items()}
+        copies = {member: members[member].info.offset_sums for member in ids}
+        standby |= share_out(placement.standby[process], each_one, copies, loads)
+    return active, standby
 
 
 def _by_process(members: Mapping[str, GroupMemberInfo]) -> dict[str, list[str]]:
