@@ -98,6 +98,8 @@ class StreamThread:
         self._committed_ms = 0
         self._waits_to_commit = False
         """The group rebalances, and a commit is due once that is over."""
+        self._hindrance: str | None = None
+        """The reason why tasks could not be taken over in the last turn."""
         self._tasks: ThreadTasks | None = None
         self._kernel_thread: int | None = None
         self._measures = ThreadMeasures(name, application.clock)
@@ -220,18 +222,7 @@ class StreamThread:
     ) -> None:
         config, measured = self._application.config, self._measures.begin_turn()
         member.check()
-        told = member.membership
-        if told.known_hosts is not self.known_hosts:
-            self.known_hosts = told.known_hosts
-            self._on_change(self)
-        self._remarks.heed(told.statuses, told.heartbeat_interval_ms, self._now_ms)
-        if told.has_lost_tasks:
-            await tasks.close(commit=False)
-            self._taken = None
-            self._enter(ThreadState.PARTITIONS_REVOKED)
-            member.rejoin()
-        elif told.target is not None and (self._taken is None or not told.is_reconciled):
-            await self._try_to_take_over(member, told.target, tasks, admin)
+        await self._heed_group(member, tasks, admin)
         tasks.settle()
         if tasks.misses_topic:
             tasks.misses_topic = False
@@ -254,6 +245,21 @@ class StreamThread:
                     measured.committed(await self._commit(tasks))
                     purging.maybe_begin(tasks.committed, self._now_ms)
         measured.end(tasks.created, tasks.closed)
+
+    async def _heed_group(self, member: GroupMembership, tasks: ThreadTasks, admin: Admin) -> None:
+        """Does what the group wants: takes over tasks, or gives up all where the group went on without the member."""
+        told = member.membership
+        if told.known_hosts is not self.known_hosts:
+            self.known_hosts = told.known_hosts
+            self._on_change(self)
+        self._remarks.heed(told.statuses, told.heartbeat_interval_ms, self._now_ms)
+        if told.has_lost_tasks:
+            await tasks.close(commit=False)
+            self._taken = None
+            self._enter(ThreadState.PARTITIONS_REVOKED)
+            member.rejoin()
+        elif told.target is not None and (self._taken is None or not told.is_reconciled):
+            await self._try_to_take_over(member, told.target, tasks, admin)
 
     async def _commit(self, tasks: ThreadTasks) -> int:
         """Commits all tasks that have done something, and tells of all these commits at once. Returns how many it was."""
@@ -287,7 +293,11 @@ class StreamThread:
         except Exception as error:
             if not is_retriable(error):
                 raise
-            _LOGGER.info("stream-thread [%s] takes over its tasks soon: %s", self.name, error)
+            if str(error) != self._hindrance:  # it is tried again in each turn
+                _LOGGER.info("stream-thread [%s] takes over its tasks soon: %s", self.name, error)
+            self._hindrance = str(error)
+        else:
+            self._hindrance = None
 
     async def _take_over(
         self, member: GroupMembership, target: TaskAssignment, tasks: ThreadTasks, admin: Admin
