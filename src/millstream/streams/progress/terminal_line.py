@@ -7,18 +7,25 @@ from typing import TextIO
 
 
 class TerminalLine:
-    """A line that covers what it has written before. Not for use by two threads at a time."""
+    """A line that covers what it has written before. Not for use by two threads at a time.
+
+    Once the terminal is gone, as after the end of a session, nobody looks: nothing is written any more, and nothing raised.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._written = 0
+        self._is_gone = False
 
     def write(self, line: str) -> None:
         """Shows this in place of what it shows; empty leaves nothing behind."""
-        if not (line or self._written):
+        if self._is_gone or not (line or self._written):
             return
-        self._stream.write(f"\r{line.ljust(self._written)}" + ("" if line else "\r"))
-        self._stream.flush()
+        try:
+            self._stream.write(f"\r{line.ljust(self._written)}" + ("" if line else "\r"))
+            self._stream.flush()
+        except (OSError, ValueError):  # ValueError: the stream was closed
+            self._is_gone = True
         self._written = len(line)
 
 

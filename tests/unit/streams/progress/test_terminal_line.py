@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import sys
 from types import ModuleType
@@ -19,6 +20,24 @@ def test_each_line_covers_the_one_before_and_nothing_is_left_of_the_last() -> No
     for text in ("12345", "123", "", ""):
         line.write(text)
     assert stream.getvalue() == "\r12345\r123  \r   \r"
+
+
+class GoneTerminal(io.StringIO):
+    """What is left of a terminal whose session has ended."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_terminal_that_is_gone_fails_nobody(is_closed: bool) -> None:
+    """A restoration that shows its progress would fail with it, as if a disk had refused something."""
+    stream = io.StringIO() if is_closed else GoneTerminal()
+    if is_closed:
+        stream.close()
+    line = TerminalLine(stream)
+    for text in ("12345", "123", ""):
+        line.write(text)
 
 
 class Terminal(io.StringIO):
