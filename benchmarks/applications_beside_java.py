@@ -1,11 +1,12 @@
 """Applications on one stream thread, ours and Kafka Streams' in Java, in turns over one broker of ours.
 
-    python -m benchmarks.applications_beside_java [--only rates|latency|rebalances] [--rounds 2]
+    python -m benchmarks.applications_beside_java [--only rates|latency|rebalances|quixstreams] [--rounds 2]
 
 `MILLSTREAM_BENCHMARK_RECORDS` (default 1,000,000) records of 100 B, 1,000 keys, in one partition. Java runs when
 MILLSTREAM_KAFKA_CLASSPATH names the jars of Kafka Streams with its dependencies; its heap is 1 GiB. Both sides have the same
 topologies (beside_java/), serdes, stores (RocksDB), settings (commit.interval.ms=100, but 1,000 where 100 tasks move, a record cache of 10 MB unless a row says otherwise) and the
 streams protocol, and are watched from outside in the same way. A B A B; the better of two counts. A few minutes.
+quixstreams, of build/peers (scripts/setup-peers), runs what it has of these topologies on a fifth of the records.
 Rows are those of docs/benchmarks.md; a ratio below its bar is in bold.
 """
 
@@ -15,7 +16,8 @@ import argparse
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,7 +25,14 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.beside_java import latency, rates, rebalances
-from benchmarks.beside_java.instances import COMMIT_INTERVAL_MS, OURS, Cluster, Side, java_side
+from benchmarks.beside_java.instances import (
+    COMMIT_INTERVAL_MS,
+    OURS,
+    Cluster,
+    Side,
+    java_side,
+    quixstreams_side,
+)
 from benchmarks.beside_java.rates import KEEPS_ALL, Rate
 from benchmarks.pipeline import KEYS, SOURCE, START_MS, fill
 from millstream.clients import NewTopic, Producer, blocking
@@ -37,7 +46,7 @@ BROKER_SETTINGS: Final = {
     "group.streams.heartbeat.interval.ms": str(HEARTBEAT_INTERVAL_MS),
     "group.streams.initial.rebalance.delay.ms": "0",
 }
-PARTS: Final = ("rates", "latency", "rebalances")
+PARTS: Final = ("rates", "latency", "rebalances", "quixstreams")
 M = TypeVar("M")
 
 
@@ -77,13 +86,17 @@ def marked(text: str, *, is_met: bool) -> str:
     return text if is_met else f"**{text}**"
 
 
-def show_rates(sides: list[Side], rounds: int, cluster: Cluster) -> None:
-    headed(f"{RECORDS:,} records", "ours", "Java", "ratio", "bar", "CPU s a million: ours, Java")
+def show_rates(
+    sides: list[Side], rounds: int, cluster: Cluster, cases: tuple[rates.Case, ...], records: int
+) -> None:
+    """The peer is the last of the sides."""
+    name = sides[-1].name if len(sides) > 1 else ""
+    headed(f"{records:,} records", "ours", name, "ratio", "bar", "CPU s a million: ours, peer")
 
-    for case in rates.CASES:
+    for case in cases:
 
         def measure(side: Side, case: rates.Case = case) -> Rate:
-            return rates.measured(side, case, SOURCE, RECORDS, cluster)
+            return rates.measured(side, case, SOURCE, records, cluster)
 
         measured = in_turns(sides, rounds, measure)
         best = [max(each, key=lambda rate: rate.records_per_s) for each in measured]
@@ -139,23 +152,36 @@ def show_rebalances(sides: list[Side], rounds: int, cluster: Cluster) -> None:
             row(f"{event}, tasks {name}", cells[0], *(cells[1:] or [""]), f"{rebalances.BAR_S} s")
 
 
-def run(parts: list[str], rounds: int, sides: list[Side]) -> None:
+@contextmanager
+def cluster_with(records: int) -> Iterator[Cluster]:
+    """A broker with a topic of so many records, and a table for them to be joined with."""
     with (
         Broker(in_process=False, settings=BROKER_SETTINGS) as broker,
         blocking.Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
     ):
-        servers = broker.bootstrap_servers
-        cluster = Cluster(servers, admin)
-        if "rates" in parts:
+        if records:
+            servers = broker.bootstrap_servers
             topics = [NewTopic(name, 1, configs=KEEPS_ALL) for name in (SOURCE, f"{SOURCE}-table")]
             admin.create_topics(topics).raise_errors()
             asyncio.run(fill_table(servers))
-            asyncio.run(fill(servers, RECORDS))
-            show_rates(sides, rounds, cluster)
+            asyncio.run(fill(servers, records))
+        yield Cluster(broker.bootstrap_servers, admin)
+
+
+def run(parts: list[str], rounds: int, sides: list[Side]) -> None:
+    with cluster_with(RECORDS if "rates" in parts else 0) as cluster:
+        if "rates" in parts:
+            show_rates(sides, rounds, cluster, rates.BESIDE_JAVA, RECORDS)
         if "latency" in parts:
             show_latency(sides, rounds, cluster)
         if "rebalances" in parts:
             show_rebalances(sides, rounds, cluster)
+    quixstreams = quixstreams_side() if "quixstreams" in parts else None
+    if quixstreams is not None:
+        records = RECORDS // 5
+        with cluster_with(records) as cluster:
+            beside = [OURS, quixstreams]
+            show_rates(beside, rounds, cluster, rates.BESIDE_QUIXSTREAMS, records)
 
 
 def main() -> None:

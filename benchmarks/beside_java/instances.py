@@ -1,4 +1,4 @@
-"""Instances of an application as processes of their own, ours and Kafka Streams', started with the same arguments."""
+"""Instances of an application as processes of their own, ours, Kafka Streams' and quixstreams', started with the same arguments."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ CACHE_BYTES: Final = 10 * 1024 * 1024
 """Kafka's default of statestore.cache.max.bytes."""
 COMMIT_INTERVAL_MS: Final = 100
 _HERE: Final = Path(__file__).parent
+PEERS_PYTHON: Final = _HERE.parent.parent / "build" / "peers" / "bin" / "python"
 _JARS: Final = ("kafka-clients", "kafka-streams", "rocksdbjni")
 _END_TIMEOUT_S: Final = 40
 _TOLD_BYTES: Final = 3_000
@@ -111,6 +112,14 @@ class Instance:
     def printed(self) -> str:
         """Returns the end of what it has printed."""
         return self._log.read_bytes()[-_TOLD_BYTES:].decode(errors="replace")
+
+
+def quixstreams_side() -> Side | None:
+    """Returns None, and says why, where scripts/setup-peers has not been run."""
+    if not PEERS_PYTHON.exists():
+        print("ours alone: quixstreams is not installed (scripts/setup-peers)")
+        return None
+    return Side("quixstreams", (str(PEERS_PYTHON), str(_HERE / "quixstreams_topologies.py")))
 
 
 def java_side(directory: Path) -> Side | None:
