@@ -10,7 +10,7 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
-from millstream.streams.application import stream_thread
+from millstream.streams.application import application_environment
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
 from tests.integration.streams.application.instances import PARTITIONS, Instances
 from tests.patience import until
@@ -45,7 +45,7 @@ async def test_an_instance_on_another_disk_begins_with_snapshots(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(stream_thread, "SnapshotPlan", partial(SnapshotPlan, records_min=1))
+    monkeypatch.setattr(application_environment, "SnapshotPlan", partial(SnapshotPlan, records_min=1))
     shared = tmp_path / "shared"
     settings: dict[str, Any] = {  # Any: settings of any type
         "checkpoint_directory": str(shared),
