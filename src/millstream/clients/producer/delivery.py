@@ -75,12 +75,31 @@ class Delivery(PlacedRecord):
         """Returns the metadata of the last record of its batch; raises the error of that."""
         return self._batch.metadata_of(self._batch.record_count - 1)
 
+    @property
+    def is_batch_done(self) -> bool:
+        """Whether every record of its batch was acknowledged or has failed."""
+        return all(part.is_settled for part in self._batch.parts())
+
+    async def batch_done(self) -> None:
+        """Waits until every record of its batch was acknowledged or has failed. On the event loop."""
+        while waiting := [part for part in self._batch.parts() if not part.is_settled]:
+            await self._settlements.wait(waiting[0])
+
+    def batch_result(self) -> RecordMetadata:
+        """Returns the metadata of the first record of its batch; raises the first error of a record of it."""
+        for part in self._batch.parts():
+            part.metadata_of(0)
+        return self._batch.metadata_of(0)
+
     def __await__(self) -> Generator[object, None, RecordMetadata]:
         return self.settled().__await__()
 
 
 class BatchDelivery:
-    """Several deliveries as one: the metadata of the first record of each batch that `send_batch` made."""
+    """Several deliveries as one: the metadata of the first record of each batch that `send_batch` made.
+
+    It fails where any of the records has failed: brokers may refuse a part of a batch that was cut in two.
+    """
 
     __slots__ = ("_parts",)
 
@@ -88,23 +107,26 @@ class BatchDelivery:
         self._parts = parts
 
     def __repr__(self) -> str:
-        done = sum(part.is_done for part in self._parts)
+        done = sum(part.is_batch_done for part in self._parts)
         return f"<{type(self).__name__} batches={len(self._parts)} done={done}>"
 
     @property
     def is_done(self) -> bool:
         """Whether every batch was acknowledged or has failed."""
-        return all(part.is_done for part in self._parts)
+        return all(part.is_batch_done for part in self._parts)
 
     def result(self) -> list[RecordMetadata]:
         """Returns the results of a delivery that is done; raises the first error."""
-        return [part.result() for part in self._parts]
+        return [part.batch_result() for part in self._parts]
 
     def last_record(self) -> RecordMetadata:
         """Returns the metadata of the very last record of a delivery that is done; raises its error."""
         return self._parts[-1].last_record()
 
     def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
+        return self._settled().__await__()
+
+    async def _settled(self) -> list[RecordMetadata]:
         for part in self._parts:
-            yield from part.__await__()
+            await part.batch_done()
         return self.result()

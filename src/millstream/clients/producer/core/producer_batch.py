@@ -105,6 +105,13 @@ class ProducerBatch:
             timestamp_ms = self.columns.timestamps[index]
         return RecordMetadata(*self.topic_partition, offset, timestamp_ms)
 
+    def parts(self) -> list[ProducerBatch]:
+        """Returns the batches that carry the records now, after splits, in order."""
+        if self.halves is None:
+            return [self]
+        first, second = self.halves
+        return [*first.parts(), *second.parts()]
+
     def holder_of(self, index: int) -> tuple[ProducerBatch, int]:
         """Returns the batch that carries record `index` now, after splits, and its index there."""
         batch = self
