@@ -71,7 +71,9 @@ async def test_a_turn_takes_records_each_with_its_punctuations_and_then_commits(
     turn = ["record a", "below", "stream time", "record b", "below", "stream time"]
     began = seen.index("record a")
     assert seen[began : began + len(turn)] == turn, "the wall clock is looked at between turns"
-    assert [each for each in seen if each != "wall clock"] == [*turn, "produced", "committed"]
+    # Where the records come late, the task has committed where it begins before them.
+    after = [each for each in seen[began:] if each != "wall clock"]
+    assert after == [*turn, "produced", "committed"]
     (thread,) = threads
     assert thread.startswith("mine-StreamThread-1")
 
