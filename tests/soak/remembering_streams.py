@@ -72,6 +72,7 @@ def counted(application: KafkaStreams) -> dict[str, float]:
     """The orders that are committed, and what is kept; the memory of RocksDB in MB."""
     return {
         "orders": sum(each.position.get("orders", 0) for each in application.reports.values()),
+        "blocks": sys.getallocatedblocks(),
         "objects": len(gc.get_objects()),
         "asyncio tasks": len(asyncio.all_tasks()),
         "RocksDB": memory_of_process().used_bytes / 1e6,

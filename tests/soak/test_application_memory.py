@@ -2,7 +2,8 @@
 
 Input comes at a steady rate for MILLSTREAM_SOAK_SECONDS; keys come back and windows end, so nothing has a reason to grow for ever. The first
 half warms up: write buffers and block caches fill. Between the third quarter and the last each figure may then grow by what GROWTH_MAX
-says. The time of the records runs TIMES_FASTER than the clock, so that many segments of windows are deleted.
+says: resident memory by what some buffers of 16 MB make that happen to be full at the same time, what Python has by far less (its record cache fills while tasks
+move). The time of the records runs TIMES_FASTER than the clock, so that many segments of windows are deleted. Tasks that move do so with a stream thread that comes and goes.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ from tests.patience import wait_until
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 GROWTH_MAX: Final[Mapping[str, float]] = {
-    "application": 10,
-    "RocksDB": 10,
+    "application": 25,
+    "RocksDB": 25,
     "broker": 10,
-    "objects": 1_000,
-    "files": 4,
-    "threads": 1,
-    "asyncio tasks": 1,
+    "blocks": 15_000,
+    "objects": 2_000,
+    "files": 8,
+    "threads": 2,
+    "asyncio tasks": 4,
 }
-"""Memory in MB."""
+"""Memory in MB; of some 530,000 blocks of memory and 119,000 objects that Python has."""
 ROOT = Path(__file__).parents[2]
 KEYS = 500
 ROUND_S = 0.1
@@ -138,9 +140,9 @@ def _resident_mb(pid: int) -> float:
 
 
 def _quarters(figures: list[float]) -> list[float]:
-    """The median of each quarter."""
+    """The mean of each quarter: where tasks move, figures are of two kinds, and a median would be of either."""
     quarter = len(figures) // 4
-    return [statistics.median(figures[n * quarter : (n + 1) * quarter]) for n in range(4)]
+    return [statistics.fmean(figures[n * quarter : (n + 1) * quarter]) for n in range(4)]
 
 
 def _growth(quarters: list[float]) -> float:
