@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-streams oracle-spark oracle-applications oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs file-map oracle oracle-broker oracle-clients oracle-dataframes oracle-streams oracle-spark oracle-applications oracle-connector compat-kafka-python attacks cluster faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ oracle-broker: setup-dev  ## the same sessions against Apache Kafka and against 
 
 oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with one node and with three; `make oracle-clients FLAGS="-k groups"`
 	@$(PYTHON_BIN) -m tests.oracle.clients.run $(FLAGS)
+
+oracle-dataframes: setup-dev  ## the tests of sources and sinks on Spark against Apache Kafka; `make oracle-dataframes FLAGS="-k exactly_once"`
+	@$(PYTHON_BIN) -m tests.oracle.run_dataframes $(FLAGS)
 
 oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams (MILLSTREAM_STREAMS_ORACLE); `make oracle-streams SEED=7 COUNT=20000`
 	@$(PYTHON_BIN) tests/oracle/run_random.py $(if $(SEED),--seed $(SEED)) --count $(or $(COUNT),2000)

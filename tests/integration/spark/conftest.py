@@ -1,4 +1,7 @@
-"""One broker and one Spark session for all tests of a process, and short ways to topics."""
+"""One broker and one Spark session for all tests of a process, and short ways to topics.
+
+With MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT the tests that take `topics` run against an Apache Kafka: `make oracle-dataframes`.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from pyspark.logger import PySparkLogger
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from millstream.testing.broker import Broker
+from tests.patience import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +53,11 @@ class Topics:
             async with Admin(bootstrap_servers=self.bootstrap_servers) as admin:
                 wanted = [NewTopic(name, partitions, configs={"retention.ms": "-1"} | settings)]
                 (await admin.create_topics(wanted)).raise_errors()
+
+                async def is_known() -> bool:
+                    return not (await admin.describe_topics([name])).errors()
+
+                await eventually(is_known)  # brokers of Kafka learn of it a moment later
 
         asyncio.run(create())
 
@@ -99,9 +108,13 @@ class Topics:
 
 
 @pytest.fixture(scope="session")
-def broker() -> Iterator[Broker]:
-    with Broker(in_process=False) as running:
-        yield running
+def bootstrap() -> Iterator[str]:
+    kafka = os.environ.get("MILLSTREAM_KAFKA_BOOTSTRAP")
+    if kafka:
+        yield kafka
+        return
+    with Broker(in_process=False) as broker:
+        yield broker.bootstrap_servers
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +126,8 @@ def _connections_end() -> Iterator[None]:
 
 
 @pytest.fixture
-def topics(broker: Broker, _connections_end: None) -> Topics:
-    return Topics(broker.bootstrap_servers)
+def topics(bootstrap: str, _connections_end: None) -> Topics:
+    return Topics(bootstrap)
 
 
 @pytest.fixture(scope="session")

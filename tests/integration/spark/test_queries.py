@@ -32,7 +32,6 @@ from millstream.streams.queries import (
 )
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.topology import Topology
-from millstream.testing.broker import Broker
 from tests.integration.spark.conftest import Topics
 from tests.patience import wait_until
 
@@ -52,8 +51,8 @@ def counting(source: str, names: str) -> Topology:
 
 
 @pytest.fixture(scope="module")
-def topics(broker: Broker) -> Topics:
-    return Topics(broker.bootstrap_servers)
+def topics(bootstrap: str) -> Topics:
+    return Topics(bootstrap)
 
 
 @pytest.fixture(scope="module")

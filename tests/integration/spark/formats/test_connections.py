@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from millstream.clients import Producer
+from millstream.clients import Producer, RangeReader
 from millstream.errors import RequestTimedOut
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark import connections as connections_module
 from millstream.spark.admission import Later
 from millstream.spark.connections import Connections
 from millstream.spark.kafka_settings import for_both
+from tests.patience import eventually
 
 
 @pytest.fixture
@@ -64,6 +65,14 @@ def test_an_aborted_record_is_not_the_first_later_one(
             await producer.send(topic, b"never", timestamp_ms=500)
             await producer.flush()
             await producer.abort_transaction()
+
+        async def has_marker() -> bool:
+            return await reader.offsets(topic, -1) == {0: 2}
+
+        async with RangeReader(
+            bootstrap_servers=topics.bootstrap_servers, isolation_level="read_committed"
+        ) as reader:
+            await eventually(has_marker)  # brokers of Kafka write it behind their answer
 
     asyncio.run(aborted())
     put(topics, topic, 10, 20, 30)
