@@ -1,7 +1,7 @@
 """A query whose sink is exactly once, killed with SIGKILL in every part and at every moment of its sink: each row once.
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED. A failure says the seed that
-repeats it. `make soak KAFKA=1` does it on Apache Kafka, out of MILLSTREAM_KAFKA_CLASSPATH.
+repeats it. `make soak KAFKA=1` does it on three nodes of Apache Kafka, one of which is killed, out of MILLSTREAM_KAFKA_CLASSPATH.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Final
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
 from tests.support.kills.orders import Order, Orders
 from tests.support.kills.run import Run
-from tests.support.kills.watched_broker import watched_broker
+from tests.support.kills.watched_broker import watched_broker, watched_node
 
 RECORDS: Final = 600
 PARTITIONS: Final = 2
@@ -27,7 +27,7 @@ def killed_query(kind: str, wanted: Sequence[Order], *, is_kafka: bool = False) 
     directory = Path(tempfile.mkdtemp(prefix="kill"))
     try:
         orders = Orders(directory / "orders")
-        with watched_broker(orders.broker, is_kafka=is_kafka) as servers:
+        with (watched_node if is_kafka else watched_broker)(orders.broker) as servers:
             asyncio.run(_prepare(servers))
             orders.write(wanted)
             _run_to_the_end(kind, servers, directory)
