@@ -33,7 +33,7 @@ from millstream.spark.sink.options import DeliveryGuarantee, SinkOptions, parse_
 from millstream.spark.sink.routing import MURMUR2
 from millstream.spark.sink.rows import RowSender
 from millstream.spark.sink.target_partitions import PARTITION, TOPIC, PartitionPlacement
-from millstream.spark.sink.transactions import marks_of
+from millstream.spark.sink.transactions import causes_raised, marks_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,7 +157,8 @@ class JoiningTask:
         link = connections(self._options.kafka)
         producer = link.transactional_producer(self._shared.transactional_id)
         try:
-            outcome = self._written(link, producer, batches)
+            with causes_raised():
+                outcome = self._written(link, producer, batches)
         except BaseException:
             link.discard_transactional_producer(self._shared.transactional_id)
             raise

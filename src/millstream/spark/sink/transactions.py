@@ -8,11 +8,17 @@ read_committed sees, and the next one starts with the fence again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from millstream.clients import Admin, BatchDelivery, OffsetAndMetadata, Producer
 from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.producer.transaction.core.errors import (
+    TransactionalProducerFailed,
+    TransactionFailed,
+)
+from millstream.errors import KafkaError, UnstableOffsetCommit
 from millstream.spark.connections import Connections, acknowledged
 from millstream.spark.sink.marks import (
     Attempt,
@@ -47,14 +53,27 @@ def write_exactly_once(
     """Returns how many rows the topics have of this Spark partition, now or from before. Raises BatchChanged, and what clients raise."""
     producer = link.transactional_producer(write.transactional_id)
     try:
-        link.run(producer.init_transactions())
-        marks = link.run(marks_of(link.admin(), write.transactional_id))
-        if attempt_after(marks, write.mark) is Attempt.COMPARE:
-            return _compared(write, marks, batches)
-        return _written(link, producer, write, options, batches)
+        with causes_raised():
+            link.run(producer.init_transactions())
+            marks = link.run(marks_of(link.admin(), write.transactional_id))
+            if attempt_after(marks, write.mark) is Attempt.COMPARE:
+                return _compared(write, marks, batches)
+            return _written(link, producer, write, options, batches)
     except BaseException:
         link.discard_transactional_producer(write.transactional_id)
         raise
+
+
+@contextmanager
+def causes_raised() -> Iterator[None]:
+    """Raises what a transaction has failed with in the place of its failure, whose advice is for callers of a producer: Spark begins anew."""
+    try:
+        yield
+    except (TransactionFailed, TransactionalProducerFailed) as error:
+        cause = error.__cause__
+        if not isinstance(cause, KafkaError):
+            raise
+        raise type(cause)(str(cause)) from error
 
 
 def _compared(write: BatchWrite, marks: list[BatchMark], batches: Iterator[pa.RecordBatch]) -> int:
@@ -103,8 +122,14 @@ def _finished(mark: BatchMark, digest: RowDigest) -> BatchMark:
 
 
 async def marks_of(admin: Admin, group_id: str) -> list[BatchMark]:
-    """All that the group has: the topic of the last record may be another one each time."""
+    """All that the group has: the topic of the last record may be another one each time. To be called where the producer has no open transaction."""
     groups = await admin.list_consumer_group_offsets([group_id], require_stable=True)
     committed = groups.result(group_id)
-    found = (BatchMark.decode(committed.result(tp).metadata) for tp in committed)
+    try:
+        found = [BatchMark.decode(committed.result(tp).metadata) for tp in committed]
+    except UnstableOffsetCommit as error:
+        raise UnstableOffsetCommit(
+            f"{error} It is one of group {group_id}, of which none is open any more: brokers have lost its end. "
+            "kafka-transactions.sh find-hanging names it and its partitions, abort ends it there"
+        ) from error
     return [mark for mark in found if mark is not None]

@@ -19,7 +19,12 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from millstream.errors import ConfigError, MillstreamError
+from millstream.errors import (
+    ConfigError,
+    GroupAuthorizationFailed,
+    MillstreamError,
+    TopicAuthorizationFailed,
+)
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.spark import admission
@@ -242,12 +247,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 link.run(commits.wait(limit_s))
 
     def _committed_before(self, begin: Offsets, end: Offsets) -> Offsets:
-        """Commits the end of a micro-batch before any of it is read. Where that fails nothing is read yet."""
+        """Commits the end of a micro-batch before any of it is read. Where that fails nothing is read yet.
+
+        Raises the error of a permission that is missing, with which nothing would ever be read.
+        """
         if all(begin.get(tp) == offset for tp, offset in end.items()):
             return end
         link = link_of(self._options)
         try:
             link.run(self._offset_commits().commit_now(link.admin(), end))
+        except (GroupAuthorizationFailed, TopicAuthorizationFailed):
+            raise
         except MillstreamError as error:
             _LOGGER.warning("nothing is read before its offsets are committed: %s", error)
             return begin
