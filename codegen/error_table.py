@@ -34,9 +34,9 @@ ERRORS = """
 26 INVALID_SESSION_TIMEOUT | The session timeout is outside group.min/max.session.timeout.ms.
 27 REBALANCE_IN_PROGRESS | The group is rebalancing; join again.
 28 INVALID_COMMIT_OFFSET_SIZE | The offset commit is too large to be written.
-29 TOPIC_AUTHORIZATION_FAILED | Not authorized for this topic.
-30 GROUP_AUTHORIZATION_FAILED | Not authorized for this group.
-31 CLUSTER_AUTHORIZATION_FAILED | Not authorized for cluster operations.
+29 TOPIC_AUTHORIZATION_FAILED | Not authorized for this topic: its user needs READ on it to read, WRITE to write, CREATE to create it.
+30 GROUP_AUTHORIZATION_FAILED | Not authorized for this group: its user needs READ on it, or DESCRIBE to look at it, DELETE to delete it.
+31 CLUSTER_AUTHORIZATION_FAILED | Not authorized for this operation on the cluster: its user needs a permission on the resource kafka-cluster.
 32 INVALID_TIMESTAMP | A timestamp lies outside the range that the topic accepts.
 33 UNSUPPORTED_SASL_MECHANISM | The server does not offer this SASL mechanism.
 34 ILLEGAL_SASL_STATE | The request is not legal in the current state of authentication.
@@ -58,7 +58,7 @@ ERRORS = """
 50 INVALID_TRANSACTION_TIMEOUT | The transaction timeout is larger than transaction.max.timeout.ms.
 51 CONCURRENT_TRANSACTIONS* | An earlier transaction of this producer is still being completed; try again.
 52 TRANSACTION_COORDINATOR_FENCED | A newer transaction coordinator is active.
-53 TRANSACTIONAL_ID_AUTHORIZATION_FAILED | Not authorized for this transactional id.
+53 TRANSACTIONAL_ID_AUTHORIZATION_FAILED | Not authorized for this transactional id: its user needs WRITE on it, or DESCRIBE to look at it.
 54 SECURITY_DISABLED | Security features are disabled on this server.
 55 OPERATION_NOT_ATTEMPTED | The operation was not attempted, because another part of the request failed first.
 56 KAFKA_STORAGE_ERROR* | The disk failed while the server accessed the log.

@@ -247,19 +247,19 @@ class InvalidCommitOffsetSize(KafkaError):
 class TopicAuthorizationFailed(KafkaError):
     code = 29
     name = "TOPIC_AUTHORIZATION_FAILED"
-    sentence = "Not authorized for this topic."
+    sentence = "Not authorized for this topic: its user needs READ on it to read, WRITE to write, CREATE to create it."
 
 
 class GroupAuthorizationFailed(KafkaError):
     code = 30
     name = "GROUP_AUTHORIZATION_FAILED"
-    sentence = "Not authorized for this group."
+    sentence = "Not authorized for this group: its user needs READ on it, or DESCRIBE to look at it, DELETE to delete it."
 
 
 class ClusterAuthorizationFailed(KafkaError):
     code = 31
     name = "CLUSTER_AUTHORIZATION_FAILED"
-    sentence = "Not authorized for cluster operations."
+    sentence = "Not authorized for this operation on the cluster: its user needs a permission on the resource kafka-cluster."
 
 
 class InvalidTimestamp(KafkaError):
@@ -391,7 +391,7 @@ class TransactionCoordinatorFenced(KafkaError):
 class TransactionalIdAuthorizationFailed(KafkaError):
     code = 53
     name = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-    sentence = "Not authorized for this transactional id."
+    sentence = "Not authorized for this transactional id: its user needs WRITE on it, or DESCRIBE to look at it."
 
 
 class SecurityDisabled(KafkaError):

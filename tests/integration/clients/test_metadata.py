@@ -73,6 +73,25 @@ async def test_what_is_wrong_with_a_topic_is_told_at_once_and_asked_anew(
         assert await producer.partitions_for("secret") == [0]
 
 
+@pytest.mark.parametrize(("code", "error"), [(17, InvalidTopic), (29, TopicAuthorizationFailed)])
+async def test_who_polls_is_told_once_for_each_answer_that_a_topic_is_not_to_be_had(
+    code: int, error: type[Exception]
+) -> None:
+    script = Script(topic_errors={"secret": code})
+    async with (
+        scripted_broker(script) as broker,
+        Consumer(bootstrap_servers=broker.address) as consumer,
+    ):
+        consumer.assign([("secret", 0)])
+        consumer.seek(("secret", 0), 0)
+        with pytest.raises(error, match="topic 'secret'"):
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+        asked = broker.keys().count(ApiKey.METADATA)
+        with pytest.raises(error, match="topic 'secret'"):
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+        assert broker.keys().count(ApiKey.METADATA) > asked
+
+
 async def test_a_topic_that_never_comes_is_waited_for_until_the_limit() -> None:
     async with (
         scripted_broker(Script(topic_errors={"later": 3})) as broker,

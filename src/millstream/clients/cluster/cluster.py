@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
@@ -18,17 +18,19 @@ from millstream.clients.cluster.core.metadata_state import MetadataPolicy, Metad
 from millstream.clients.cluster.metadata_refresh import MetadataRefresh
 from millstream.clients.config import ClientConfig
 from millstream.clients.core.client_names import named
+from millstream.clients.core.named_errors import named_error
 from millstream.clients.telemetry.telemetry import Telemetry
 from millstream.errors import (
     BrokerNotAvailable,
     CoordinatorNotAvailable,
+    InvalidTopic,
     LeaderNotAvailable,
     NetworkException,
     NotCoordinator,
     RequestTimedOut,
     RetriableError,
+    TopicAuthorizationFailed,
     UnknownTopicOrPartition,
-    error_for,
 )
 from millstream.net.client.connection import AnyResponse, Connection
 from millstream.net.client.connections import AllRefused, Connections, DialPolicy, Lane
@@ -56,6 +58,7 @@ _CREATION_IS_OPTIONAL_VERSION = 4
 """A broker that is asked for a topic in an earlier version creates it anyway."""
 _TRANSIENT_TOPIC_ERRORS = (UnknownTopicOrPartition.code, LeaderNotAvailable.code)
 """A topic that is being created answers so for a moment."""
+_REFUSED_TOPIC_ERRORS = (TopicAuthorizationFailed.code, InvalidTopic.code)
 
 
 MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[MetadataResponse, int]]]
@@ -109,6 +112,8 @@ class Cluster:
             log=_CONNECTIONS_LOG,
         )
         self._retry_when_refused = retry_when_refused
+        self._refused_topic_version = -1
+        """The metadata of which a refused topic was told last."""
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
         self._ask_metadata = ask_metadata or partial(
             _ask_broker, may_create_topics=allow_auto_create_topics
@@ -162,7 +167,7 @@ class Cluster:
             code = self.snapshot.topic_errors.get(name)
             fresh = self.metadata.version > told_before
             if code is not None and code not in _TRANSIENT_TOPIC_ERRORS and fresh:
-                raise error_for(code, f"topic {name!r}: {error_for(code)}")
+                raise named_error(code, f"topic {name!r}")
             return self.snapshot.topics.get(name)
 
         self.use_topics(name)
@@ -184,6 +189,17 @@ class Cluster:
     def raise_refusal(self) -> None:
         """Raises, once, the error for which there is no metadata, for a caller that waits for something else; asks anew."""
         self._refresh.raise_refusal()
+
+    def raise_refused_topic(self, topics: Iterable[str]) -> None:
+        """Raises, once for each answer about them, that one of these topics is not for us, and asks anew: for who waits for its records."""
+        if not self.snapshot.topic_errors or self.metadata.version == self._refused_topic_version:
+            return
+        for name in topics:
+            code = self.snapshot.topic_errors.get(name)
+            if code is not None and code in _REFUSED_TOPIC_ERRORS:
+                self._refused_topic_version = self.metadata.version
+                self.request_metadata()
+                raise named_error(code, f"topic {name!r}")
 
     async def refresh_metadata(self, deadline_ms: int) -> ClusterMetadata:
         """Metadata that was asked for after this call."""
@@ -266,7 +282,7 @@ class Cluster:
         )
         node_id, error_code, message = _found(response)
         if error_code:
-            raise error_for(error_code, message)
+            raise named_error(error_code, _coordinated(key, kind), message)
         self._coordinators[key, kind] = node_id
         if node_id not in self.snapshot.nodes:
             await self.refresh_metadata(self.now_ms() + self.config.request_timeout_ms)
@@ -353,6 +369,11 @@ def _find(key: str, kind: CoordinatorType, version: int) -> FindCoordinatorReque
     if version >= 4:
         return FindCoordinatorRequest(key_type=kind.value, coordinator_keys=[key])
     return FindCoordinatorRequest(key=key, key_type=kind.value)
+
+
+def _coordinated(key: str, kind: CoordinatorType) -> str:
+    """What a coordinator is asked for, as errors call it."""
+    return f"{'transactional id' if kind is CoordinatorType.TRANSACTION else 'group'} {key!r}"
 
 
 def _found(response: FindCoordinatorResponse) -> tuple[int, int, str | None]:

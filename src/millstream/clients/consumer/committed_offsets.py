@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 from millstream.clients.cluster.cluster import Cluster, Lane
 from millstream.clients.consumer.core.fetched import partition_error
+from millstream.clients.core.named_errors import named_error
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.errors import (
     KafkaError,
     RetriableError,
     StaleMemberEpoch,
     UnknownMemberId,
-    error_for,
 )
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
@@ -133,7 +133,7 @@ async def fetch_committed(
             ApiKey.OFFSET_FETCH, request, OffsetFetchResponse, version_max=_LAST_VERSION_BY_NAME
         )
         try:
-            return _fetched(response)
+            return _fetched(group_id, response)
         except (StaleMemberEpoch, UnknownMemberId) as error:
             raise _EpochPassed(str(error)) from error
 
@@ -189,13 +189,14 @@ def _fetch_request(
 
 
 def _fetched(
+    group_id: str,
     response: OffsetFetchResponse,
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
     results: dict[TopicPartition, OffsetAndMetadata | KafkaError] = {}
     group = response.groups[0] if response.groups else None
     error_code = response.error_code if group is None else group.error_code
     if error_code:
-        raise error_for(error_code)
+        raise named_error(error_code, f"group {group_id!r}")
     for topic in response.topics if group is None else group.topics:
         for partition in topic.partitions:
             tp = TopicPartition(topic.name, partition.partition_index)

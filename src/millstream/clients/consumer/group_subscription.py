@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ConsumerConfig
@@ -76,6 +77,8 @@ class GroupSubscription:
         await self.end_unsubscribing()
         if self._subscription.type is SubscriptionType.NONE:
             raise IllegalState("nothing to read: call subscribe() or assign() first")
+        assigned = (topic_partition.topic for topic_partition in self._subscription.partitions)
+        self._cluster.raise_refused_topic(chain(self._subscription.topics, assigned))
         if self._member is not None:
             await self._member.poll(deadline_ms, self._before_giving_up)
 

@@ -12,13 +12,14 @@ import threading
 from collections.abc import Callable, Sequence
 
 from millstream.clients.cluster.cluster import Cluster
+from millstream.clients.core.named_errors import named_error
 from millstream.clients.producer.buffer_memory import BufferMemory
 from millstream.clients.producer.core.accumulator import RecordAccumulator
 from millstream.clients.producer.core.produce_planner import ProducePlanner
 from millstream.clients.producer.core.produce_request import PlannedProduce
 from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.delivery import Settlements
-from millstream.errors import KafkaError, MillstreamError, RequestTimedOut, error_for
+from millstream.errors import KafkaError, MillstreamError, RequestTimedOut
 from millstream.net.client.connection import Connection
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey
@@ -31,6 +32,7 @@ from millstream.protocol.generated.produce import ProduceResponse
 _LOGGER = logging.getLogger(__name__)
 
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
+_IDENTITY = "the id of an idempotent producer, for which WRITE on any topic is enough"
 
 
 class Sender:
@@ -222,7 +224,7 @@ class Sender:
                 ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
             )
             if response.error_code:
-                raise error_for(response.error_code)
+                raise named_error(response.error_code, _IDENTITY)
         except KafkaError as error:
             if not error.retriable:
                 self.abandon(error)

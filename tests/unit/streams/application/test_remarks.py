@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.errors import TopicAuthorizationFailed
 from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.streams.application.group.remarks import GroupRemarks, ShutdownRequested
 from millstream.streams.errors import TopologyError
@@ -33,6 +34,15 @@ def test_internal_topics_that_are_being_created_are_waited_for() -> None:
     remarks = GroupRemarks()
     remarks.heed([Status(3, "Internal topics are missing: a")], 5_000, now_ms=0)
     assert not remarks.is_ready
+
+
+def test_internal_topics_that_the_user_may_not_have_created_are_not_waited_for() -> None:
+    remarks = GroupRemarks()
+    detail = "Internal topics are missing: [a]; Unauthorized to CREATE on topics a."
+    with pytest.raises(
+        TopicAuthorizationFailed, match=r"missing: \[a\]; .*its user needs .* CREATE"
+    ):
+        remarks.heed([Status(3, detail)], 5_000, now_ms=0)
 
 
 def test_topics_that_do_not_fit_and_a_wanted_end_are_raised() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Generic, Self, TypeVar
 
-from millstream.errors import KafkaError, error_for
+from millstream.clients.core.named_errors import named_error
+from millstream.errors import KafkaError
 from millstream.security.acl import Operation
 
 Key = TypeVar("Key")
@@ -38,7 +39,7 @@ class Results(dict[Key, Value | KafkaError], Generic[Key, Value]):
 
 def item_error(code: int, item: object, message: str | None = None) -> KafkaError:
     """Returns the error of one item, named in its message."""
-    return error_for(code, f"{item}: {message or error_for(code)}")
+    return named_error(code, str(item), message)
 
 
 def done(code: int, item: object, message: str | None = None) -> KafkaError | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from millstream.clients.core.named_errors import named_error
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.group.assignors.assignment import (
     Assignor,
@@ -42,7 +43,6 @@ from millstream.errors import (
     RebalanceInProgress,
     RequestTimedOut,
     UnknownMemberId,
-    error_for,
 )
 from millstream.model import TopicPartition
 from millstream.protocol.generated.heartbeat import HeartbeatRequest
@@ -167,7 +167,7 @@ class Membership:
         Raises the answer's error after taking in what it means; retriable ones and MemberIdRequired ask again.
         """
         if response.error_code:
-            error = error_for(response.error_code)
+            error = self._refusal(response.error_code)
             if isinstance(error, MemberIdRequired):
                 self.member_id = response.member_id
                 self.state = MemberState.UNJOINED
@@ -225,7 +225,7 @@ class Membership:
         """Our partitions. Raises the answer's error after taking in what it means."""
         self.members = []
         if response.error_code:
-            error = error_for(response.error_code)
+            error = self._refusal(response.error_code)
             self._handle_error(error)
             raise error
         self.state = MemberState.STABLE
@@ -259,7 +259,7 @@ class Membership:
         """Returns an error that only the application can deal with. Answers for an older generation mean nothing."""
         if not error_code or generation_id != self.generation_id:
             return None
-        error = error_for(error_code)
+        error = self._refusal(error_code)
         self._handle_error(error)
         expected = isinstance(error, RebalanceInProgress | UnknownMemberId | IllegalGeneration)
         return None if expected or error.retriable else error
@@ -281,6 +281,9 @@ class Membership:
         self.member_id = ""
         self.generation_id = -1
         self.members = []
+
+    def _refusal(self, error_code: int) -> KafkaError:
+        return named_error(error_code, f"group {self.policy.group_id!r}")
 
     def _handle_error(self, error: KafkaError) -> None:
         """Takes in what an error code says about our standing, whichever request it answers."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from millstream.clients.core.named_errors import membership_error
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.errors import (
     CoordinatorLoadInProgress,
@@ -26,7 +27,6 @@ from millstream.errors import (
     NotCoordinator,
     TopicAuthorizationFailed,
     UnknownMemberId,
-    error_for,
 )
 from millstream.model import TopicPartition, Uuid, uuid_from_random, uuid_text
 from millstream.protocol.generated.consumer_group_heartbeat import (
@@ -204,7 +204,11 @@ class ConsumerMembership:
         if request.member_epoch != self.member_epoch or self.state in _SILENT:
             return None  # the answer to an earlier identity of ours
         if response.error_code:
-            return self._handle_error(error_for(response.error_code, response.error_message))
+            return self._handle_error(
+                membership_error(
+                    response.error_code, self.policy.group_id, self.topics, response.error_message
+                )
+            )
         self.member_id = response.member_id or self.member_id
         self.member_epoch = response.member_epoch
         self.heartbeat_interval_ms = response.heartbeat_interval_ms

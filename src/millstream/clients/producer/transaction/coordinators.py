@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from millstream.clients.cluster.cluster import Cluster
 from millstream.clients.config import ProducerConfig
+from millstream.clients.core.named_errors import named_error
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.clients.producer.transaction.core.errors import TransactionalProducerFailed
 from millstream.clients.producer.transaction.core.requests import (
@@ -28,7 +29,7 @@ from millstream.clients.producer.transaction.core.transaction import (
     ProducerIdentity,
     Transaction,
 )
-from millstream.errors import ConcurrentTransactions, error_for
+from millstream.errors import ConcurrentTransactions
 from millstream.model import TopicPartition
 from millstream.net.client.connection import AnyResponse
 from millstream.net.client.core.backoff import Backoff
@@ -61,6 +62,10 @@ class TransactionCoordinators:
         self.announce_implicit = False
         """What the cluster said last: partitions and groups join by themselves (transaction.version 2)."""
 
+    @property
+    def _name(self) -> str:
+        return f"transactional id {self._transaction.transactional_id!r}"
+
     async def fetch_identity(self, deadline_ms: int, *, renew: bool) -> ProducerIdentity:
         """Returns a new epoch. With `renew` the coordinator refuses when another producer has come in between (KIP-360)."""
         transaction = self._transaction
@@ -83,7 +88,7 @@ class TransactionCoordinators:
             response = await self._ask(
                 node_id, ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
             )
-            _raise(response.error_code)
+            _raise(response.error_code, self._name)
             return response
 
         response = await self._with_coordinator(ask, deadline_ms)
@@ -139,7 +144,7 @@ class TransactionCoordinators:
                 TxnOffsetCommitResponse,
                 version_max=version_max,
             )
-            error = offset_commit_error(response)
+            error = offset_commit_error(response, group.group_id)
             if error is not None:
                 raise error
 
@@ -161,7 +166,7 @@ class TransactionCoordinators:
             response = await self._ask(
                 node_id, ApiKey.END_TXN, request, EndTxnResponse, version_max=version_max
             )
-            _raise(response.error_code)
+            _raise(response.error_code, self._name)
             return response
 
         response = await self._with_coordinator(ask, deadline_ms)
@@ -182,7 +187,7 @@ class TransactionCoordinators:
             response = await self._ask(
                 node_id, ApiKey.ADD_OFFSETS_TO_TXN, request, AddOffsetsToTxnResponse
             )
-            _raise(response.error_code)
+            _raise(response.error_code, f"{self._name} in group {group_id!r}")
 
         await self._with_coordinator(ask, deadline_ms)
 
@@ -231,6 +236,6 @@ class TransactionCoordinators:
         return await self._cluster.with_coordinator(key, patiently, deadline_ms, kind)
 
 
-def _raise(error_code: int) -> None:
+def _raise(error_code: int, subject: str) -> None:
     if error_code:
-        raise error_for(error_code)
+        raise named_error(error_code, subject)

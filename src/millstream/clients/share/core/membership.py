@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
+from millstream.clients.core.named_errors import membership_error
 from millstream.errors import (
     FencedMemberEpoch,
     KafkaError,
     TopicAuthorizationFailed,
     UnknownMemberId,
     UnsupportedVersion,
-    error_for,
 )
 from millstream.model import Uuid
 from millstream.net.client.core.backoff import Backoff
@@ -131,7 +131,10 @@ class ShareMembership:
             return None  # we have left, or begun anew, since it was sent
         if response.error_code:
             return self.handle_failure(
-                error_for(response.error_code, response.error_message), now_ms
+                membership_error(
+                    response.error_code, self.group_id, self.topics, response.error_message
+                ),
+                now_ms,
             )
         self._failures = 0
         if self.state is ShareMemberState.JOINING:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from millstream.clients.core.named_errors import membership_error
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -17,7 +18,6 @@ from millstream.errors import (
     KafkaError,
     NotCoordinator,
     UnknownMemberId,
-    error_for,
 )
 from millstream.protocol.generated.streams_group_heartbeat import (
     Endpoint,
@@ -162,7 +162,14 @@ class StreamsMembership:
         if request.member_epoch != self.member_epoch or self._is_closed:
             return None  # the answer to an earlier identity
         if response.error_code:
-            return self._handle_error(error_for(response.error_code, response.error_message))
+            return self._handle_error(
+                membership_error(
+                    response.error_code,
+                    self.policy.group_id,
+                    _topics_of(self.policy.topology),
+                    response.error_message,
+                )
+            )
         self.member_id = response.member_id or self.member_id
         self.member_epoch = response.member_epoch
         self.heartbeat_interval_ms = response.heartbeat_interval_ms
@@ -224,6 +231,20 @@ class StreamsMembership:
             return None
         self.fail()
         return error
+
+
+def _topics_of(topology: Topology | None) -> set[str]:
+    """All topics of which the coordinator is told, none where it does not share out the tasks."""
+    return {
+        name
+        for part in (() if topology is None else topology.subtopologies)
+        for name in (
+            *part.source_topics,
+            *part.repartition_sink_topics,
+            *(each.name for each in part.repartition_source_topics),
+            *(each.name for each in part.state_changelog_topics),
+        )
+    }
 
 
 def _task_ids(listed: Iterable[TaskIds]) -> frozenset[StreamsTaskId]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from millstream.errors import MillstreamError
+from millstream.clients.core.named_errors import named_error
+from millstream.errors import MillstreamError, TopicAuthorizationFailed
 from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import Status
 from millstream.streams.errors import TopologyError
 
 _LOGGER = logging.getLogger(__name__)
 
+_MAY_NOT_CREATE = "Unauthorized to CREATE"
+"""Brokers say so within a sentence, and would go on to do so for ever."""
 
 _NOT_READY = frozenset(
     {
@@ -36,7 +39,9 @@ class GroupRemarks:
         """Whether the assignment is one: the coordinator has all that it needs to share out the tasks."""
 
     def heed(self, statuses: Iterable[Status], heartbeat_interval_ms: int, now_ms: int) -> None:
-        """Raises ShutdownRequested, and TopologyError for topics that do not fit, or are missing for two heartbeats."""
+        """Raises ShutdownRequested, TopologyError for topics that do not fit, or are missing for two heartbeats, and
+        TopicAuthorizationFailed for topics that the coordinator may not create for the user.
+        """
         given = {each.status_code: each.status_detail for each in statuses}
         news = frozenset(given.items())
         for code, detail in news - self._logged:
@@ -49,6 +54,9 @@ class GroupRemarks:
             raise TopologyError(
                 f"{given[StreamsGroupStatus.INCORRECTLY_PARTITIONED_TOPICS]}: repartition one of the streams, or create the topics again"
             )
+        missing = given.get(StreamsGroupStatus.MISSING_INTERNAL_TOPICS, "")
+        if _MAY_NOT_CREATE in missing:
+            raise named_error(TopicAuthorizationFailed.code, missing)
         if StreamsGroupStatus.MISSING_SOURCE_TOPICS not in given:
             self._missing_since_ms = None
             return

@@ -255,13 +255,13 @@ class Transaction:
         """Raises if the transaction, or the producer, has failed."""
         if self.state is ProducerTransactionState.FAILED:
             raise TransactionFailed(
-                f"the transaction failed: {self.error}; call abort_transaction(), then do its work again"
+                f"the transaction failed: {str(self.error).rstrip('.')}; call abort_transaction(), then do its work again"
             ) from self.error
         if self.state is ProducerTransactionState.FATAL:
             if isinstance(self.error, ProducerFenced):
                 raise fenced(self.transactional_id) from self.error
             raise TransactionalProducerFailed(
-                f"the transactional producer failed: {self.error}; close it, or call init_transactions() to start"
+                f"the transactional producer failed: {str(self.error).rstrip('.')}; close it, or call init_transactions() to start"
                 " over"
             ) from self.error
 
