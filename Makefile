@@ -47,7 +47,7 @@ oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with
 	@$(PYTHON_BIN) -m tests.oracle.clients.run $(FLAGS)
 
 oracle-dataframes: setup-dev  ## the tests of sources and sinks on Spark against Apache Kafka; `make oracle-dataframes FLAGS="-k exactly_once"`
-	@$(PYTHON_BIN) -m tests.oracle.run_dataframes $(FLAGS)
+	@$(PYTHON_BIN) -m tests.oracle.dataframes $(FLAGS)
 
 oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams (MILLSTREAM_STREAMS_ORACLE); `make oracle-streams SEED=7 COUNT=20000`
 	@$(PYTHON_BIN) tests/oracle/run_random.py $(if $(SEED),--seed $(SEED)) --count $(or $(COUNT),2000)

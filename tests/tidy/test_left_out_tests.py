@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.clients.run import OF_ONE_NODE, SUITE
-from tests.oracle.run_dataframes import BEHIND_A_DOOR, SPARK
+from tests.oracle.dataframes import BEHIND_A_DOOR, SPARK
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = [

@@ -66,6 +66,9 @@ MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[Metadat
 
 
 class Cluster:
+    _refused_topic_version = -1
+    """The metadata of which a refused topic was told last."""
+
     def __init__(
         self,
         config: ClientConfig,
@@ -112,8 +115,6 @@ class Cluster:
             log=_CONNECTIONS_LOG,
         )
         self._retry_when_refused = retry_when_refused
-        self._refused_topic_version = -1
-        """The metadata of which a refused topic was told last."""
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
         self._ask_metadata = ask_metadata or partial(
             _ask_broker, may_create_topics=allow_auto_create_topics

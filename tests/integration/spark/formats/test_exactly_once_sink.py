@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from millstream.clients import Producer, TransactionFailed
+from millstream.clients import Producer
 from millstream.clients.blocking import Admin
+from millstream.errors import InvalidProducerEpoch
 from millstream.spark.connections import Connections
 from millstream.spark.kafka_settings import for_writing
 from millstream.spark.sink.marks import BatchChanged, BatchMark
@@ -133,7 +134,7 @@ def test_a_late_twin_is_fenced_and_writes_nothing(sink: Sink) -> None:
         yield from batches_of(["c", "d"])
 
     write = BatchWrite(f"sink-{sink.topic}", 0, BatchMark("query", 0, "run", "w-0"))
-    with pytest.raises(TransactionFailed):
+    with pytest.raises(InvalidProducerEpoch):
         write_exactly_once(sink.worker(), write, sink.options, rows_and_then_a_twin())
     assert sink.values() == ["a", "b", "c", "d"]
 

@@ -1,6 +1,6 @@
 """Runs the tests of sources, sinks and bridges on Spark against Apache Kafka, on one node.
 
-python -m tests.oracle.run_dataframes [pytest's arguments]
+python -m tests.oracle.dataframes [pytest's arguments]
 """
 
 from __future__ import annotations
