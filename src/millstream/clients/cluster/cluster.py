@@ -66,9 +66,6 @@ MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[Metadat
 
 
 class Cluster:
-    _refused_topic_version = -1
-    """The metadata of which a refused topic was told last."""
-
     def __init__(
         self,
         config: ClientConfig,
@@ -98,6 +95,8 @@ class Cluster:
             ),
             random,
         )
+        self._refused_topic_version = -1
+        """The metadata of which a refused topic was told last."""
         self._scope = scope
         self.traffic = Traffic()
         self._connections = Connections(
