@@ -45,7 +45,9 @@ async def test_an_instance_on_another_disk_begins_with_snapshots(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(application_environment, "SnapshotPlan", partial(SnapshotPlan, records_min=1))
+    monkeypatch.setattr(
+        application_environment, "SnapshotPlan", partial(SnapshotPlan, records_min=1)
+    )
     shared = tmp_path / "shared"
     settings: dict[str, Any] = {  # Any: settings of any type
         "checkpoint_directory": str(shared),
