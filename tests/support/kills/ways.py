@@ -29,6 +29,10 @@ OFTEN_NTH: Final = 4
 RESTARTS_OF_KAFKA: Final = 2
 """Of Apache Kafka on one node; each takes longer than ten of instances. Three nodes go on with two of them."""
 RESTARTS_OF_NODES: Final = 8
+LOSING_MARKERS: Final = (Victim.BROKER, Step.COMMITTED)
+"""Apache Kafka 4.3.1 on one node, killed right after it has answered EndTxn, may call the transaction complete after its restart without having written
+markers to any of its partitions: the group's offset stays unstable for ever, whoever asks.
+"""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ def orders(way: Way, seed: int) -> list[Order]:
     brokers = (Victim.BROKER, Victim.COORDINATOR) if way.has_nodes else (Victim.BROKER,)
     restarts = [*product(brokers, way.moments)]
     if way.is_kafka:
+        if not way.has_nodes:
+            restarts.remove(LOSING_MARKERS)
         restarts = chance.sample(
             restarts, RESTARTS_OF_NODES if way.has_nodes else RESTARTS_OF_KAFKA
         )
