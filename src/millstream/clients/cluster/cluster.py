@@ -84,17 +84,8 @@ class Cluster:
         self.random = random = environment.random
         self._network = environment.network
         self.backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
-        self.metadata = MetadataState(
-            MetadataPolicy(
-                max_age_ms=config.metadata_max_age_ms,
-                backoff=self.backoff,
-                rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
-                rebootstrap_trigger_ms=config.metadata_recovery_rebootstrap_trigger_ms,
-                allow_auto_create_topics=allow_auto_create_topics,
-                topic_idle_ms_max=config.topic_idle_ms_max,
-            ),
-            random,
-        )
+        policy = _metadata_policy(config, self.backoff, may_create=allow_auto_create_topics)
+        self.metadata = MetadataState(policy, random)
         self._refused_topic_version = -1
         """The metadata of which a refused topic was told last."""
         self._scope = scope
@@ -363,6 +354,17 @@ async def _ask_broker(
     if version < _CREATION_IS_OPTIONAL_VERSION and may_create_topics:
         request.allow_auto_topic_creation = True
     return await connection.request(ApiKey.METADATA, request, MetadataResponse), version
+
+
+def _metadata_policy(config: ClientConfig, backoff: Backoff, *, may_create: bool) -> MetadataPolicy:
+    return MetadataPolicy(
+        max_age_ms=config.metadata_max_age_ms,
+        backoff=backoff,
+        rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
+        rebootstrap_trigger_ms=config.metadata_recovery_rebootstrap_trigger_ms,
+        allow_auto_create_topics=may_create,
+        topic_idle_ms_max=config.topic_idle_ms_max,
+    )
 
 
 def _find(key: str, kind: CoordinatorType, version: int) -> FindCoordinatorRequest:
