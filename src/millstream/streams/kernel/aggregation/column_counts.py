@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.streams.kernel.columns.arrow_bytes import ArrowBytes
@@ -63,19 +62,22 @@ def tallied(keys: ArrowBytes, timestamps: list[int], runs: Sequence[Run]) -> Row
 def _in_order(
     words: list[bytes], timestamps: list[int], cells: dict[bytes, tuple[_Numbers, _Numbers]]
 ) -> RowCounts:
+    if not cells:
+        return RowCounts({}, {})
     import numpy as np
 
-    found = sorted(
-        (last_record, tail_number, place, count)
-        for tail_number, (_, (counts, last)) in enumerate(sorted(cells.items(), key=itemgetter(0)))
-        for present in [np.flatnonzero(counts)]
-        for last_record, place, count in zip(
-            last[present].tolist(), present.tolist(), counts[present].tolist(), strict=True
-        )
-    )
     tails = sorted(cells)
-    names = [words[place] + tails[tail_number] for _, tail_number, place, _ in found]
+    present = [np.flatnonzero(cells[tail][0]) for tail in tails]
+    places = np.concatenate(present)
+    numbers = np.repeat(np.arange(len(tails)), [len(each) for each in present])
+    counts = np.concatenate([cells[tail][0][at] for tail, at in zip(tails, present, strict=True)])
+    last = np.concatenate([cells[tail][1][at] for tail, at in zip(tails, present, strict=True)])
+    order = np.lexsort((numbers, last))  # a record has one key, so one row in each of its windows
+    names = [
+        words[place] + tails[number]
+        for place, number in zip(places[order].tolist(), numbers[order].tolist(), strict=True)
+    ]
     return RowCounts(
-        dict(zip(names, [count for _, _, _, count in found], strict=True)),
-        dict(zip(names, [timestamps[last] for last, _, _, _ in found], strict=True)),
+        dict(zip(names, counts[order].tolist(), strict=True)),
+        dict(zip(names, map(timestamps.__getitem__, last[order].tolist()), strict=True)),
     )
