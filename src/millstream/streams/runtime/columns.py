@@ -51,7 +51,7 @@ def record_batch(batch: SinkBatch) -> pa.RecordBatch:
 
 
 def load_arrow() -> None:
-    """Imports what the first columns need, pandas among it, which pyarrow looks for: half a second where it is installed."""
+    """Imports what the first columns need, pandas among it, which pyarrow looks for: 0.2 s where it is installed, more on a busy machine."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
