@@ -37,7 +37,9 @@ case "$*" in
 "-m venv "*)
     mkdir -p "$3/bin"
     cp "$0" "$3/bin/python"
-    echo "#!$PWD/$3/bin/python" >"$3/bin/pip" ;;
+    echo "#!$PWD/$3/bin/python" >"$3/bin/pip"
+    printf '#!/bin/sh\necho "$*" >>"$MACHINE/millstream.log"\nexit ${MILLSTREAM_STATUS:-0}\n' >"$3/bin/millstream"
+    chmod +x "$3/bin/millstream" ;;
 *"-m pip"*)
     echo "${*##*--no-input }" >>"$MACHINE/pip.log"
     case "$*" in *--quiet*) ;; *) printf "$WORDS_OF_PIP" ;; esac
@@ -139,6 +141,15 @@ def test_everything_is_installed_once_and_the_second_run_is_silent(machine: Mach
     assert machine.log() == EVERYTHING
     assert machine.setup() == (0, "")
     assert machine.log() == []
+
+
+def test_pyspark_is_compiled_once_and_what_works_without_it_is_no_failure(machine: Machine) -> None:
+    status, said = machine.setup(MILLSTREAM_STATUS="2")
+    assert status == 0
+    assert "PySpark is not compiled" in said
+    assert machine.log("millstream.log") == ["pipeline compile-pyspark"]
+    assert machine.setup() == (0, "")
+    assert machine.log("millstream.log") == []
 
 
 def test_each_package_is_told_while_it_is_fetched(machine: Machine) -> None:
