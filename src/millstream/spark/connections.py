@@ -12,9 +12,9 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from millstream.clients import Admin, BatchDelivery, Consumer, Producer, RangeReader
+from millstream import clients
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import (
     MillstreamError,
@@ -25,6 +25,10 @@ from millstream.errors import (
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.admission import Later, Sample
 from millstream.spark.kafka_settings import KafkaSettings
+
+if TYPE_CHECKING:
+    # The process of a query that only reads starts without those that write.
+    from millstream.clients import Admin, BatchDelivery, Consumer, Producer, RangeReader
 
 METADATA_AGE_MS: Final = 300_000
 _LISTING_TIMEOUT_MS: Final = 10_000
@@ -69,7 +73,7 @@ class Connections:
         if self._reader is None:
             self._reader = self.run(
                 _made(
-                    lambda: RangeReader(
+                    lambda: clients.RangeReader(
                         **self.kafka.of_reader(), metadata_max_age_ms=self.metadata_age_ms
                     )
                 )
@@ -113,7 +117,7 @@ class Connections:
     def admin(self) -> Admin:
         if self._admin is None:
             settings = self.kafka.of_client()
-            self._admin = self.run(_made(lambda: Admin(**settings)))
+            self._admin = self.run(_made(lambda: clients.Admin(**settings)))
         return self._admin
 
     def topic_ids(self, names: tuple[str, ...] | None, *, anew: bool = False) -> Mapping[str, Uuid]:
@@ -189,7 +193,7 @@ class Connections:
             settings = self.kafka.of_reader() | {
                 "max_partition_fetch_bytes": 1
             }  # a batch at a time
-            self._sampler = self.run(_made(lambda: RangeReader(**settings)))
+            self._sampler = self.run(_made(lambda: clients.RangeReader(**settings)))
         return self._sampler
 
     def _watching(self) -> Consumer:
@@ -199,7 +203,7 @@ class Connections:
                 "auto_offset_reset": "earliest",
                 "allow_auto_create_topics": False,  # one that is deleted would come back
             }
-            self._watcher = self.run(_made(lambda: Consumer(**settings)))
+            self._watcher = self.run(_made(lambda: clients.Consumer(**settings)))
         return self._watcher
 
     def close(self) -> None:
@@ -218,7 +222,7 @@ class Connections:
 
     def _made_producer(self, **more: Any) -> Producer:  # Any: settings of any type
         settings = {"linger_ms": 0} | self.kafka.of_producer() | more
-        return self.run(_made(lambda: Producer(**settings)))
+        return self.run(_made(lambda: clients.Producer(**settings)))
 
     def _close(self, producer: Producer) -> None:
         try:

@@ -1,6 +1,7 @@
 """`format("millstream")`: topics as a Spark data source and sink in pure Python, Arrow all the way.
 
-Options are checked when Spark asks for the schema or a writer, before anything connects.
+Options are checked when Spark asks for the schema or a writer, before anything connects. Every process that Spark starts imports this
+module: it loads what only some of them need when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource
 
+from millstream.spark.collecting import freeze_what_is_loaded
 from millstream.spark.formats.column_formats import REGISTRY_LOGIN
 from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.source.batch_reader import BatchReader
 from millstream.spark.source.combinations import refuse_in_batch, refuse_in_stream
 from millstream.spark.source.event_time.options import require_batch_options
-from millstream.spark.source.opaque.opaque_reader import OpaqueStreamReader
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.rows.decoding import decoding_of, schema_text
 from millstream.spark.source.stream_reader import StreamReader
@@ -46,8 +47,11 @@ class MillstreamSource(DataSource):
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
         options = parse_source_options(self.options)
         refuse_in_stream(self.options.keys())
-        kind = OpaqueStreamReader if options.is_opaque else StreamReader
-        return kind(options, decoding_of(options, schema))
+        if not options.is_opaque:
+            return StreamReader(options, decoding_of(options, schema))
+        from millstream.spark.source.opaque.opaque_reader import OpaqueStreamReader
+
+        return OpaqueStreamReader(options, decoding_of(options, schema))
 
     def reader(self, schema: StructType) -> BatchReader:
         options = parse_source_options(self.options, starting_offsets="earliest")
@@ -65,6 +69,7 @@ class MillstreamSource(DataSource):
         from millstream.spark.sink.writers import StreamWriter
 
         options = parse_sink_options(self.options, schema)
+        freeze_what_is_loaded()
         return StreamWriter(options, encoding_of(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
@@ -73,6 +78,7 @@ class MillstreamSource(DataSource):
         from millstream.spark.sink.writers import BatchWriter
 
         options = parse_sink_options(self.options, schema, overwrite=overwrite)
+        freeze_what_is_loaded()
         return BatchWriter(options, encoding_of(options, schema))
 
 

@@ -6,8 +6,6 @@ itself needs seconds of processor time, and a query starts several at once.
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]  # only its import matters
 import pyarrow as pa
@@ -21,6 +19,7 @@ import millstream.records.arrow
 import millstream.spark.data_source
 import millstream.spark.pipeline.host_link
 import millstream.spark.pipeline.jobs
+from millstream.spark.collecting import freeze_what_is_loaded
 
 PRELOADED = (
     millstream.clients.core.arrow_batches,
@@ -37,15 +36,6 @@ PRELOADED = (
 )
 
 
-def freeze() -> None:
-    """Takes everything that is loaded out of the garbage collector's sight.
-
-    Spark has a worker collect after every task, which would visit all of it, and copy the memory that it shares.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 if __name__ == "__main__":
-    freeze()
+    freeze_what_is_loaded()
     daemon.manager()

@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 from millstream.clients import BatchDelivery, Producer
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemRandom
+from millstream.spark.collecting import freeze_what_is_loaded
 from millstream.spark.connections import Connections, acknowledged, connections
 from millstream.spark.sink.encoding.encoding import Encoding
 from millstream.spark.sink.marks import BatchMark, prefix_in_query
@@ -89,8 +90,9 @@ class _Writer:
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
     """Made anew by Spark for each micro-batch; its connections are those of the worker."""
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Nothing to do: every record is acknowledged, every transaction ended."""
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's signature
+        """Has nothing to write: every record is acknowledged, every transaction ended."""
+        freeze_what_is_loaded()
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Leaves what tasks have written: the repeated micro-batch writes it again, or finds that it is there."""
@@ -99,8 +101,9 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
 class BatchWriter(_Writer, DataSourceArrowWriter):
     """Of one write of a DataFrame, in a batch or in `foreachBatch`."""
 
-    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Nothing to do: every record is acknowledged, every transaction ended."""
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - Spark's signature
+        """Has nothing to write: every record is acknowledged, every transaction ended."""
+        freeze_what_is_loaded()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Leaves records that tasks have written."""

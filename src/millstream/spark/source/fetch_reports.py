@@ -7,15 +7,17 @@ import json
 import logging
 import os
 import socket
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark import TaskContext
 
-from millstream.clients import Producer
 from millstream.errors import MillstreamError
 from millstream.runtime.system import SystemClock
 from millstream.spark.connections import Connections
 from millstream.spark.source.fetch_metrics import FetchMetrics, FetchMetricsOptions
+
+if TYPE_CHECKING:
+    from millstream.clients import Producer
 
 _LOGGER = logging.getLogger(__name__)
 _CLOCK: Final = SystemClock()

@@ -10,13 +10,16 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from millstream.clients import Admin, OffsetAndMetadata
+from millstream.clients import OffsetAndMetadata
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.spark.offsets import Offsets
 from millstream.spark.source.report import CommitReport
+
+if TYPE_CHECKING:
+    from millstream.clients import Admin
 
 _LOGGER = logging.getLogger(__name__)
 _VERSION: Final = 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.clients import Admin
 from millstream.errors import ConfigError, KafkaError, RetriableError
 from millstream.model import Offset, TopicPartition, Uuid
 from millstream.spark.connections import Connections, connections
@@ -36,6 +35,9 @@ from millstream.spark.source.positions import (
 from millstream.spark.source.start_function import positions_by_function
 from millstream.spark.source.subscription import AssignedPartitions, TopicPattern
 from millstream.streams.runtime.errors import DataLoss
+
+if TYPE_CHECKING:
+    from millstream.clients import Admin
 
 _DOUBTFUL_AFTER_MS: Final = 2_000
 """A topic whose offsets take longer may have been deleted."""
