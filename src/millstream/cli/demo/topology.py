@@ -30,6 +30,9 @@ DAY: Final = timedelta(days=1)
 # A year is replayed in seconds and the partitions do not keep step, so here no record counts as late.
 GRACE: Final = timedelta(days=366)
 
+_UNCHANGED: Final = json(immutable=True)
+"""Of values in stores: every function below makes a new one."""
+
 Flight = dict[str, Any]  # JSON: a row of flights.csv
 
 
@@ -44,7 +47,7 @@ class Delays(TypedDict):
 
 def flights_topology() -> Topology:
     builder = StreamsBuilder()
-    airlines = builder.table(AIRLINES, key=string(), value=json())
+    airlines = builder.table(AIRLINES, key=string(), value=_UNCHANGED)
     branches = (
         builder.stream(FLIGHTS, key=string(), value=json())
         .split(name="flights-")
@@ -57,14 +60,14 @@ def flights_topology() -> Topology:
     (
         flown.group_by(lambda _carrier, flight: flight["origin"], key=string(), value=json())
         .windowed_by(TimeWindows.tumbling(DAY, grace=GRACE))
-        .aggregate(no_delays, add_flight, value=json())
+        .aggregate(no_delays, add_flight, value=_UNCHANGED)
         .map_values(as_result)
         .to_stream()
         .to(BY_ORIGIN_AND_DAY, value=json())
     )
     (
         flown.group_by_key(key=string(), value=json())
-        .aggregate(no_delays, add_flight, value=json())
+        .aggregate(no_delays, add_flight, value=_UNCHANGED)
         .map_values(as_result)
         .to_stream()
         .to(BY_AIRLINE, value=json())

@@ -18,23 +18,30 @@ Default: TypeAlias = Callable[[Document], object]
 
 
 @overload
-def json(*, default: Default | None = None) -> Serde[Document]: ...
+def json(*, default: Default | None = None, immutable: bool = False) -> Serde[Document]: ...
 @overload
-def json(*, into: Callable[..., T], default: Default | None = None) -> Serde[T]: ...
 def json(
-    *, into: Callable[..., T] | None = None, default: Default | None = None
+    *, into: Callable[..., T], default: Default | None = None, immutable: bool = False
+) -> Serde[T]: ...
+def json(
+    *,
+    into: Callable[..., T] | None = None,
+    default: Default | None = None,
+    immutable: bool = False,
 ) -> Serde[Document] | Serde[T]:
     """Returns a serde of JSON text.
 
     `into` makes the value from what was read: a dataclass gets an object's members as keywords, anything else is
     called with the value. `default` gets what orjson cannot write and gives what it can, or raises TypeError.
+    `immutable` promises that no function changes a value that it is given, as one does that makes a new dict: stores then keep
+    values as they are between records, which would each time be read from their text and written to it again.
     """
     import orjson
 
     encode = orjson.dumps if default is None else partial(orjson.dumps, default=default)
     if into is None:
-        return Serde("json", encode, orjson.loads)
-    return Serde("json", encode, partial(_read_into, made_with(into)))
+        return Serde("json", encode, orjson.loads, immutable)
+    return Serde("json", encode, partial(_read_into, made_with(into)), immutable)
 
 
 def made_with(into: Callable[..., T]) -> Callable[[Document], T]:

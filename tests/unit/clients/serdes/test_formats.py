@@ -47,6 +47,13 @@ def test_json_asks_default_for_what_it_does_not_know() -> None:
     assert json(default=str).encode(Decimal("1.5")) == b'"1.5"'
 
 
+def test_json_is_immutable_only_where_somebody_promises_it() -> None:
+    assert not json().immutable
+    assert not json(into=Delay).immutable
+    assert json(immutable=True).immutable
+    assert json(into=Delay, immutable=True).immutable
+
+
 def test_avro_writes_the_fields_and_nothing_else() -> None:
     """Length of the text as a zig-zag varint, the text, the number as a zig-zag varint."""
     serde = avro(SCHEMA)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, TimeWindows
 from millstream.streams.errors import SerializationError
 from millstream.streams.kernel import RawBatch, StreamTask
-from millstream.streams.serdes import json, string
+from millstream.streams.serdes import Serde, json, string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import Topology
 
 Aggregate = Any  # JSON
 SHARED: dict[str, Any] = {"texts": []}  # Any: JSON
 """One object for all keys, which functions must not be able to spoil."""
+VALUES: Serde[Aggregate] = json()
 WINDOWS = {
     "no windows": None,
     "tumbling": TimeWindows.tumbling(timedelta(milliseconds=10), grace=timedelta(seconds=1)),
@@ -47,16 +49,24 @@ def as_tuple(_key: str, value: str, aggregate: Aggregate) -> Aggregate:
     return {"texts": (*texts, value)}
 
 
-def topology(windows: TimeWindows | None, aggregator: Callable[..., Aggregate]) -> Topology:
+def another(_key: str, value: str, aggregate: Aggregate) -> Aggregate:
+    return None if value == "gone" else {"texts": [*aggregate["texts"], value]}
+
+
+def topology(
+    windows: TimeWindows | None,
+    aggregator: Callable[..., Aggregate],
+    values: Serde[Aggregate] = VALUES,
+) -> Topology:
     builder = StreamsBuilder()
     grouped = builder.stream("in", key=string(), value=json()).group_by_key()
     if windows is None:
         table = grouped.aggregate(
-            lambda: {"texts": []}, aggregator, materialized=Materialized("texts", value=json())
+            lambda: {"texts": []}, aggregator, materialized=Materialized("texts", value=values)
         )
     else:
         table = grouped.windowed_by(windows).aggregate(
-            lambda: {"texts": []}, aggregator, materialized=Materialized("texts", value=json())
+            lambda: {"texts": []}, aggregator, materialized=Materialized("texts", value=values)
         )
     table.to_stream().to("out", value=json())
     return builder.build()
@@ -104,6 +114,25 @@ def test_a_batch_gives_what_its_records_give_one_by_one(
     assert together == results(given, cache_bytes, alone)
     assert together["app-texts-changelog"]
     assert b"still a tuple" not in repr(together).encode()
+
+
+@pytest.mark.parametrize("windows", WINDOWS)
+def test_values_that_nobody_changes_are_written_and_not_read_again(windows: str) -> None:
+    def refuse(data: bytes) -> Aggregate:
+        raise AssertionError(f"{data!r} is read")
+
+    kept = replace(json(immutable=True), decode=refuse)
+    batches = [batch(RECORDS[:3]), batch(RECORDS[3:], 3)]
+    expected = results(topology(WINDOWS[windows], another), 0, batches)
+    assert results(topology(WINDOWS[windows], another, kept), 0, batches) == expected
+
+
+@pytest.mark.parametrize("windows", WINDOWS)
+def test_a_cache_gives_the_same_of_values_that_nobody_changes(windows: str) -> None:
+    batches = [batch(RECORDS[:3]), batch(RECORDS[3:], 3)]
+    expected = results(topology(WINDOWS[windows], another), 1_000_000, batches)
+    kept = topology(WINDOWS[windows], another, json(immutable=True))
+    assert results(kept, 1_000_000, batches) == expected
 
 
 def test_a_first_aggregate_that_all_keys_share_is_logged_as_it_was_then() -> None:
