@@ -30,6 +30,7 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel import StreamTask
 from millstream.streams.runtime.clients import TaskClients
 from millstream.streams.runtime.columns import raw_batch
+from millstream.streams.runtime.process.preparation import prepare
 from millstream.streams.runtime.spec import TaskEnvironment, TaskSpec
 from millstream.streams.runtime.task import ActiveTask
 from millstream.streams.serdes import bytes_
@@ -81,6 +82,7 @@ async def fill(clients: Clients, topic: str, keys: int, partition: int) -> None:
             }
         )
         await clients.producer.send_batch(topic, rows, partition=partition)
+    await clients.producer.flush()
 
 
 async def in_memory(clients: Clients, topology: Topology, application: str) -> Rate:
@@ -120,6 +122,7 @@ async def in_rocksdb(
 
 def restore_partition(servers: str, application: str, partition: int, together: Barrier) -> None:
     """The program of one process. All of them restore between the first and the second time that they meet."""
+    prepare()
 
     async def restore() -> None:
         async with connected(servers) as clients:
@@ -190,6 +193,7 @@ async def run(servers: str) -> None:
 
 
 def main() -> None:
+    prepare()  # as task hosts and processes of stream threads are
     with Broker(in_process=False) as broker:
         asyncio.run(run(broker.bootstrap_servers))
         for keys in (1_000, RECORDS):
