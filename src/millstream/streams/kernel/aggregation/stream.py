@@ -179,11 +179,12 @@ class StreamCountOperator(KeyFold):
 
     def fold_rows(self, batch: Batch, rows: AnyRows) -> RowKeys:
         keys, timestamps = keys_as_they_came(batch, self._store), batch.timestamps
-        if isinstance(keys, ArrowBytes):
+        if isinstance(keys, ArrowBytes) and isinstance(rows, RunningRows):
             tally = tallied(keys, timestamps, [(0, len(batch), (b"",))])
-            if tally is not None and isinstance(rows, RunningRows):
+            if tally is not None:
                 add_to_rows(tally, rows)
                 return list(tally.counts)
+        if isinstance(keys, ArrowBytes):
             keys = keys.rows()
         count_rows(keys, timestamps, rows)
         return keys
