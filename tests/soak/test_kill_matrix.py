@@ -3,8 +3,8 @@
 All shapes come in turn, each in one JVM or on two executors with disks of their own, as its seed says.
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED; more than five hundred
-kills take about an hour. A failure says the seed that repeats it. `make soak KAFKA=1` does it on Apache Kafka, out of
-MILLSTREAM_KAFKA_CLASSPATH.
+kills take about an hour. A failure says the seed that repeats it. `make soak KAFKA=1` does it on three nodes of Apache
+Kafka, one of which is killed, out of MILLSTREAM_KAFKA_CLASSPATH.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
 from tests.support.kills.orders import PLANNED, Order, Orders, Victim
 from tests.support.kills.run import Run
 from tests.support.kills.shapes import SHAPES, check_nothing_is_open
-from tests.support.kills.watched_broker import watched_broker
+from tests.support.kills.watched_broker import watched_broker, watched_node
 
 SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "1"))
@@ -76,7 +76,7 @@ def test_what_is_killed_anywhere_is_exactly_once() -> None:
 def killed(shape: str, seed: int, directory: Path) -> int:
     """Runs one application until it has done everything, and returns how many kills it took."""
     orders = Orders(directory / "orders")
-    with watched_broker(orders.broker, is_kafka=ON_KAFKA) as servers:
+    with (watched_node if ON_KAFKA else watched_broker)(orders.broker) as servers:
         asyncio.run(SHAPES[shape].prepare(servers))
         chance = random.Random(seed)
         master = chance.choice((LOCAL, CLUSTER))
