@@ -22,6 +22,7 @@ from millstream.spark.data_source import register
 from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.hosted_application import EXECUTOR_PLACEHOLDER
+from millstream.spark.pipeline.markers import await_ends
 from millstream.spark.pipeline.micro_batches import ATTEMPTS_MAX, RETRY_FIRST_MS, PipelineFailed
 from millstream.spark.pipeline.runner_options import RunnerOptions
 from millstream.spark.sink.options import parse_sink_options
@@ -135,8 +136,9 @@ class InputQuery:
             raise PipelineFailed(f"input {self._name} was stopped from outside the application")
 
     def run_available(self, stopping: threading.Event) -> None:
-        """Feeds what there is now. Raises PipelineFailed."""
+        """Feeds what there is now, and returns when it can be read. Raises PipelineFailed."""
         self._attempt({"availableNow": True}, stopping)
+        asyncio.run(self._await_ends(stopping))
 
     def _attempt(self, trigger: _Trigger, stopping: threading.Event) -> None:
         attempts = 0
@@ -193,6 +195,13 @@ class InputQuery:
             }
             ends = (await admin.list_offsets(wanted)).raise_errors()
             return uuid_text(found.topic_id), any(ends.result(tp).offset > 0 for tp in wanted)
+
+    async def _await_ends(self, stopping: threading.Event) -> None:
+        topic = self._place.topic
+        async with Admin(**self._kafka.of_client()) as admin:
+            found = (await admin.describe_topics([topic])).result(topic)
+            partitions = [TopicPartition(topic, number) for number in range(len(found.partitions))]
+            await await_ends(admin, partitions, stopping)
 
 
 def _wait_for(query: StreamingQuery, stopping: threading.Event) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.pipeline.backlog import Backlog, DueTask
 from millstream.spark.pipeline.failures import cause
 from millstream.spark.pipeline.jobs import JobFailed, TaskJobs
+from millstream.spark.pipeline.markers import await_markers
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.planning import CurrentPlan
 from millstream.spark.source.positions import LATEST
@@ -70,6 +71,8 @@ class ApplicationDriver:
     stopping: threading.Event
     paused: threading.Event
     observe: Callable[[Progress], None]
+    transactional_ids: Callable[[SubTopologyPlan], Collection[str]]
+    """Those of the tasks of a sub-topology; none where the application is not transactional."""
     records_max: int | None
     plan: CurrentPlan
     max_task_idle_ms: int
@@ -98,7 +101,8 @@ class MicroBatches:
     def run_available(self) -> bool:
         """Works until everything that is readable now has been processed, and returns whether that was anything.
 
-        When it is called again, it goes on with what the application itself has written since. Raises PipelineFailed.
+        When it is called again, it goes on with what the application itself has written since. What it has written can be read when it
+        returns. Raises PipelineFailed.
         """
         read = self._read
         last = self._available = self._more_available()
@@ -114,6 +118,7 @@ class MicroBatches:
             else:
                 break
         self._purge()
+        self._await_markers()
         return self._read > read
 
     def run(self) -> None:
@@ -329,6 +334,12 @@ class MicroBatches:
 
         for tp, error in self._link.run(delete()).items():
             _LOGGER.warning("%s keeps what has been read of it: %s", tp, error)
+
+    def _await_markers(self) -> None:
+        """The sub-topologies that read what the tasks have written must find it."""
+        ids = self._driver.transactional_ids(self._plan)
+        if ids:
+            self._link.run(await_markers(self._admin_client(), ids, self._driver.stopping))
 
     def _admin_client(self) -> Admin:
         if self._admin is None:

@@ -44,6 +44,7 @@ from millstream.streams.errors import StreamsNotStarted
 from millstream.streams.metrics import MetricName
 from millstream.streams.progress.terminal_line import stream_of_a_person
 from millstream.streams.runtime.snapshots.description import SnapshotPlan
+from millstream.streams.runtime.task_names import sub_topology_name, transactional_id
 from millstream.streams.topology.plan import SubTopologyPlan, TopologyPlan, outputs_of
 from millstream.streams.topology.topology import Topology
 
@@ -200,6 +201,7 @@ class SparkStreams(Queryable):
     def run_available(self, observe: Callable[[Progress], object] | None = None) -> None:
         """Processes everything that is readable in the source topics now, writers before readers, then returns.
 
+        What it has written can then be read with read_committed: it waits for the markers of its transactions.
         `observe` is called after each micro-batch. Raises PipelineFailed, and IllegalState for an application that is paused from
         elsewhere. May be called again and again.
         """
@@ -372,12 +374,21 @@ class SparkStreams(Queryable):
             stopping=self._stopping,
             paused=self._pausing.is_on,
             observe=observed,
+            transactional_ids=self._transactional_ids,
             records_max=self._options.records_per_trigger_max,
             plan=self._plan,
             max_task_idle_ms=self._config.max_task_idle_ms,
             repartition_purge_interval_ms=self._config.repartition_purge_interval_ms,
             metrics=self._metrics,
         )
+
+    def _transactional_ids(self, plan: SubTopologyPlan) -> list[str]:
+        if self._config.processing_guarantee is ProcessingGuarantee.AT_LEAST_ONCE:
+            return []
+        application_id = self._config.application_id
+        group = self._topology.sub_topologies[plan.id]
+        name = sub_topology_name(self._topology, group, application_id)
+        return [transactional_id(application_id, name, task) for task in range(plan.tasks)]
 
     def _enter(self, state: State) -> None:
         with self._lock:

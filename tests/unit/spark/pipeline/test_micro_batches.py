@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from millstream.clients.admin import TransactionDescription, TransactionState
+from millstream.clients.admin.core.results import Results
 from millstream.errors import RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
 from millstream.spark.kafka_settings import for_both
+from millstream.spark.pipeline.backlog import DueTask
 from millstream.spark.pipeline.messages import Reply, RunTask, TaskFailed
 from millstream.spark.pipeline.micro_batches import ApplicationDriver, MicroBatches
 from millstream.streams.runtime.report import TaskReport
@@ -71,7 +74,31 @@ class Link:
         return {}
 
 
-def batches(monkeypatch: pytest.MonkeyPatch, link: Any) -> tuple[MicroBatches, Jobs]:
+def nothing_is_due(_readable: Mapping[TopicPartition, int]) -> list[DueTask]:
+    return []
+
+
+@dataclass
+class Admin:
+    """Describes each transaction with the next of these states."""
+
+    states: list[TransactionState]
+
+    async def describe_transactions(
+        self, ids: Sequence[str]
+    ) -> Results[str, TransactionDescription]:
+        state = self.states.pop(0)
+        return Results(
+            {
+                each: TransactionDescription(0, state, 1, 0, 60_000, None, frozenset())
+                for each in ids
+            }
+        )
+
+
+def batches(
+    monkeypatch: pytest.MonkeyPatch, link: Any, transactional_ids: Sequence[str] = ()
+) -> tuple[MicroBatches, Jobs]:
     stopping = threading.Event()
     made = Jobs(stopping)
     jobs: Any = made
@@ -84,6 +111,7 @@ def batches(monkeypatch: pytest.MonkeyPatch, link: Any) -> tuple[MicroBatches, J
         stopping=stopping,
         paused=threading.Event(),
         observe=lambda _: None,
+        transactional_ids=lambda _: transactional_ids,
         records_max=None,
         plan=plan,
         max_task_idle_ms=0,
@@ -113,3 +141,15 @@ def test_a_run_that_finds_a_topic_gone_is_repeated_without_it(
     running, jobs = batches(monkeypatch, Link(missing=""))
     run(running)
     assert [request.topics for request in jobs.requests] == [("gone", "kept"), ("kept",)]
+
+
+def test_what_tasks_have_committed_can_be_read_when_the_driver_goes_on_to_their_readers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A task of an earlier session may have committed just before that one ended: it need not have run now."""
+    running, _ = batches(monkeypatch, Link(missing=""), ["app@kept_0"])
+    monkeypatch.setattr(running, "_due", nothing_is_due)
+    admin = Admin([TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT])
+    monkeypatch.setattr(running, "_admin_client", lambda: admin)
+    assert not running.run_available()
+    assert admin.states == []

@@ -1,0 +1,56 @@
+"""Waits for the markers of transactions that have ended.
+
+Apache Kafka answers a commit as soon as it is decided, and writes the markers afterwards. Until a partition has its marker, read_committed
+readers find its end before the transaction: whoever asks how far there is something to read would take it for all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Collection
+from typing import Final
+
+from millstream.clients.admin import Admin, OffsetSpec, TransactionState
+from millstream.errors import TransactionalIdNotFound
+from millstream.model import TopicPartition
+
+LOOK_S: Final = 0.01
+_DECIDED: Final = {TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
+
+
+async def await_markers(
+    admin: Admin, transactional_ids: Collection[str], stopping: threading.Event
+) -> None:
+    """Returns when no transaction of these ids is decided that lacks a marker, or when the application stops.
+
+    One that is still open is not waited for: the next run of its task aborts it. Raises what the cluster answers.
+    """
+    left = list(transactional_ids)
+    while left and not stopping.is_set():
+        found = await admin.describe_transactions(left)
+        errors = found.errors()
+        for error in errors.values():
+            if not isinstance(error, TransactionalIdNotFound):  # its task has not run yet
+                raise error
+        left = [
+            each for each in left if each not in errors and found.result(each).state in _DECIDED
+        ]
+        if left:
+            await asyncio.sleep(LOOK_S)
+
+
+async def await_ends(
+    admin: Admin, partitions: Collection[TopicPartition], stopping: threading.Event
+) -> None:
+    """Returns when no transaction lies behind the last stable offset of any partition, or when the application stops.
+
+    Fit for topics that only the application writes. Raises what the cluster answers.
+    """
+    wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
+    while not stopping.is_set():
+        stable = (await admin.list_offsets(wanted, read_committed=True)).raise_errors()
+        ends = (await admin.list_offsets(wanted)).raise_errors()
+        if all(stable.result(tp).offset == ends.result(tp).offset for tp in wanted):
+            return
+        await asyncio.sleep(LOOK_S)
