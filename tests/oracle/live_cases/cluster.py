@@ -99,7 +99,18 @@ class Cluster:
             time.sleep(0.02)
 
     def put(self, portion: Sequence[Input], aborted: Sequence[Input], *, plain: bool) -> None:
+        """Returns when all of it can be read: Kafka answers a commit before it has written the markers, topic by topic."""
         self.run(self._put(portion, aborted, plain=plain))
+        self.run(self._await_ends({each.topic for each in (*portion, *aborted)}))
+
+    async def _await_ends(self, topics: Iterable[str]) -> None:
+        ends_s = time.monotonic() + TOPICS_S
+        for topic in topics:
+            while await self.reader.offsets(topic, LATEST) != await self.uncommitted.offsets(
+                topic, LATEST
+            ):
+                assert time.monotonic() < ends_s, "a transaction has ended and lacks a marker"
+                await asyncio.sleep(0.005)
 
     async def _put(
         self, portion: Sequence[Input], aborted: Sequence[Input], *, plain: bool
