@@ -1,4 +1,6 @@
-"""A query whose sink is exactly once, killed with SIGKILL in every part and at every moment of its sink: each row once.
+"""A query whose sink is exactly once, killed with SIGKILL in every part, and at every moment from plan to log of commits: each row once.
+
+All kinds of sinks come in turn, each in one JVM or on two executors, as its seed says.
 
 `make soak` goes on for as long as MILLSTREAM_SOAK_SECONDS says and begins with the seed MILLSTREAM_KILL_SEED. A failure says the seed that
 repeats it. `make soak KAFKA=1` does it on three nodes of Apache Kafka, one of which is killed, out of MILLSTREAM_KAFKA_CLASSPATH.
@@ -10,12 +12,13 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from itertools import count, product
 
 import pytest
 
 from tests.oracle.clients.kafka_cluster import CLASSPATH_VARIABLE, is_available
-from tests.support.kills.copied import KINDS, killed_query
+from tests.support.kills.copied import KINDS, LOCAL, killed_query
 from tests.support.kills.orders import Order, Victim
 from tests.support.kills.sink_moments import SinkMoment
 
@@ -23,8 +26,9 @@ SOAK_SECONDS = float(os.environ.get("MILLSTREAM_SOAK_SECONDS", "0"))
 FIRST_SEED = int(os.environ.get("MILLSTREAM_KILL_SEED", "1"))
 ON_KAFKA = os.environ.get("MILLSTREAM_SOAK_KAFKA", "") == "1"
 ORDERS = 16
-OFTEN = {Victim.WORKER: 6, Victim.BROKER: 2, Victim.JVM: 1, Victim.DRIVER: 1}
-"""Spark runs a task again whose worker is killed; the others cost a start."""
+OFTEN = {Victim.WORKER: 6, Victim.EXECUTOR: 3, Victim.BROKER: 2, Victim.JVM: 1, Victim.DRIVER: 1}
+"""Spark runs a task again whose worker or executor is killed; the others cost a start."""
+CLUSTER = "local-cluster[2,1,1024]"
 
 pytestmark = [
     pytest.mark.spark,
@@ -37,22 +41,26 @@ pytestmark = [
 def test_rows_of_a_query_that_is_killed_anywhere_are_written_once() -> None:
     assert is_available() or not ON_KAFKA, f"KAFKA=1 needs Java and {CLASSPATH_VARIABLE}"
     ends_at = time.monotonic() + SOAK_SECONDS
-    kills = 0
+    kills: Counter[str] = Counter()
     for seed in count(FIRST_SEED):
-        kind = KINDS[seed % len(KINDS)]
-        orders = chosen(random.Random(seed), kind)
-        sys.stdout.write(f"MILLSTREAM_KILL_SEED={seed}: {kind}; {'; '.join(map(str, orders))}\n")
-        kills += killed_query(kind, orders, is_kafka=ON_KAFKA)
-        sys.stdout.write(f"{kills} kills\n")
+        kind, chance = KINDS[seed % len(KINDS)], random.Random(seed)
+        master = chance.choice((LOCAL, CLUSTER))
+        orders = chosen(chance, master)
+        sys.stdout.write(
+            f"MILLSTREAM_KILL_SEED={seed}: {kind} on {master}; {'; '.join(map(str, orders))}\n"
+        )
+        done = killed_query(kind, orders, master=master, is_kafka=ON_KAFKA)
+        kills.update(f"{order.victim} of {kind}" for order in done)
+        sys.stdout.write(f"{kills.total()} kills: {sorted(kills.items())}\n")
         sys.stdout.flush()
         if time.monotonic() > ends_at:
             break
     assert kills, "there was time for one"
 
 
-def chosen(chance: random.Random, kind: str) -> list[Order]:
-    moments = [each for each in SinkMoment if each is not SinkMoment.WRITTEN or kind != "append"]
-    pairs = list(product(OFTEN, moments))
+def chosen(chance: random.Random, master: str) -> list[Order]:
+    victims = [each for each in OFTEN if master == CLUSTER or each is not Victim.EXECUTOR]
+    pairs = list(product(victims, SinkMoment))
     weights = [OFTEN[victim] for victim, _ in pairs]
     return [
         Order(victim, moment, 1 if moment is SinkMoment.WRITTEN else chance.randrange(1, 3))

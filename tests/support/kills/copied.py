@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from tests.support.kills.copying_pipeline import OUT, SOURCE
 from tests.support.kills.orders import Order, Orders
 from tests.support.kills.run import Run
 from tests.support.kills.watched_broker import watched_broker, watched_node
@@ -18,29 +19,32 @@ from tests.support.kills.watched_broker import watched_broker, watched_node
 RECORDS: Final = 600
 PARTITIONS: Final = 2
 SESSIONS_MAX: Final = 60
-SOURCE, OUT = "source", "out"
-KINDS: Final = ("append", "foreach_batch", "atomic")
+KINDS: Final = ("append", "foreach_batch", "atomic", "pipeline")
+LOCAL: Final = "local[2,4]"
 
 
-def killed_query(kind: str, wanted: Sequence[Order], *, is_kafka: bool = False) -> int:
-    """Returns how many orders were carried out. Raises AssertionError where a row is lost or doubled, or something is left behind."""
+def killed_query(
+    kind: str, wanted: Sequence[Order], *, master: str = LOCAL, is_kafka: bool = False
+) -> list[Order]:
+    """Returns the orders that were carried out. Raises AssertionError where a row is lost or doubled, or something is left behind."""
     directory = Path(tempfile.mkdtemp(prefix="kill"))
     try:
         orders = Orders(directory / "orders")
         with (watched_node if is_kafka else watched_broker)(orders.broker) as servers:
             asyncio.run(_prepare(servers))
             orders.write(wanted)
-            _run_to_the_end(kind, servers, directory)
+            _run_to_the_end(kind, servers, directory, master)
             assert asyncio.run(_copied(servers)) == Counter(range(RECORDS))
-        return len(wanted) - len(orders.left())
+        left = {int(path.name) for path in orders.left()}
+        return [order for number, order in enumerate(wanted) if number not in left]
     finally:
         shutil.rmtree(directory)
 
 
-def _run_to_the_end(kind: str, servers: str, directory: Path) -> None:
+def _run_to_the_end(kind: str, servers: str, directory: Path, master: str) -> None:
     checkpoint = str(directory / "checkpoint")
     for _ in range(SESSIONS_MAX):
-        with Run(directory, "copying_query", kind, servers, SOURCE, OUT, checkpoint) as run:
+        with Run(directory, "copying_query", kind, servers, checkpoint, master) as run:
             is_done = run.finish()
             assert run.remains() == []
         if is_done:

@@ -1,24 +1,41 @@
-"""A query from topic to topic that is killed, over everything that there is: `python -m ... KIND SERVERS SOURCE OUT CHECKPOINT`."""
+"""A query from topic to topic that is killed, over everything that there is: `python -m ... KIND SERVERS CHECKPOINT MASTER`."""
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from millstream.spark import SparkOptions, configure, write_atomically
+from millstream.spark.session import settings
 from tests.integration.spark.formats.late_workers import started
 from tests.support.kills.application import SETTINGS, say
+from tests.support.kills.copying_pipeline import OUT, SOURCE, become
 from tests.support.kills.orders import Orders
 from tests.support.kills.sink_moments import SinkMoment, observe_sinks
 
-RECORDS_PER_TRIGGER = 60
+RECORDS_PER_TRIGGER: Final = 60
+ROWS_OF_ARROW: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "10"}
+"""A task sends its thirty rows in three times."""
+ON_PATH: Final = Path(__file__).parent / "on_path"
 
 
-def main(kind: str, servers: str, source: str, out: str, checkpoint: str) -> None:
-    session = configure(SparkOptions(master="local[2,4]", short_lived=True), **SETTINGS)
+def main(kind: str, servers: str, checkpoint: str, master: str) -> None:
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ON_PATH), os.environ["PYTHONPATH"]])
+    given = {
+        "bootstrap.servers": servers,
+        "subscribe": SOURCE,
+        "startingOffsets": "earliest",
+        "maxRecordsPerTrigger": str(RECORDS_PER_TRIGGER),
+    }
+    to = {"bootstrap.servers": servers, "topic": OUT, "deliveryGuarantee": "exactly-once"}
+    options = SparkOptions(master=master, short_lived=True)
+    if kind == "pipeline":
+        become(Path(checkpoint), master, settings(options) | SETTINGS | ROWS_OF_ARROW, given, to)
+    session = configure(options, **SETTINGS, **ROWS_OF_ARROW)
     session.sparkContext.setLogLevel("OFF")
     orders = Orders.from_environment()
-    to = {"bootstrap.servers": servers, "topic": out, "deliveryGuarantee": "exactly-once"}
 
     def write(rows: Any, batch: int) -> None:  # rows: a DataFrame
         if kind == "atomic":
@@ -29,15 +46,10 @@ def main(kind: str, servers: str, source: str, out: str, checkpoint: str) -> Non
         orders.observe(SinkMoment.WRITTEN)
 
     def run() -> None:
-        rows = session.readStream.format("millstream").options(
-            subscribe=source,
-            startingOffsets="earliest",
-            maxRecordsPerTrigger=str(RECORDS_PER_TRIGGER),
-            **{"bootstrap.servers": servers},
-        )
-        copied = rows.load().select("key", "value").writeStream
+        rows = session.readStream.format("watched").options(**given).load()
+        copied = rows.select("key", "value").writeStream
         sink = (
-            copied.format("millstream").options(**to)
+            copied.format("watched").options(**to)
             if kind == "append"
             else copied.foreachBatch(write)
         )

@@ -23,6 +23,10 @@ EXECUTOR_VARIABLE: Final = "MILLSTREAM_TEST_EXECUTOR"
 INSTANCE_MODULE: Final = "tests.support.kills.nursery"
 """Instances are forks of this one."""
 EXECUTOR_CLASS: Final = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+DAEMON_MODULE: Final = "tests.support.kills.worker_daemon"
+DAEMONS: Final = frozenset({DAEMON_MODULE, "pyspark.daemon"})
+"""The second one starts what plans and what ends a micro-batch."""
+PIPELINE_PROGRAM: Final = "pyspark/pipelines/cli.py"
 
 
 PLANNED: Final = "planned"
@@ -40,10 +44,11 @@ class ThreadKilled(Exception):
 
 
 class Victim(StrEnum):
-    """The process to kill. The JVM is the driver's; without a cluster it is the executor, too.
+    """The process to kill. The JVM is the driver's; without a cluster it is the executor, too. That of a
+    Declarative Pipeline is killed with its program, which is a client and goes on asking for ten minutes.
 
     Of those that come more than once: at a step of a task the host and executor are the task's own, and the worker one of its
-    executor; else any that is there.
+    executor; at a moment in a worker it is this worker and its executor; else any that is there.
     """
 
     HOST = "host"
@@ -51,6 +56,7 @@ class Victim(StrEnum):
     EXECUTOR = "executor"
     JVM = "jvm"
     DRIVER = "driver"
+    """The program in Python, which starts the JVM. That of a Declarative Pipeline is itself started by another JVM."""
     BROKER = "broker"
     COORDINATOR = "coordinator"
     """The broker of several that coordinates the group of the application."""
@@ -129,7 +135,9 @@ class Orders:
                 continue  # another process was first
             if order.victim is Victim.THREAD:
                 raise ThreadKilled(moment)
-            os.kill(pid, signal.SIGKILL)
+            client = _client_of_pipeline() if order.victim is Victim.JVM else None
+            for each in filter(None, (pid, client)):
+                os.kill(each, signal.SIGKILL)
 
     def _read(self, path: Path) -> Order | None:
         try:
@@ -142,6 +150,7 @@ class Orders:
         """None where there is no such process now."""
         driver = os.getsid(0)
         executor = os.environ.get(EXECUTOR_VARIABLE)
+        is_worker = executor is None and not DAEMONS.isdisjoint(words_of(os.getppid()))
         match victim:
             case Victim.INSTANCE:
                 lineage = (os.getpid(), os.getppid())
@@ -155,23 +164,30 @@ class Orders:
                 pid = int(pid_file.read_text())
                 return pid if is_running(pid) else None
             case Victim.DRIVER:
-                return driver if is_running(driver) else None
+                return _client_of_pipeline() or (driver if is_running(driver) else None)
             case Victim.JVM:
-                return _first(children_of(driver), "java")
+                return _first(children_of(_client_of_pipeline() or driver), "java")
             case Victim.EXECUTOR if executor is not None:
                 return int(executor)
             case Victim.EXECUTOR:
-                return _first(session_of(driver), EXECUTOR_CLASS)
+                mine = parent_of(os.getppid()) if is_worker else None
+                places = session_of(driver) if mine is None else [mine]
+                return _first(places, EXECUTOR_CLASS) or _first(session_of(driver), EXECUTOR_CLASS)
             case Victim.HOST if executor is not None:
                 return os.getpid()
             case Victim.HOST:
                 return _first(session_of(driver), "tests.support.kills.host")
+            case Victim.WORKER if is_worker:
+                return os.getpid()
             case Victim.WORKER:
                 places = session_of(driver) if executor is None else children_of(int(executor))
-                daemons = [
-                    pid for pid in places if "tests.support.kills.worker_daemon" in words_of(pid)
-                ]
+                daemons = [pid for pid in places if DAEMON_MODULE in words_of(pid)]
                 return next((pid for each in daemons for pid in children_of(each)), None)
+
+
+def _client_of_pipeline() -> int | None:
+    """The program of a Declarative Pipeline; None where this process is not of one."""
+    return _first(children_of(os.getsid(0)), PIPELINE_PROGRAM)
 
 
 def _first(pids: Iterable[int], word: str) -> int | None:

@@ -17,6 +17,8 @@ from tests.support.kills.orders import VARIABLE, session_of
 from tests.support.kills.remains import files_of_hosts, remains
 
 ROOT: Final = Path(__file__).parents[3]
+DONE: Final = ("done", "Run is COMPLETED.")
+"""The last words of an application and of a Declarative Pipeline."""
 
 
 def place_of(directory: Path, master: str) -> str:
@@ -67,7 +69,7 @@ class Run:
         last = self._output.read().rstrip()
         code = self.process.wait(LONG_ENOUGH_S)
         self._output.close()
-        return last.endswith("done") and code == 0
+        return last.endswith(DONE) and code == 0
 
     def kill(self) -> None:
         """Everything at once; Spark's worker daemon has a process group of its own, but the same session."""
