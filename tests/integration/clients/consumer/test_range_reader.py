@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from millstream.clients import Admin, NewTopic, Producer, RangeReader, TopicDeleted
 from millstream.errors import ConfigError
+from millstream.protocol.api import ApiKey
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 NewName = Callable[[], str]
@@ -106,3 +108,29 @@ async def test_a_column_that_there_is_not_is_named(bootstrap: str, new_topic: Ne
     async with RangeReader(bootstrap_servers=bootstrap) as reader:
         with pytest.raises(ConfigError, match="timestampType, not header"):
             await anext(reader.read(new_topic(), 0, 0, 1, columns=("headers", "header")))
+
+
+async def test_little_is_fetched_that_lies_behind_a_range(
+    bootstrap: str, new_topic: NewName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, fetched = new_topic(), 0
+    async with (
+        Producer(bootstrap_servers=bootstrap, batch_size=10_000) as producer,
+        RangeReader(bootstrap_servers=bootstrap, max_partition_fetch_bytes=1_000_000) as reader,
+    ):
+        for number in range(3_000):
+            await producer.send(topic, b"%01000d" % number, partition=0)
+        await producer.flush()
+        request = reader._cluster.request
+
+        async def counted(*given: Any, **more: Any) -> Any:  # Any: those of the method
+            nonlocal fetched
+            answer = await request(*given, **more)
+            if given[1] is ApiKey.FETCH:
+                fetched += len(answer.responses[0].partitions[0].records)
+            return answer
+
+        monkeypatch.setattr(reader._cluster, "request", counted)
+        rows = [row async for row in reader.read(topic, 0, 0, 1_200)]
+    assert sum(each.num_rows for each in rows) == 1_200
+    assert fetched < 1_500_000
