@@ -33,7 +33,11 @@ def topology() -> Topology:
 def main(servers: str, directory: str) -> None:
     session = configure(
         SparkOptions(master="local[2]"),
-        **{"spark.driver.memory": "512m", "spark.ui.enabled": "true"},
+        **{
+            "spark.driver.memory": "512m",
+            "spark.ui.enabled": "true",
+            "spark.python.daemon.module": "tests.soak.bounded_daemon",
+        },
     )
     session.sparkContext.setLogLevel("OFF")
     config = StreamsConfig(application_id="remembering", cache_max_bytes=CACHE_BYTES)

@@ -1,7 +1,7 @@
 """An application on Spark that runs for long keeps no more memory than it had: driver, JVM, task hosts, workers and broker.
 
-Input comes at a steady rate for MILLSTREAM_SOAK_SECONDS; keys come back and windows end, so nothing has a reason to grow for ever. The first
-half warms up: write buffers and block caches fill. Each kind of process may then grow by GROWTH_MAX_MB between the third quarter and the
+Input comes at a steady rate for MILLSTREAM_SOAK_SECONDS; keys come back and windows end, so nothing has a reason to grow for ever. Hosts have small
+write buffers and block caches, which fill while the first half warms up. Each kind of process may then grow by GROWTH_MAX_MB between the third quarter and the
 last. Of the JVM what its heap holds after a collection counts (`jcmd`, of a JDK): it takes what it may have before it collects.
 """
 
@@ -112,7 +112,7 @@ def _jvm_of(session: int) -> int:
 
 
 def _kind(words: list[str]) -> str:
-    if "millstream.spark.pipeline.host_process" in words:
+    if "tests.soak.bounded_host" in words:
         return "host"
     return "driver" if "tests.soak.remembering_application" in words else "worker"
 
