@@ -38,7 +38,7 @@ case "$*" in
     mkdir -p "$3/bin"
     cp "$0" "$3/bin/python"
     echo "#!$PWD/$3/bin/python" >"$3/bin/pip"
-    printf '#!/bin/sh\necho "$*" >>"$MACHINE/millstream.log"\nexit ${MILLSTREAM_STATUS:-0}\n' >"$3/bin/millstream"
+    printf '#!/bin/sh\necho "$*${SPARK_HOME:+ of $SPARK_HOME}" >>"$MACHINE/millstream.log"\nexit ${MILLSTREAM_STATUS:-0}\n' >"$3/bin/millstream"
     chmod +x "$3/bin/millstream" ;;
 *"-m pip"*)
     echo "${*##*--no-input }" >>"$MACHINE/pip.log"
@@ -144,7 +144,7 @@ def test_everything_is_installed_once_and_the_second_run_is_silent(machine: Mach
 
 
 def test_pyspark_is_compiled_once_and_what_works_without_it_is_no_failure(machine: Machine) -> None:
-    status, said = machine.setup(MILLSTREAM_STATUS="2")
+    status, said = machine.setup(MILLSTREAM_STATUS="2", SPARK_HOME="/somebody/spark")
     assert status == 0
     assert "PySpark is not compiled" in said
     assert machine.log("millstream.log") == ["pipeline compile-pyspark"]
