@@ -42,6 +42,8 @@ RECORDS = int(os.environ.get("MILLSTREAM_BENCHMARK_RECORDS", "1000000"))
 SLICE: Final = 50_000
 ROUNDS: Final = 2
 PARTITIONS: Final = 2
+PATIENCE_S: Final = 300
+"""A process that has failed is not waited for any longer."""
 BAR: Final = 1_000_000
 START_MS: Final = 1_700_000_000_000
 
@@ -136,7 +138,7 @@ def restore_partition(servers: str, application: str, partition: int, together: 
 def in_processes(servers: str, application: str) -> float:
     """Returns the records a second of all of them."""
     context = get_context("spawn")
-    together = context.Barrier(PARTITIONS + 1)
+    together = context.Barrier(PARTITIONS + 1, timeout=PATIENCE_S)
     processes = [
         context.Process(target=restore_partition, args=(servers, application, number, together))
         for number in range(PARTITIONS)
