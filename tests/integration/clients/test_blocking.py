@@ -15,7 +15,7 @@ from millstream.clients import NewTopic, TopicPartition, blocking
 from millstream.clients.blocking.loop_thread import shared
 from millstream.errors import UnknownTopicOrPartition
 from millstream.net.client.tasks import WrongEventLoop
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, wait_until
 
 NewName = Callable[[], str]
 
@@ -79,7 +79,8 @@ def test_admin_results_hold_errors_until_asked(bootstrap: str, new_topic: NewNam
             described.result("nowhere")
         assert topic in admin.list_topics()
         admin.delete_topics([topic]).raise_errors()
-        assert topic not in admin.list_topics()
+        # Kafka's brokers learn of it behind the answer.
+        wait_until(lambda: topic not in admin.list_topics())
 
 
 def test_the_interpreter_exits_after_sending_what_was_left(
