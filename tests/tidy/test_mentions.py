@@ -11,6 +11,8 @@ What counts as a mention is decided by these rules, and by nothing else:
   one of LAYERS. The longest part of it that is the end of a module's name is the module; what follows is defined there, or below
   there when it is a package. Settings and features of Kafka that begin like a package are no mentions. The guide, which is for
   users, has full names alone.
+- After "the module" or "the modules", words of small letters in backticks that a docstring of a module lists are modules or folders
+  beside it or below; and what it has in backticks with an underscore inside is a word that some code of ours has.
 - In the first column of a table of a package's README a word of small letters is a module or folder below that package.
 """
 
@@ -254,6 +256,53 @@ def test_the_modules_that_a_readme_lists_are_below_it() -> None:
     ]
     assert len(listed) > 200
     assert not [f"{place}: {word}" for place, word, exists in listed if not exists]
+
+
+LISTED = re.compile(r"\bmodules?((?:[\s,]|and|`[a-z_]+`)+)")
+SNAKE = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")
+
+
+@cache
+def names_of_code() -> frozenset[str]:
+    """Names of files, and words that our code has somewhere without backticks."""
+    ours = [path for path in tracked() if path.suffix == ".py" and path.is_relative_to(SOURCE)]
+    words = (re.findall(r"(?<![`\w])[a-z]\w*(?![`\w])", path.read_text()) for path in ours)
+    return frozenset(path.stem for path in ours).union(*words)
+
+
+def stale_names(path: Path, docstring: str) -> list[str]:
+    beside = [
+        word
+        for listed in LISTED.findall(docstring)
+        for word in re.findall(r"`([a-z_]+)`", listed)
+        if not is_below(path.parent, word)
+    ]
+    made_elsewhere = ("_compiled", "millstream_")  # by setup.py; metrics, whose names have parts
+    names = [
+        word
+        for word in SNAKE.findall(docstring)
+        if not word.endswith(made_elsewhere) and not word.startswith(made_elsewhere)
+    ]
+    return beside + [word for word in names if word not in names_of_code()]
+
+
+def test_modules_and_names_that_a_docstring_of_a_module_has_in_backticks_exist() -> None:
+    dead = [
+        f"{path.relative_to(ROOT)}: {word}"
+        for path in tracked()
+        if path.suffix == ".py" and path.is_relative_to(SOURCE) and not is_generated(path)
+        for word in stale_names(path, ast.get_docstring(tree(path)) or "")
+    ]
+    assert not dead, "these are gone or elsewhere:\n" + "\n".join(dead)
+
+
+@pytest.mark.parametrize(
+    ("docstring", "gone"),
+    [("The modules `join`,\n`gone` and `leave` decide.", ["gone"]), ("Requests are `share_gone`'s.", ["share_gone"])],
+)  # fmt: skip
+def test_a_module_that_is_gone_is_found_in_a_docstring(docstring: str, gone: list[str]) -> None:
+    group = SOURCE / "coordinator/group/classic/group.py"
+    assert stale_names(group, docstring) == gone
 
 
 @pytest.mark.parametrize(

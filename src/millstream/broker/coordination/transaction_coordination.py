@@ -1,6 +1,6 @@
 """The transaction coordinator of this node: the shards of `__transaction_state`, told of every new image.
 
-What transactions do is `coordinator.transaction`; what follows from a decision is `transaction_completion`.
+What transactions do is `coordinator.transaction`; what follows from a decision is `broker.transactions.completion`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The asyncio producer: records and Arrow batches into topics.
 
-Owns what callers see: checks, waiting for metadata and memory, transactions. What goes on behind it is in `sending`.
+Owns what callers see: checks, waiting for metadata and memory, transactions. What goes on behind it is in `sender.py`.
 """
 
 from __future__ import annotations

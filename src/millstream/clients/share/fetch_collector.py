@@ -1,7 +1,7 @@
 """Records that the application of a share consumer holds, and how it gets the next.
 
 Owns what becomes of the last poll's records, the order in which what was kept back, renewed and fetched is returned,
-and the waiting for what a deserializer must look up. Requests are `share_fetching`'s.
+and the waiting for what a deserializer must look up. Requests are those of `fetcher.py`.
 """
 
 from __future__ import annotations

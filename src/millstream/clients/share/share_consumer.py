@@ -1,7 +1,7 @@
 """The asyncio share consumer (KIP-932): a queue's reader. Members of a share group work on the same partitions together.
 
 Owns the order of things inside poll(): outcomes of acknowledgements, what becomes of the last poll's records, new ones.
-Requests go out in the background (`share_fetching`), membership is kept in `share_member`.
+Requests go out in the background (`fetcher.py`), membership is kept in `member.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The transactional ids of one shard. Hard state: only the replay of records changes it, but for what `recall` tells."""
+"""The transactional ids of one shard. Hard state: only the replay of records changes it, but for the epochs that `remember_last_epoch` keeps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One segment of a log: the `.log` file, its two indexes, and where things are in it.
 
 Owns the index rule, the search for positions and the choice of whole batches for a read. Does not know other segments,
-producers, epochs or the high watermark, and never looks into records except in `timestamp_lookup`.
+producers, epochs or the high watermark, and never looks into records (`log.timestamp_lookup` does).
 """
 
 from __future__ import annotations

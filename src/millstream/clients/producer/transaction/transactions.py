@@ -1,6 +1,6 @@
 """A producer's transactions: the calls, one at a time, in the order that `core.transaction` allows.
 
-What is asked of coordinators is `transaction_coordinators`'; what their refusals mean is told to the transaction here.
+What is asked of coordinators is in `coordinators.py`; what their refusals mean is told to the transaction here.
 Every call has one time limit, max_block_ms. A call that runs into it, or is cancelled, leaves the transaction where it
 was, and the same call may be made again; only offsets cannot be sent again, and their transaction must be aborted.
 """

@@ -1,8 +1,8 @@
 """A classic group: its members, what they have in common, and the state they are in.
 
 Owns every change of membership, so that its counts are right. Knows nothing of requests, timers or records: the modules
-`join`, `sync`, `session`, `leave` and `rebalance` decide, this carries out. `assignments` is hard state: only the replay of
-a record sets it.
+`join`, `sync`, `heartbeat`, `leave`, `removal` and `rebalance` decide, this carries out. `assignments` is hard state: only
+the replay of a record sets it.
 """
 
 from __future__ import annotations
