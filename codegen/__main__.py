@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from codegen import errors
+from codegen import errors, foreign_names
 from codegen.messages import outputs as messages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -13,7 +13,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def outputs() -> dict[Path, str]:
     generated = ROOT / "src/millstream/protocol/generated"
-    return {ROOT / "src/millstream/errors.py": errors.render(), **messages.outputs(generated)}
+    java = ROOT / "src/millstream/foreign_names/generated/kafka_streams.py"
+    return {
+        ROOT / "src/millstream/errors.py": errors.render(),
+        java: foreign_names.render(),
+        **messages.outputs(generated),
+    }
 
 
 def main(arguments: list[str]) -> int:

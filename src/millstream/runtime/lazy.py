@@ -17,6 +17,11 @@ def names_of(package: str, modules: Mapping[str, str]) -> Callable[[str], object
 
     def get(name: str) -> object:
         if name not in homes:
+            from millstream.foreign_names.explanation import explanation_of_package
+
+            instead = explanation_of_package(package, name)
+            if instead is not None:  # `from … import …` would hide the words of an AttributeError
+                raise ImportError(instead)
             raise AttributeError(f"module {package} has no attribute {name!r}")
         return getattr(import_module(homes[name]), name)
 

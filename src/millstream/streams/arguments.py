@@ -21,7 +21,8 @@ def check_kind(what: str, given: object, kind: type | UnionType) -> None:
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     names = [each.__name__ for each in kinds if each is not type(None)]
     article = "an" if names[0][0] in "aeioAEIO" else "a"
-    raise TypeError(f"{what} must be {article} {' or '.join(names)}, not {type(given).__name__}")
+    found = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+    raise TypeError(f"{what} must be {article} {' or '.join(names)}, not {found}")
 
 
 def check_fields(options: object, **kinds: type | UnionType) -> None:

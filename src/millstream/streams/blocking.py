@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self
 
 from millstream.clients.blocking.blocking_client import BlockingClient, calls, waits
 from millstream.clients.blocking.loop_thread import LoopThread
+from millstream.foreign_names.explanation import explain_construction
 from millstream.runtime import Clock
 from millstream.streams.application import kafka_streams as application
 from millstream.streams.application.clients import ClientSupplier
@@ -27,6 +28,7 @@ from millstream.streams.state.read_only import Stored
 from millstream.streams.topology.topology import Topology
 
 
+@explain_construction
 class KafkaStreams(BlockingClient[application.KafkaStreams]):
     """See `millstream.streams.KafkaStreams`: same arguments, same methods. Safe to share between threads.
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from millstream.errors import ConfigError
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.handlers import (
     DeserializationHandler,
@@ -120,6 +121,7 @@ class RackAwareStrategy(StrEnum):
     BALANCE_SUBTOPOLOGY = "balance_subtopology"
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
 class StreamsConfig:
     """The settings of an application that its tasks read.

@@ -9,6 +9,12 @@ from enum import StrEnum
 from typing import Any, Generic
 
 from millstream.clients.spout.core.retries import RetryPolicy
+from millstream.foreign_names.explanation import (
+    ForeignNames,
+    ForeignNamesOfMembers,
+    explain_construction,
+    explain_missing,
+)
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.type_variables import VO, K, V
@@ -44,8 +50,9 @@ class OffsetReset(StrEnum):
     NONE = "none"
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class StoreSupplier:
+class StoreSupplier(metaclass=ForeignNames):
     """A store chosen by hand, as those of Kafka Streams' `Stores`.
 
     `history` makes a versioned store, which remembers for that long what the value of a key was at any time.
@@ -115,8 +122,9 @@ class StoreSupplier:
             )
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class Materialized(Generic[K, V]):
+class Materialized(Generic[K, V], metaclass=ForeignNames):
     """Options of the store that keeps the result of an operator.
 
     `store`: its name; without one the store exists only where it is needed and cannot be queried.
@@ -164,8 +172,9 @@ class Materialized(Generic[K, V]):
         return self.store if self.supplier is None else self.supplier.name
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class StreamJoined(Generic[K, V, VO]):
+class StreamJoined(Generic[K, V, VO], metaclass=ForeignNames):
     """Options of the stores and repartition topics of both sides of a stream-stream join.
 
     A store with a supplier always has a changelog, without the settings in `logging`.
@@ -194,8 +203,9 @@ class StreamJoined(Generic[K, V, VO]):
         )
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(metaclass=ForeignNames):
     """Use `until_window_closes` or `until_time_limit`."""
 
     limit_ms: int | None
@@ -246,7 +256,8 @@ class Suppressed:
         return cls(to_ms(limit), max_records, max_bytes, emit_early, logging, name)
 
 
-class EmitStrategy(StrEnum):
+@explain_missing
+class EmitStrategy(StrEnum, metaclass=ForeignNamesOfMembers):
     """The time at which a window's result goes on: with every update, or once when the window closes."""
 
     ON_WINDOW_UPDATE = "on_window_update"

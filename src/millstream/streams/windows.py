@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from millstream.foreign_names.explanation import ForeignNames, explain_construction
 from millstream.streams.arguments import check_fields
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 
@@ -23,8 +24,9 @@ def _check_not_negative(what: str, milliseconds: int) -> None:
         raise ValueError(f"{what} must not be negative, it is {milliseconds} ms")
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class TimeWindows:
+class TimeWindows(metaclass=ForeignNames):
     """Windows [start, start + size) that begin at multiples of `advance`; tumbling when both are equal.
 
     Use `TimeWindows.tumbling` and `TimeWindows.hopping`.
@@ -76,8 +78,9 @@ class TimeWindows:
         return self.size_ms + self.grace_ms
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class UnlimitedWindows:
+class UnlimitedWindows(metaclass=ForeignNames):
     """One window from `start_ms` on; earlier records fall in no window."""
 
     start_ms: int = 0
@@ -111,8 +114,9 @@ class UnlimitedWindows:
         return MAX_TIMESTAMP
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class SlidingWindows:
+class SlidingWindows(metaclass=ForeignNames):
     """Windows of all records within a time difference, both ends inclusive. Use `SlidingWindows.of`."""
 
     difference_ms: int
@@ -139,8 +143,9 @@ class SlidingWindows:
         return 2 * self.difference_ms + self.grace_ms
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class SessionWindows:
+class SessionWindows(metaclass=ForeignNames):
     """Sessions that end after a gap without records. Use `SessionWindows.of`."""
 
     gap_ms: int
@@ -175,8 +180,9 @@ def check_windows(windows: AnyWindows) -> None:
         )
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class JoinWindows:
+class JoinWindows(metaclass=ForeignNames):
     """Right records from `before` a left record's time to `after` it are its partners. Use `JoinWindows.of`."""
 
     before_ms: int

@@ -24,6 +24,7 @@ from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.core.values import ConsumerRecord, Key, OffsetAndMetadata, Value
 from millstream.clients.group import member
 from millstream.errors import KafkaError
+from millstream.foreign_names.explanation import explain_construction
 from millstream.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class RebalanceListener:
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError | None], None]
 
 
+@explain_construction
 class Consumer(BlockingClient[consumer.Consumer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.Consumer`: same settings, same methods. One thread at a time may use it.
 

@@ -26,6 +26,7 @@ from millstream.clients.producer.core.producer_batch import ProducerBatch
 from millstream.clients.producer.delivery import BatchDelivery as AsyncBatchDelivery
 from millstream.clients.producer.delivery import PlacedRecord, Settlements
 from millstream.errors import RequestTimedOut
+from millstream.foreign_names.explanation import explain_construction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +54,7 @@ class Delivery(PlacedRecord):
         return _wait(self._loop, self.settled(), timeout_ms)
 
 
+@explain_construction
 class BatchDelivery:
     """`result()` waits for the metadata of the first record of each batch that `send_batch` made."""
 
@@ -92,6 +94,7 @@ def _wait(
         raise RequestTimedOut(f"not acknowledged within {timeout_ms} ms") from error
 
 
+@explain_construction
 class Producer(BlockingClient[producer.Producer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.Producer`: same settings, same methods. Safe to share between threads.
 

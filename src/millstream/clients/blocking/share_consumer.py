@@ -9,9 +9,11 @@ from millstream.clients.config.share import ShareConsumerSettings
 from millstream.clients.core.deserialization import AnyDeserializer
 from millstream.clients.core.values import ConsumerRecord, Key, Value
 from millstream.clients.share import share_consumer
+from millstream.foreign_names.explanation import explain_construction
 from millstream.protocol.enums import AcknowledgeType
 
 
+@explain_construction
 class ShareConsumer(BlockingClient[share_consumer.ShareConsumer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.ShareConsumer`: same settings, same methods. One thread at a time may use it.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from millstream.clients.config.java_keys import java_only
 from millstream.errors import ConfigError
+from millstream.foreign_names import client_settings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -56,9 +57,13 @@ def documentation(config: type[DataclassInstance]) -> list[tuple[str, object, st
 
 
 def _unknown(config: type[DataclassInstance], key: str, known: Mapping[str, object]) -> str:
-    instead = java_only(key.replace("_", "."))
+    name = key.replace(".", "_")
+    ours = client_settings.RENAMED.get(name)
+    if ours in known:
+        return f"{config.__name__} has no setting {key}: here it is {ours}"
+    instead = java_only(key.replace("_", ".")) or client_settings.INSTEAD.get(name)
     if instead is not None:
         return f"{config.__name__} has no setting {key}: {instead}"
-    near = difflib.get_close_matches(key.replace(".", "_"), known, n=1)
+    near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"{config.__name__} has no setting {key}{hint}"

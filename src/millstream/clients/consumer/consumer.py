@@ -51,6 +51,7 @@ from millstream.clients.core.values import (
     Value,
 )
 from millstream.clients.group.member import RebalanceListener
+from millstream.foreign_names.explanation import explain_construction
 from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
@@ -61,6 +62,7 @@ _POLL_MS = 1_000
 _CLOSE_MS = 30_000
 
 
+@explain_construction
 class Consumer(Generic[Key, Value]):
     """Use as `async with Consumer(bootstrap_servers=..., group_id=...) as consumer`, or call `close()` in the end.
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 
 from millstream.clients.core.values import RecordMetadata
 from millstream.clients.producer.core.producer_batch import ProducerBatch
+from millstream.foreign_names.explanation import explain_missing
 
 
 class Settlements:
@@ -27,6 +28,7 @@ class Settlements:
                     waiter.set_result(None)
 
 
+@explain_missing
 class PlacedRecord:
     """A place in a batch. Halves of a batch that was split carry on for it."""
 
@@ -95,6 +97,7 @@ class Delivery(PlacedRecord):
         return self.settled().__await__()
 
 
+@explain_missing
 class BatchDelivery:
     """Several deliveries as one: the metadata of the first record of each batch that `send_batch` made.
 

@@ -46,6 +46,7 @@ from millstream.clients.producer.record_serializer import RecordSerializer
 from millstream.clients.producer.sender import Sender
 from millstream.clients.producer.transaction.core.transaction import SharedTransaction, Transaction
 from millstream.clients.producer.transaction.transactions import Transactions
+from millstream.foreign_names.explanation import explain_construction
 from millstream.model import TopicPartition
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@explain_construction
 class Producer(Generic[Key, Value]):
     """Use as `async with Producer(bootstrap_servers="localhost:9092") as producer`, or call `close()` in the end.
 

@@ -35,6 +35,7 @@ from millstream.clients.share.fetch_collector import ShareFetchCollector
 from millstream.clients.share.fetcher import ShareFetcher
 from millstream.clients.share.member import ShareMember
 from millstream.errors import KafkaError, RequestTimedOut
+from millstream.foreign_names.explanation import explain_construction
 from millstream.model import uuid_from_random, uuid_text
 from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import ClientClosed, TaskScope
@@ -46,6 +47,7 @@ _POLL_MS = 1_000
 _CLOSE_MS = 30_000
 
 
+@explain_construction
 class ShareConsumer(Generic[Key, Value]):
     """Use as `async with ShareConsumer(bootstrap_servers=..., group_id=...) as consumer`, or call `close()` in the end.
 

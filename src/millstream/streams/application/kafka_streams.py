@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from millstream.clients.core.illegal_state import IllegalState
+from millstream.foreign_names.explanation import explain_construction
 from millstream.net.client.tasks import TaskScope
 from millstream.net.client.uninterrupted import uninterrupted
 from millstream.runtime import Clock
@@ -77,6 +78,7 @@ from millstream.streams.topology.topology import Topology
 _LOGGER = logging.getLogger(__name__)
 
 
+@explain_construction
 class KafkaStreams:
     """A topology as an application. Instances with one application id share its tasks, by the `group_protocol` of the configuration.
 
@@ -99,6 +101,7 @@ class KafkaStreams:
 
         Raises ConfigError, and TopologyError for what a group of applications cannot run.
         """
+        check_kind("KafkaStreams: config", config, StreamsConfig)
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.AT_LEAST_ONCE)
         self._topology = topology

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.arguments import check_kind, member
 from millstream.streams.dsl.global_table import GlobalKTable
 from millstream.streams.dsl.graph.nodes import (
@@ -37,6 +38,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+@explain_construction
 class StreamsBuilder:
     """Collects the calls of one topology.
 

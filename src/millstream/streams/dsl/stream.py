@@ -1,7 +1,4 @@
-"""KStream: a stream of records, and everything one can do with it.
-
-The methods hold the types and the words; what they add to the graph is in `operations`.
-"""
+"""KStream: a stream of records, and everything one can do with it. What its methods add to the graph is in `operations`."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from typing import Any, Generic, Literal, TypeVar, overload
 
+from millstream.foreign_names.explanation import explain_missing
 from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.branched import BranchedKStream
 from millstream.streams.dsl.global_table import GlobalKTable
@@ -40,6 +38,7 @@ KT = TypeVar("KT")
 VT = TypeVar("VT")
 
 
+@explain_missing
 class KStream(Generic[K, V]):
     """A stream of records. Every method gives a new stream or ends this one; nothing changes in place.
 

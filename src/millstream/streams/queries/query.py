@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.foreign_names.explanation import ForeignNames, explain_construction
 
+
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class KeyQuery:
+class KeyQuery(metaclass=ForeignNames):
     """The value of a key, or None. For key-value stores.
 
     `skip_cache`: the value as it was when the record cache was last flushed.
@@ -18,8 +21,9 @@ class KeyQuery:
     skip_cache: bool = False
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class RangeQuery:
+class RangeQuery(metaclass=ForeignNames):
     """(key, value) pairs of the keys from `lower` to `upper`, in the order of their bytes. For key-value stores."""
 
     lower: Any = None  # Any: keys of any type
@@ -27,16 +31,18 @@ class RangeQuery:
     descending: bool = False
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class TimestampedKeyQuery:
+class TimestampedKeyQuery(metaclass=ForeignNames):
     """(value, timestamp) of a key, or None. For the stores of tables. `skip_cache` as for KeyQuery."""
 
     key: Any  # Any: keys of any type
     skip_cache: bool = False
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class TimestampedRangeQuery:
+class TimestampedRangeQuery(metaclass=ForeignNames):
     """(key, (value, timestamp)) pairs. For the stores of tables."""
 
     lower: Any = None  # Any: keys of any type
@@ -44,8 +50,9 @@ class TimestampedRangeQuery:
     descending: bool = False
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class WindowKeyQuery:
+class WindowKeyQuery(metaclass=ForeignNames):
     """(start, value) of one key's windows that start in a time range, by time. For window stores.
 
     Values of a table's store are (value, timestamp).
@@ -56,8 +63,9 @@ class WindowKeyQuery:
     time_to: int
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class WindowRangeQuery:
+class WindowRangeQuery(metaclass=ForeignNames):
     """(windowed key, value) pairs: of one key's sessions, or of all windows that start in a time range.
 
     Give either `key` (session stores) or both times (window stores).
@@ -74,16 +82,18 @@ class WindowRangeQuery:
             raise ValueError("WindowRangeQuery takes a key, or time_from and time_to")
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class VersionedKeyQuery:
+class VersionedKeyQuery(metaclass=ForeignNames):
     """The version of a key that was valid at a time, or the newest one. For versioned stores."""
 
     key: Any  # Any: keys of any type
     as_of: int | None = None
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class MultiVersionedKeyQuery:
+class MultiVersionedKeyQuery(metaclass=ForeignNames):
     """All versions of a key that were valid at some moment of a time range, the newest first. For versioned stores."""
 
     key: Any  # Any: keys of any type

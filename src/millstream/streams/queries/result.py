@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from millstream.foreign_names.explanation import ForeignNames, explain_construction
 from millstream.streams.arguments import check_fields, check_kind
 from millstream.streams.errors import StreamsError
 from millstream.streams.queries.query import Query
@@ -38,8 +39,9 @@ class QueryFailed(StreamsError):
         self.reason = reason
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(metaclass=ForeignNames):
     """Of one partition."""
 
     answer: Any = None  # Any: each query has its own kind of answer
@@ -61,8 +63,9 @@ class QueryResult:
         return self.answer
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class StateQueryRequest:
+class StateQueryRequest(metaclass=ForeignNames):
     """`partitions`: None asks all that are here. `position_bound`: what the store must have seen at least.
 
     `require_active`: only the stores of running active tasks answer; else standby copies and stores that are being restored do, too.
@@ -86,8 +89,9 @@ class StateQueryRequest:
             check_kind("StateQueryRequest: position_bound of a topic", offsets, Mapping)
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class StateQueryResult:
+class StateQueryResult(metaclass=ForeignNames):
     """`global_result` for a global store, which has no partitions."""
 
     partitions: Mapping[int, QueryResult] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from millstream.foreign_names.explanation import ForeignNames, explain_construction
 from millstream.streams.arguments import check_fields
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.queries.views import KeyValueView, SessionView, VersionedView, WindowView
@@ -32,8 +33,9 @@ class QueryableStoreType(Generic[View]):
     show: Callable[[StateStore], View | None]
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
-class StoreQueryParameters(Generic[View]):
+class StoreQueryParameters(Generic[View], metaclass=ForeignNames):
     """`partition` None: all that are here. `stale_stores`: those of standby and restoring tasks too."""
 
     store: str

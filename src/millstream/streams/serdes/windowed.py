@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Generic, TypeVar
 
+from millstream.foreign_names.explanation import explain_missing
 from millstream.streams.serdes.serde import Serde
 
 K = TypeVar("K")
@@ -21,6 +22,7 @@ _SEQUENCE_BYTES = 4
 MAX_TIMESTAMP = 2**63 - 1
 
 
+@explain_missing
 @dataclass(frozen=True, slots=True)
 class Windowed(Generic[K]):
     """A key in a window.

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
+from millstream.foreign_names.explanation import explain_missing
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
 
@@ -19,6 +20,7 @@ V = TypeVar("V")
 Stored = Any  # Any: keys, values and rows of every type
 
 
+@explain_missing
 class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
     """Rows by key, in the order of the keys' bytes."""
 
@@ -61,6 +63,7 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
         return self.rows_between(None, None, reverse=True)
 
 
+@explain_missing
 class ReadOnlyWindowStore(ABC, Generic[K, V]):
     """Rows by key and window start. Those that are older than the retention are not seen."""
 
@@ -129,6 +132,7 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
         return self.backward_fetch_all()
 
 
+@explain_missing
 class ReadOnlySessionStore(ABC, Generic[K, V]):
     """Values by key and session. Sessions that ended before the retention began are not seen."""
 
@@ -201,6 +205,7 @@ class ReadOnlySessionStore(ABC, Generic[K, V]):
         return self.sessions_of_keys(keys, earliest_end, latest_start, latest_end, reverse=True)
 
 
+@explain_missing
 class VersionedRecord(NamedTuple):
     """A version of a key: valid from `timestamp` until `valid_to`, None where it is the newest."""
 
@@ -209,6 +214,7 @@ class VersionedRecord(NamedTuple):
     valid_to: int | None = None
 
 
+@explain_missing
 class ReadOnlyVersionedStore(ABC, Generic[K]):
     """The history of each key."""
 

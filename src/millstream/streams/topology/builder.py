@@ -9,6 +9,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
 from millstream.streams.processor import ProcessorSupplier, ProcessorWrapper
@@ -32,6 +33,7 @@ from millstream.streams.topology.writer import TopologyWriter
 _AnySerde = Serde[Any]  # Any: nodes of any type
 
 
+@explain_construction
 class TopologyBuilder:
     """Collects sources, processors, sinks and stores; `build()` gives the frozen topology.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
 
@@ -48,6 +49,7 @@ _KINDS_WITH_HEADERS = (
 )
 
 
+@explain_construction
 @dataclass(frozen=True, slots=True)
 class StoreSpec:
     """One state store. Serdes that are None are the application's default serdes.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.errors import TopologyError
 from millstream.streams.topology.java_order import copy_order, hash_order
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
@@ -55,6 +56,7 @@ def fed_topic(source: str) -> str:
     return f"{source}-bridge-repartition"
 
 
+@explain_construction
 @dataclass(frozen=True, repr=False)
 class Topology:
     """A topology to run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from millstream.errors import ConfigError
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
@@ -59,6 +60,7 @@ class CapturedPunctuator:
         self.cancelled = True
 
 
+@explain_construction
 class MockProcessorContext:
     """A ProcessorContext for unit tests.
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
+from millstream.foreign_names.explanation import explain_construction
 from millstream.streams import queries
 from millstream.streams.arguments import check_headers, check_kind, check_serdes
 from millstream.streams.config import OnError, ProcessingGuarantee, StreamsConfig
@@ -62,6 +63,7 @@ __all__ = ["TestInputTopic", "TestOutputTopic", "TestRecord", "TopologyTestDrive
 View = TypeVar("View")
 
 
+@explain_construction
 class TopologyTestDriver:
     """See the module. Use it as a context manager, or call `close`.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from millstream.foreign_names.explanation import explain_missing
 from millstream.streams.arguments import check_kind
 from millstream.streams.errors import SerializationError
 from millstream.streams.kernel import Headers
@@ -36,6 +37,7 @@ class TestRecord(Generic[K, V]):
     headers: Headers = ()
 
 
+@explain_missing
 class TestInputTopic(Generic[K, V]):
     """Pipes records into one topic; after each of them everything that follows from it is processed.
 
@@ -127,6 +129,7 @@ class TestInputTopic(Generic[K, V]):
             self.pipe(record.key, record.value, at=record.timestamp, headers=record.headers)
 
 
+@explain_missing
 class TestOutputTopic(Generic[K, V]):
     """Reads what was written to one topic. What was read once is not read again."""
 

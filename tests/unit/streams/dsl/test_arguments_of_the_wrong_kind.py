@@ -161,7 +161,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "emit strategy of sessions": (
         lambda: by_sessions().emit_strategy(EmitStrategy),
-        "emit_strategy: strategy must be an EmitStrategy, not EnumType",
+        "emit_strategy: strategy must be an EmitStrategy, not the class EmitStrategy",
     ),
     "buffer": (
         lambda: Suppressed.until_window_closes(max_records="many"),

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from millstream.errors import ConfigError
+from millstream.foreign_names.explanation import explain_missing
 from millstream.streams.arguments import check_headers, check_kind
 from millstream.streams.config import with_prefix
 from millstream.streams.errors import InvalidStoreError, ProcessingError, StreamsError
@@ -24,6 +25,7 @@ from millstream.streams.processor import Headers, ProcessorSupplier, Punctuation
 from millstream.streams.serdes.serde import Serde
 
 
+@explain_missing
 class ProcessorContextImpl:
     """The context of one processor in one task."""
 

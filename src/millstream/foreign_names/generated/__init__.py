@@ -1,0 +1,1 @@
+"""What `make codegen` writes from docs/reference/java-to-python.md."""
