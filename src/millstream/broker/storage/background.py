@@ -121,7 +121,8 @@ class BackgroundWork:
                 continue
             removed = partition.log.maintain(partition.high_watermark, self._clock.now())
             if removed:
-                _LOGGER.info("%s: %d segments left by retention", topic_partition, removed)
+                segments = "1 segment was" if removed == 1 else f"{removed} segments were"
+                _LOGGER.info("%s: %s deleted by retention", topic_partition, segments)
 
     async def remove_deleted_files(self) -> None:
         """Removes the files of deleted topics and segments, once file.delete.delay.ms has passed."""

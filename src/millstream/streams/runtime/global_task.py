@@ -92,6 +92,7 @@ class GlobalTask:
         if start is None:
             log = (await self._clients.logs([tp.topic], tp.partition))[tp.topic]
             start, self._topic_ids[str(tp)] = log.start, str(log.topic_id)
+            log.tell_what_is_gone(f"global stores {_names(self._task)}", str(tp), start)
         if end < start:
             raise DataLoss(
                 f"{tp} ends at {end}, and global stores {_names(self._task)} have read it up to {start}: the topic was made anew. "

@@ -139,6 +139,9 @@ class TaskStart:
             for topic in spec.sources
             if topic not in committed.offsets
         }
+        for topic, offset in begin.items():
+            if spec.reset_of(topic) is not OffsetReset.LATEST:
+                logs[topic].tell_what_is_gone(f"task {self._id}", f"{topic}-{partition}", offset)
         self._require_no_loss(committed, logs)
         await self._environment.in_kernel(
             lambda: task.resume(committed.times, committed.store_times)

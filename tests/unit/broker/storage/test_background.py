@@ -43,9 +43,15 @@ class FakeDirectory:
 
 class FakeLog:
     def __init__(
-        self, *, failure: str | None = None, is_overdue: bool = False, was_rolled: bool = False
+        self,
+        *,
+        failure: str | None = None,
+        is_overdue: bool = False,
+        was_rolled: bool = False,
+        removed: int = 1,
     ) -> None:
         self.failure = failure
+        self.removed = removed
         self.is_overdue = is_overdue
         self.has_unflushed_segments = was_rolled
         self.maintained = 0
@@ -65,7 +71,7 @@ class FakeLog:
     def maintain(self, upper_bound: int, now: object) -> int:
         self.looked_at += 1
         self.maintained = upper_bound
-        return 1
+        return self.removed
 
 
 class FakePartitions:
@@ -117,6 +123,18 @@ async def test_retention_stops_at_the_high_watermark_and_passes_over_failed_logs
     good, bad = FakeLog(), FakeLog(failure="offline")
     await work(FakeDirectory(), FakePartitions(good=good, bad=bad), []).maintain_logs()
     assert (good.maintained, bad.maintained) == (7, 0)
+
+
+async def test_what_retention_has_deleted_is_told_as_deleted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    partitions = FakePartitions(a=FakeLog(removed=1), b=FakeLog(removed=2))
+    await work(FakeDirectory(), partitions, []).maintain_logs()
+    assert [record.getMessage() for record in caplog.records] == [
+        "a-0: 1 segment was deleted by retention",
+        "b-0: 2 segments were deleted by retention",
+    ]
 
 
 async def test_only_logs_that_are_overdue_or_were_rolled_are_flushed() -> None:

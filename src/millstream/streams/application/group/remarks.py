@@ -42,7 +42,7 @@ class GroupRemarks:
         """Raises ShutdownRequested, TopologyError for topics that do not fit, or are missing for two heartbeats, and
         TopicAuthorizationFailed for topics that the coordinator may not create for the user.
         """
-        given = {each.status_code: each.status_detail for each in statuses}
+        given = {each.status_code: each.status_detail.rstrip(".") for each in statuses}
         news = frozenset(given.items())
         for code, detail in news - self._logged:
             _LOGGER.info("the coordinator of the group says: %s", detail or code)
