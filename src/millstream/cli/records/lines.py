@@ -121,11 +121,11 @@ def line_format(
 
 def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
     """Returns a JSON object as `consume --output jsonl` writes it; `value` is enough. Objects and numbers become JSON text."""
-    import orjson
+    from millstream.clients.serdes.json_text import read_exact_json
 
     try:
-        members = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        members = read_exact_json(line)
+    except ValueError as error:
         raise SerializationError(f"{line[:100]!r} is not JSON: {error}") from error
     if not isinstance(members, dict) or "value" not in members:
         raise SerializationError(
@@ -171,7 +171,7 @@ def _base64(member: Member) -> bytes:
 
 
 def _content(member: Member) -> bytes | None:
-    import orjson
+    from millstream.clients.serdes.json_text import plain_decimal, write_json
 
     if member is None:
         return None
@@ -179,4 +179,4 @@ def _content(member: Member) -> bytes | None:
         return member.encode()
     if isinstance(member, dict) and member.keys() == {"base64"}:
         return _base64(member["base64"])
-    return orjson.dumps(member)
+    return write_json(member, plain_decimal)  # digit for digit as it was read

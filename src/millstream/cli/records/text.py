@@ -41,9 +41,7 @@ def as_bytes(datum: Datum, null: bytes = b"") -> bytes:
         return null
     if isinstance(datum, str):
         return datum.encode("utf-8", "surrogateescape")
-    import orjson
-
-    return orjson.dumps(datum, default=str, option=orjson.OPT_NON_STR_KEYS)
+    return _json_text(datum)
 
 
 def with_headers(write: Write) -> Write:
@@ -195,11 +193,26 @@ def envelope(record: Shown) -> dict[str, Datum]:
 
 
 def json_line(record: Shown) -> bytes:
+    return _json_text(envelope(record)) + b"\n"
+
+
+def _json_text(datum: Datum) -> bytes:
     import orjson
 
-    return orjson.dumps(
-        envelope(record), default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-    )
+    from millstream.clients.serdes.json_text import write_json
+
+    return write_json(datum, _readable, orjson.OPT_NON_STR_KEYS)
+
+
+def _readable(datum: Datum) -> object:
+    """Decimals digit for digit as numbers; what JSON has not as text."""
+    from decimal import Decimal
+
+    from millstream.clients.serdes.json_text import plain_decimal
+
+    if isinstance(datum, Decimal) and datum.is_finite():
+        return plain_decimal(datum)
+    return str(datum)
 
 
 def _json(datum: Datum) -> Datum:

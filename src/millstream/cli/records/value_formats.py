@@ -70,6 +70,8 @@ def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: b
 def _serde(name: str) -> Any:  # Any: serdes of any type
     from millstream.clients import serdes
 
+    if name == "json":
+        return serdes.json(decimals=True)  # what is printed or produced is what was read
     return getattr(serdes, {"bytes": "bytes_", "float": "float_"}.get(name, name))()
 
 
@@ -107,20 +109,20 @@ def _parser(name: str) -> Callable[[bytes], Datum]:
     from base64 import b64decode
     from uuid import UUID
 
-    import orjson
-
     from millstream.clients.core.serialization import SerializationError
+    from millstream.clients.serdes.json_text import read_exact_json, read_json
 
     parsers: dict[str, Callable[[str], Datum]] = {
         "short": int, "integer": int, "long": int, "float": float, "double": float,
         "uuid": UUID, "boolean": {"true": True, "false": False}.__getitem__,
         "hex": bytes.fromhex, "base64": partial(b64decode, validate=True),
     }  # fmt: skip
-    parse = parsers.get(name, orjson.loads)
+    # Avro's doubles take no decimals, and MessagePack has none.
+    of_json = read_exact_json if name == "json" else read_json
 
     def parsed(text: bytes) -> Datum:
         try:
-            return parse(text.decode())
+            return parsers[name](text.decode()) if name in parsers else of_json(text)
         except (ValueError, KeyError) as error:
             raise SerializationError(
                 f"{text[:100].decode('utf-8', 'replace')!r} is not a valid {name}: {error}"

@@ -1,5 +1,6 @@
 """Avro by fastavro (extra `avro`): values without their schema, which both ends know.
 
+Values are exact: fastavro rounds a decimal of more digits than its schema has, and cuts a fraction where the schema has whole numbers.
 With a schema registry, see `serdes.registry`: there each value says which schema wrote it.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from millstream.clients.serdes.extras import library
 from millstream.clients.serdes.json_text import made_with
@@ -42,8 +43,8 @@ def avro(
     `into` makes an object of what was read: a dataclass gets a record's fields as keywords.
     """
     written = parsed(schema)
-    read = None if reader_schema is None else parsed(reader_schema)
-    decode = partial(read_datum, written, read, None if into is None else made_with(into))
+    read = None if reader_schema is None else exactly(parsed(reader_schema))
+    decode = partial(read_datum, exactly(written), read, None if into is None else made_with(into))
     return Serde("avro", partial(write_datum, written), decode)
 
 
@@ -57,16 +58,50 @@ def parsed(schema: AvroSchema, named: dict[str, Parsed] | None = None) -> Parsed
     return fastavro.parse_schema(schema, named_schemas={} if named is None else named)
 
 
+def exactly(schema: Parsed) -> Parsed:
+    """Returns a schema to read with: decimals keep every digit that was written, as Java's classes read them."""
+    if isinstance(schema, list):
+        return [exactly(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        name: exactly(part) if name in _WITH_SCHEMAS else part for name, part in schema.items()
+    }
+    if schema.get("logicalType") == "decimal":
+        found["precision"] = _EVERY_DIGIT
+    return found
+
+
+_WITH_SCHEMAS: Final = frozenset({"type", "fields", "items", "values"})
+_EVERY_DIGIT: Final = 999_999
+"""More digits than a number of 400 KB has. It allocates nothing."""
+
+
 def write_datum(schema: Parsed, value: Datum) -> bytes:
     from dataclasses import asdict, is_dataclass
 
     import fastavro
+    from fastavro.validation import ValidationError, validate
 
     out = BytesIO()
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
+    try:
+        validate(value, schema)
+    except ValidationError as error:
+        raise ValueError(_misfit(error)) from error
     fastavro.schemaless_writer(out, schema, value)
     return out.getvalue()
+
+
+def _misfit(error: Datum) -> str:
+    """Returns the first fault; a union has one for each of its members."""
+    first = error.errors[0]
+    kind = (
+        first.schema.get("name", first.schema) if isinstance(first.schema, dict) else first.schema
+    )
+    where = f"{first.field}: " if first.field else ""
+    return f"{where}{first.datum!r} is no {kind} of the schema"
 
 
 def read_datum(

@@ -1,11 +1,16 @@
-"""JSON by orjson: dicts, lists, text, numbers, booleans; dataclasses, dates and UUIDs are written too."""
+"""JSON by orjson: dicts, lists, text, numbers, booleans; dataclasses, dates, UUIDs and decimals are written too.
+
+Whole numbers are exact at any size. orjson makes a float of one beyond 64 bits, so text that may have one is read by Python's own parser.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, overload
+from json import JSONDecoder
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar, overload
 
 from millstream.clients.serdes.serde import Serde
 
@@ -18,30 +23,42 @@ Default: TypeAlias = Callable[[Document], object]
 
 
 @overload
-def json(*, default: Default | None = None, immutable: bool = False) -> Serde[Document]: ...
+def json(
+    *, default: Default | None = None, immutable: bool = False, decimals: bool = False
+) -> Serde[Document]: ...
 @overload
 def json(
-    *, into: Callable[..., T], default: Default | None = None, immutable: bool = False
+    *,
+    into: Callable[..., T],
+    default: Default | None = None,
+    immutable: bool = False,
+    decimals: bool = False,
 ) -> Serde[T]: ...
 def json(
     *,
     into: Callable[..., T] | None = None,
     default: Default | None = None,
     immutable: bool = False,
+    decimals: bool = False,
 ) -> Serde[Document] | Serde[T]:
     """Returns a serde of JSON text.
 
     `into` makes the value from what was read: a dataclass gets an object's members as keywords, anything else is
-    called with the value. `default` gets what orjson cannot write and gives what it can, or raises TypeError.
+    called with the value. `default` gets what orjson cannot write and gives what it can, or raises TypeError; without one,
+    decimals are written as numbers.
     `immutable` promises that no function changes a value that it is given, as one does that makes a new dict: stores then keep
     values as they are between records, which would each time be read from their text and written to it again.
+    `decimals` reads numbers with a fraction or an exponent as `decimal.Decimal`, digit for digit; else they are floats.
     """
-    import orjson
-
-    encode = orjson.dumps if default is None else partial(orjson.dumps, default=default)
+    if default is None:
+        default = plain_decimal
+    elif decimals:
+        default = partial(_decimal_or, default)
+    encode = partial(write_json, default=default)
+    read = read_exact_json if decimals else read_json
     if into is None:
-        return Serde("json", encode, orjson.loads, immutable)
-    return Serde("json", encode, partial(_read_into, made_with(into)), immutable)
+        return Serde("json", encode, read, immutable)
+    return Serde("json", encode, partial(_read_into, made_with(into), read), immutable)
 
 
 def made_with(into: Callable[..., T]) -> Callable[[Document], T]:
@@ -58,7 +75,80 @@ def _from_members(into: Callable[..., T], members: dict[str, Document]) -> T:
     return into(**members)
 
 
-def _read_into(make: Callable[[Document], T], data: bytes) -> T:
+def _read_into(make: Callable[[Document], T], read: Callable[[bytes], Document], data: bytes) -> T:
+    return make(read(data))
+
+
+# Reading.
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_EXACT: Final = JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+_WHOLE: Final = JSONDecoder(parse_constant=_no_constant)
+_DIGITS_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+_DIGITS_BEYOND_64_BITS: Final = b"0" * 19
+"""-9223372036854775809, the first whole number of which orjson makes a float, has as many."""
+
+
+def read_json(data: bytes) -> Document:
+    """Returns a document; numbers with a fraction or an exponent are floats. Raises ValueError for text that is no JSON."""
     import orjson
 
-    return make(orjson.loads(data))
+    if _DIGITS_BEYOND_64_BITS in data.translate(_DIGITS_AS_ZEROS):
+        return _WHOLE.decode(str(data, "utf-8"))
+    return orjson.loads(data)
+
+
+def read_exact_json(data: bytes) -> Document:
+    """Returns a document; numbers with a fraction or an exponent are decimals. Raises ValueError for text that is no JSON."""
+    return _EXACT.decode(str(data, "utf-8"))
+
+
+# Writing.
+
+
+def write_json(value: Document, default: Default, option: int = 0) -> bytes:
+    """Raises TypeError for what neither orjson nor `default` writes."""
+    import orjson
+
+    try:
+        return orjson.dumps(value, default, option)
+    except TypeError:  # among them whole numbers beyond 64 bits, which are not offered to `default`
+        return orjson.dumps(_with_long_integers(value), default, option)
+
+
+def plain_decimal(value: object) -> object:
+    """Returns a decimal as a number of JSON, digit for digit. Raises TypeError for anything else."""
+    import orjson
+
+    if not isinstance(value, Decimal):
+        raise TypeError(f"{type(value).__name__} is not written as JSON")
+    if not value.is_finite():
+        raise TypeError(f"{value} is no number of JSON")
+    return orjson.Fragment(str(value))
+
+
+def _decimal_or(default: Default, value: object) -> object:
+    return plain_decimal(value) if isinstance(value, Decimal) else default(value)
+
+
+def _with_long_integers(value: Document) -> Document:
+    import orjson
+
+    if type(value) is int:
+        return value if -(2**63) <= value < 2**64 else orjson.Fragment(str(value))
+    if isinstance(value, dict):
+        return {name: _with_long_integers(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_long_integers(each) for each in value]
+    if _is_dataclass(value) and not isinstance(value, type):
+        names = (field.name for field in dataclasses.fields(value))
+        return {
+            name: _with_long_integers(getattr(value, name))
+            for name in names
+            if not name.startswith("_")  # as orjson
+        }
+    return value

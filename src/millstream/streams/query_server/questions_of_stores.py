@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-import orjson
-
+from millstream.clients.serdes.json_text import read_exact_json
 from millstream.streams.errors import StoreMigrated, StoreNotAvailable
 from millstream.streams.host_info import HostInfo
 from millstream.streams.queries.metadata import KeyQueryMetadata, Partitioner, StreamsMetadata
@@ -156,7 +155,7 @@ class QuestionsOfStores:
         if answer.status != _OK:
             raise HostUnavailable(f"the instance at {host} answered with status {answer.status}")
         try:
-            theirs: dict[str, Any] = orjson.loads(answer.body)  # Any: an answer's JSON
+            theirs: dict[str, Any] = read_exact_json(answer.body)  # Any: an answer's JSON
         except ValueError as error:
             raise HostUnavailable(f"the answer of {host} is no JSON: is it an instance?") from error
         return theirs

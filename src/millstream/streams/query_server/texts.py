@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
 import orjson
 
+from millstream.clients.serdes.json_text import plain_decimal, read_json, write_json
 from millstream.streams.query_server.problems import BadRequest, UnreadableRow
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed
@@ -34,12 +36,16 @@ def key_of(text: str, serde: Serde[Any]) -> object:  # Any: keys of any type
     Raises BadRequest for a text that is no such key.
     """
     name = "string" if serde.name.startswith("string(") else serde.name
-    read: Callable[[str], object] = _READERS.get(name, orjson.loads)
+    read: Callable[[str], object] = _READERS.get(name, _json_key)
     try:
         return read(text)
     except (ValueError, KeyError) as error:
         kind = serde.name if name in _READERS else f"JSON, for serde {serde.name}"
         raise BadRequest(f"{text!r} is no key of this store: write it as {kind}") from error
+
+
+def _json_key(text: str) -> object:
+    return read_json(text.encode())
 
 
 def number_of(text: str | None, name: str) -> int | None:
@@ -56,7 +62,7 @@ def as_json(content: object) -> bytes:
     """Returns JSON: bytes are text where they are UTF-8, and else {"base64": …}. Raises UnreadableRow for what JSON cannot say."""
     options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
     try:
-        return orjson.dumps(content, _plain, options)
+        return write_json(content, _plain, options)
     except TypeError as error:
         raise UnreadableRow(f"a row cannot be told as JSON: {error.__cause__ or error}") from error
 
@@ -92,5 +98,7 @@ def _plain(value: object) -> object:
             return int(value)
         case str():
             return str.__str__(value)
+        case Decimal():
+            return plain_decimal(value)
         case _:
             raise TypeError(f"JSON cannot say {type(value).__name__}")

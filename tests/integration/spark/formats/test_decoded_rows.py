@@ -55,6 +55,28 @@ def test_json_is_a_column_that_spark_selects_from(spark: Any, topics: Any) -> No
     ]
 
 
+def test_decimals_and_large_numbers_of_json_are_those_of_from_json(spark: Any, topics: Any) -> None:
+    """A number that the type does not hold is null in both: Spark's nulls are our bad rows."""
+    topic = topics.new()
+    numbers = (
+        "12345678901234567.89", "-12345678901234567890", "99999999999999999999.9", "1.255", "-1.245", "1e19", "1.5E-2", "1e400",
+        "9007199254740993", "-9223372036854775808", "18446744073709551615", "123456789012345678901234567890", '"1.50"', '"x"', "true",
+    )  # fmt: skip
+    texts = [f'{{"d": {n}, "l": [{{"d": {n}}}], "m": {{"x": {n}}}}}' for n in numbers]
+    topics.put(topic, [{"value": text.encode()} for text in texts])
+    for kind in ("DECIMAL(22,2)", "DECIMAL(38,18)", "BIGINT"):
+        schema = f"d {kind}, l ARRAY<STRUCT<d: {kind}>>, m MAP<STRING, {kind}>"
+        options = {"value.format": "json", "value.schema": schema, "badRows": "null"}
+        rows = read(spark, topics, topic, **options, includeRaw="true").selectExpr(
+            "value.d = value.l[0].d AND value.d = value.m['x'] AS equal",
+            "value.d AS ours",
+            f"from_json(CAST(rawValue AS STRING), '{schema}').d AS sparks",
+        )
+        for number, row in zip(numbers, rows.collect(), strict=True):
+            assert row.ours == row.sparks, (kind, number)
+            assert row.equal is (None if row.ours is None else True), (kind, number)
+
+
 def test_a_function_makes_rows_in_spark(spark: Any, topics: Any) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"a b"}, {"value": None}, {"value": b"c 1"}])

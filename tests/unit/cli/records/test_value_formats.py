@@ -3,6 +3,8 @@ from __future__ import annotations
 import click
 import pytest
 
+from millstream.cli.records.lines import parse_envelope
+from millstream.cli.records.text import as_bytes
 from millstream.cli.records.value_formats import format_of, reader, writer
 from millstream.clients.core.serialization import SerializationError
 
@@ -36,6 +38,15 @@ def test_text_becomes_bytes_of_a_format(name: str, text: bytes, data: bytes) -> 
 )
 def test_bytes_become_values(name: str, data: bytes, value: object) -> None:
     assert reader(name, None, is_key=False)("t", data, []) == value
+
+
+@pytest.mark.parametrize("number", ["12345678901234567.89", "-1.50", "18446744073709551616"])
+def test_numbers_of_json_are_produced_and_printed_digit_for_digit(number: str) -> None:
+    text = f'{{"n":[{number}]}}'.encode()
+    assert writer("json", None, None, is_key=False)("t", text, []) == text
+    assert as_bytes(reader("json", None, is_key=False)("t", text, [])) == text
+    line = b'{"value":' + text + b"}"
+    assert parse_envelope(line, keeps_partition=False).value == text
 
 
 @pytest.mark.parametrize(("name", "text"), [("long", b"x"), ("uuid", b"x"), ("json", b"{"), ("boolean", b"yes"), ("hex", b"0")])  # fmt: skip

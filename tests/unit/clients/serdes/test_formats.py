@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -42,9 +43,50 @@ def test_json_calls_any_other_maker_with_the_value() -> None:
 
 
 def test_json_asks_default_for_what_it_does_not_know() -> None:
-    with pytest.raises(SerializationError, match="the json serde cannot write a value of type Decimal"):  # fmt: skip
-        json().serialize("t", Decimal("1.5"), [])
+    with pytest.raises(SerializationError, match="the json serde cannot write a value of type complex"):  # fmt: skip
+        json().serialize("t", 1j, [])
+    assert json(default=str).encode(1j) == b'"1j"'
     assert json(default=str).encode(Decimal("1.5")) == b'"1.5"'
+
+
+WHOLE = [2**53 + 1, 2**63, 2**64 - 1, 2**64, -(2**63) - 1, 10**30]
+
+
+@pytest.mark.parametrize("decimals", [False, True])
+@pytest.mark.parametrize("number", WHOLE)
+def test_json_keeps_whole_numbers_of_any_size(number: int, decimals: bool) -> None:
+    serde = json(decimals=decimals)
+    text = b'{"n":[%d,{"m":%d}]}' % (number, -number)
+    assert serde.decode(text) == {"n": [number, {"m": -number}]}
+    assert serde.encode({"n": [number, {"m": -number}]}) == text
+    assert serde.encode(Delay("UA", number)) == b'{"carrier":"UA","minutes":%d}' % number
+
+
+def test_json_reads_decimals_digit_for_digit_where_they_are_wanted() -> None:
+    text = b'{"price":12345678901234567.89,"many":[0.1,-1.50,1E-7,3]}'
+    value = {
+        "price": Decimal("12345678901234567.89"),
+        "many": [Decimal("0.1"), Decimal("-1.50"), Decimal("1E-7"), 3],
+    }
+    serde = json(decimals=True)
+    assert serde.decode(text) == value
+    assert serde.encode(value) == text
+    assert json().encode(value) == text
+    assert json().decode(b"[0.5, 12345678901234567.89]") == [0.5, 12345678901234568.0]
+    assert json(decimals=True, default=str).encode([Decimal("1.50"), 1j]) == b'[1.50,"1j"]'
+    assert pickle.loads(pickle.dumps(serde)).decode(b"1.50") == Decimal("1.50")
+
+
+@pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"\xff", b"", b"{", b"1 2"])
+@pytest.mark.parametrize("decimals", [False, True])
+def test_json_refuses_what_is_no_json(text: bytes, decimals: bool) -> None:
+    with pytest.raises(SerializationError, match="the json serde cannot read these"):
+        json(decimals=decimals).deserialize("t", text, [])
+
+
+def test_json_refuses_a_decimal_that_is_no_number() -> None:
+    with pytest.raises(SerializationError, match="cannot write a value of type Decimal"):
+        json().serialize("t", Decimal("NaN"), [])
 
 
 def test_json_is_immutable_only_where_somebody_promises_it() -> None:
@@ -87,6 +129,36 @@ def test_avro_refuses_values_and_bytes_that_are_not_of_the_schema() -> None:
         avro(SCHEMA).serialize("t", {"carrier": "UA", "minutes": "late"}, [])
     with pytest.raises(SerializationError, match="1 bytes follow the value"):
         avro(SCHEMA).deserialize("t", b"\x04UA\x0d\x00", [])
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "reason"),
+    [
+        ("long", 1.5, "1.5 is no long of the schema"),
+        ("long", 2**63, "9223372036854775808 is no long of the schema"),
+        ("int", 2**31, "2147483648 is no int of the schema"),
+        (SCHEMA, {"carrier": "UA", "minutes": 0.5}, "Delay.minutes: 0.5 is no int of the schema"),
+        (["null", "long"], 1.5, "1.5 is no null of the schema"),
+    ],
+)
+def test_avro_cuts_nothing_off_a_number(schema: Any, value: object, reason: str) -> None:
+    """fastavro writes 1.5 as the long 1, and 2**31 as an int that Java reads as another."""
+    with pytest.raises(SerializationError, match=reason):
+        avro(schema).serialize("t", value, [])
+
+
+@pytest.mark.parametrize("unscaled", [1234, -1, 123456, -99999, 10**40])
+def test_avro_reads_decimals_of_more_digits_than_their_schema_has_digit_for_digit(
+    unscaled: int,
+) -> None:
+    """As Java's DecimalConversion: fastavro would round them to the precision."""
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    record = {"type": "record", "name": "R", "fields": [{"name": "d", "type": ["null", schema]}]}
+    data = unscaled.to_bytes(20, "big", signed=True)
+    expected = Decimal(f"{unscaled}E-2")
+    assert avro(schema).decode(b"\x28" + data) == expected
+    assert avro(record).decode(b"\x02\x28" + data) == {"d": expected}
+    assert avro(record, reader_schema=record).decode(b"\x02\x28" + data) == {"d": expected}
 
 
 def test_avro_takes_the_name_of_a_type_and_json_text() -> None:

@@ -15,6 +15,8 @@ from pyspark.sql.types import (
     DataType,
     DateType,
     DecimalType,
+    DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     MapType,
@@ -149,6 +151,89 @@ def test_json_that_is_not_of_its_schema_is_a_bad_row(text: bytes, reason: str) -
         values(JSON, [b'{"id": 1}', text, b"{"], ORDER)
 
 
+DECIMALS: list[tuple[str, DataType, str]] = [
+    ("12345678901234567.89", DecimalType(19, 2), "12345678901234567.89"),
+    ("-12345678901234567890", DecimalType(20, 0), "-12345678901234567890"),
+    ("99999999999999999999999999999999999999", DecimalType(38, 0), "99999999999999999999999999999999999999"),
+    ("12345678901234567890.123456789012345678", DecimalType(38, 18), "12345678901234567890.123456789012345678"),
+    ('"12345678901234567.89"', DecimalType(19, 2), "12345678901234567.89"),
+    ("1.0000000000000000001", DecimalType(20, 19), "1.0000000000000000001"),
+    ("1e3", DecimalType(19, 2), "1000.00"),
+    ("1E19", DecimalType(20, 0), "10000000000000000000"),
+    ("1.255", DecimalType(19, 2), "1.26"),
+    ("-1.255", DecimalType(19, 2), "-1.26"),
+    ("1.5E-2", DecimalType(19, 2), "0.02"),
+    ("0.5", DecimalType(20, 0), "1"),
+    ("2.5", DecimalType(20, 0), "3"),
+    ("4e-19", DecimalType(38, 18), "0E-18"),
+    ("1e-999999999", DecimalType(38, 18), "0E-18"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind", "expected"), DECIMALS)
+def test_a_decimal_of_json_is_what_spark_makes_of_it(
+    text: str, kind: DataType, expected: str
+) -> None:
+    """The expected values are those of from_json in Spark 4.3: digit for digit, and rounded half up to the scale."""
+    inside = (
+        StructType()
+        .add("d", kind)
+        .add("l", ArrayType(kind))
+        .add("m", MapType(StringType(), StructType().add("d", kind)))
+    )
+    given = {"value.format": "json", "value.schema": inside.json()}
+    whole = f'{{"d": {text}, "l": [{text}, null], "m": {{"x": {{"d": {text}}}}}}}'.encode()
+    wanted = Decimal(expected)
+    assert values(given, [whole], inside) == [
+        {"d": wanted, "l": [wanted, None], "m": [("x", {"d": wanted})]}
+    ]
+    alone = {"value.format": "json", "value.schema": kind.simpleString()}
+    assert values(alone, [text.encode()], kind) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1e30", r"1E\+30 is not a number of decimal\(19,2\)"),
+        ("1e400", r"1E\+400 is not a number of decimal\(19,2\)"),
+        ("1234567890123456789.5", r"1234567890123456789.5 is not a number of decimal\(19,2\)"),
+        ("99999999999999999.999", "99999999999999999.999 is not a number of"),
+        ('"NaN"', "'NaN' is not a decimal number"),
+        ("NaN", "NaN is no number of JSON"),
+        ('" 1 "', "' 1 ' is not a decimal number"),
+        ('"1_000"', "'1_000' is not a decimal number"),
+        ('""', "'' is not a decimal number"),
+        ("true", "True is not a decimal number"),
+    ],
+)
+def test_a_decimal_that_spark_makes_null_is_a_bad_row(text: str, reason: str) -> None:
+    kind = StructType().add("d", DecimalType(19, 2))
+    given = {"value.format": "json", "value.schema": "d DECIMAL(19,2)"}
+    with pytest.raises(BadRow, match=f"orders-3 offset 10 cannot be decoded: value: .*{reason}"):
+        values(given, [f'{{"d": {text}}}'.encode()], kind)
+
+
+def test_the_other_numbers_of_a_document_with_decimals_are_as_strict() -> None:
+    kind = (
+        StructType()
+        .add("d", DecimalType(19, 2)).add("n", LongType()).add("x", DoubleType()).add("f", FloatType())
+    )  # fmt: skip
+    given = {"value.format": "json", "value.schema": kind.json()}
+    text = b'{"d": 1, "n": 9223372036854775807, "x": 0.1, "f": 0.1}'
+    assert values(given, [text], kind) == [
+        {"d": Decimal("1.00"), "n": 2**63 - 1, "x": 0.1, "f": 0.10000000149011612}
+    ]
+    for member, reason in [
+        ('"n": 1.0', "n: 1.0 is not a whole number"),
+        ('"n": 9223372036854775808', "Python int too large"),
+        ('"x": 1e400', r"x: 1E\+400 is not a number that 64 bits hold"),
+        ('"f": 1e39', r"f: 1E\+39 is not a number that 32 bits hold"),
+        ('"x": "1"', "x: '1' is not a number"),
+    ]:
+        with pytest.raises(BadRow, match=f"value: {reason}"):
+            values(given, [b"{%s}" % member.encode()], kind)
+
+
 def test_avro_is_read_by_its_schema() -> None:
     serde = avro(AVRO_SCHEMA)
     found = [serde.encode({"id": 1, "name": "a"}), None, serde.encode({"id": 2, "name": None})]
@@ -156,6 +241,15 @@ def test_avro_is_read_by_its_schema() -> None:
     assert values(given, found, ORDER) == [{"id": 1, "name": "a"}, None, {"id": 2, "name": None}]
     with pytest.raises(BadRow, match="orders-3 offset 10 cannot be decoded: value: 1 bytes follow"):
         values(given, [serde.encode({"id": 1, "name": "a"}) + b"x"], ORDER)
+
+
+def test_a_decimal_of_avro_with_more_digits_than_its_schema_has_is_a_bad_row() -> None:
+    schema = '{"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}'
+    given = {"value.format": "avro", "value.schema": schema}
+    written = avro("bytes").encode
+    assert values(given, [written(b"\x04\xd2")], DecimalType(4, 2)) == [Decimal("12.34")]
+    with pytest.raises(BadRow, match=r"value: 1234\.56 is not a number of decimal\(4,2\)"):
+        values(given, [written(b"\x01\xe2\x40")], DecimalType(4, 2))
 
 
 def test_protobuf_messages_are_rows() -> None:

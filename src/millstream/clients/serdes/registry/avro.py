@@ -10,6 +10,7 @@ from millstream.clients.serdes.avro_data import (
     AvroSchema,
     Datum,
     Parsed,
+    exactly,
     parsed,
     read_datum,
     write_datum,
@@ -67,7 +68,7 @@ class _Avro:
         into: Callable[..., Datum] | None,
     ) -> None:
         self._schema = schema if schema is None or isinstance(schema, Schema) else _schema(schema)
-        self._reader_schema = None if reader_schema is None else parsed(reader_schema)
+        self._reader_schema = None if reader_schema is None else exactly(parsed(reader_schema))
         self._make = None if into is None else made_with(into)
         if self._schema is None:
             parsed("null")  # so that a missing library is told of now
@@ -86,7 +87,7 @@ class _Avro:
         written = _resolved(schema, referenced)
         if written == "bytes":
             return _read_bytes if self._make is None else self._make
-        return partial(read_datum, written, self._reader_schema, self._make)
+        return partial(read_datum, exactly(written), self._reader_schema, self._make)
 
 
 def _write_bytes(value: Datum) -> bytes:

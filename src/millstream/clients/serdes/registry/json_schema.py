@@ -7,7 +7,13 @@ from functools import partial
 from typing import TypeVar, Unpack, overload
 
 from millstream.clients.serdes.extras import library
-from millstream.clients.serdes.json_text import Document, made_with
+from millstream.clients.serdes.json_text import (
+    Document,
+    made_with,
+    plain_decimal,
+    read_json,
+    write_json,
+)
 from millstream.clients.serdes.registry.client import SchemaRegistry
 from millstream.clients.serdes.registry.serde import RegistrySerde, SchemaUse, SchemaUseOptions
 from millstream.clients.serdes.registry.values import Schema
@@ -98,18 +104,14 @@ def _as_it_is(document: Document) -> Document:
 
 
 def _write(check: Check | None, value: Document) -> bytes:
-    import orjson
-
-    text = orjson.dumps(value)
+    text = write_json(value, plain_decimal)
     if check is not None:
-        check(orjson.loads(text))  # dataclasses and dates as the text has them
+        check(read_json(text))  # dataclasses and dates as the text has them
     return text
 
 
 def _read(check: Check | None, make: Callable[[Document], Document], data: bytes) -> Document:
-    import orjson
-
-    document = orjson.loads(data)
+    document = read_json(data)
     if check is not None:
         check(document)
     return make(document)

@@ -50,7 +50,7 @@ def decoded_column(
         return _FunctionColumn(column.name, arrow_type, function_of(column), converter_of(kind))
     if column.format is RowFormat.STRING:
         return _TextColumn(column.name, arrow_type, bytes.decode)
-    read = _converting(reader_of(column, registry), converter_of(kind))
+    read = _converting(reader_of(column, kind, registry), converter_of(kind))
     return _ReadColumn(column.name, arrow_type, read)
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
+
 from millstream.clients.serdes.avro_data import avro
 from millstream.clients.serdes.extras import library
+from millstream.clients.serdes.json_text import read_exact_json
 from millstream.clients.serdes.registry import confluent_avro, confluent_protobuf, for_topic
 from millstream.spark.formats.column_formats import ColumnFormat, Registry, RowFormat
 from millstream.spark.formats.row_types import type_of_avro, type_of_ddl, type_of_message
@@ -39,26 +42,45 @@ def spark_type(column: ColumnFormat, registry: Registry | None, topics: tuple[st
             return type_of_ddl(option, column.schema or "")
 
 
-def reader_of(column: ColumnFormat, registry: Registry | None) -> Read:
+def reader_of(column: ColumnFormat, kind: DataType, registry: Registry | None) -> Read:
     """Returns the function that reads bytes, in a worker."""
     match column.format:
         case RowFormat.JSON:
-            import orjson
-
-            return orjson.loads
+            return _json(kind)
         case RowFormat.AVRO:
             if registry is None:
                 return avro(column.schema or "").decode
             wanted = column.schema
             return for_topic(confluent_avro(client_of(registry), reader_schema=wanted), "").decode
         case RowFormat.PROTOBUF:
-            kind = message_class(column)
+            message = message_class(column)
             if registry is None:
-                return lambda data: _members(kind.FromString(data))
-            read = for_topic(confluent_protobuf(client_of(registry), kind), "").decode
+                return lambda data: _members(message.FromString(data))
+            read = for_topic(confluent_protobuf(client_of(registry), message), "").decode
             return lambda data: _members(read(data))
         case _:
             return _text
+
+
+def _json(kind: DataType) -> Read:
+    """orjson, which is faster, makes floats of numbers with a fraction: decimals need each digit."""
+    if _has_decimals(kind):
+        return read_exact_json
+    import orjson
+
+    return orjson.loads
+
+
+def _has_decimals(kind: DataType) -> bool:
+    match kind:
+        case StructType():
+            return any(_has_decimals(field.dataType) for field in kind.fields)
+        case ArrayType():
+            return _has_decimals(kind.elementType)
+        case MapType():
+            return _has_decimals(kind.valueType)  # keys are text in JSON
+        case _:
+            return isinstance(kind, DecimalType)
 
 
 def _newest(column: ColumnFormat, registry: Registry | None, topics: tuple[str, ...]) -> str:

@@ -1,15 +1,18 @@
-"""Values of formats and functions as Arrow takes them for a Spark type, strictly: nothing is cut, rounded or taken for another type.
+"""Values of formats and functions as Arrow takes them for a Spark type, strictly: nothing is cut or taken for another type.
 
+Only digits that a decimal's scale does not hold are rounded, half up, as Spark's from_json rounds them.
 Pure. A converter raises ValueError that says which field is wrong. Members that the type does not have are left out, those that are
 missing are null.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from base64 import b64decode
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Final
 from uuid import UUID
 
@@ -29,6 +32,8 @@ def converter_of(kind: spark.DataType) -> Converter:
         return _array(converter_of(kind.elementType))
     if isinstance(kind, spark.MapType):
         return _map(converter_of(kind.keyType), converter_of(kind.valueType))
+    if isinstance(kind, spark.DecimalType):
+        return _decimal(kind)
     found = _LEAVES.get(type(kind))
     if found is None:
         raise ConfigError(f"a column of type {kind.simpleString()} cannot be read: use string")
@@ -96,19 +101,52 @@ def _integer(value: object) -> int:
 
 
 def _floating(value: object) -> float:
-    if isinstance(value, float | int) and not isinstance(value, bool):
-        return float(value)
+    if type(value) is float:
+        return value
+    if isinstance(value, float | int | Decimal) and not isinstance(value, bool):
+        return _nearest(value)
     raise _wrong(value, "a number")
 
 
-def _decimal(value: object) -> Decimal:
-    if isinstance(value, Decimal):
-        return value
-    if type(value) in {int, float, str}:
+def _single(value: object) -> float:
+    found = _floating(value)
+    if abs(found) < _SINGLE_MAX or not math.isfinite(found):
+        return found
+    raise _wrong(value, "a number that 32 bits hold")
+
+
+def _nearest(value: float | Decimal) -> float:
+    """Raises ValueError for a number of which only an infinity is near."""
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if math.isinf(found):
+        raise _wrong(value, "a number that 64 bits hold")
+    return found
+
+
+def _decimal(kind: spark.DecimalType) -> Converter:
+    unit = Decimal((0, (1,), -kind.scale))
+    context = Context(prec=kind.precision, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+    def convert(value: object) -> Decimal:
+        found = _number(value)
         try:
-            return Decimal(str(value))
-        except ArithmeticError:
-            raise _wrong(value, "a decimal number") from None
+            return context.quantize(found, unit)
+        except InvalidOperation:
+            raise _wrong(value, f"a number of {kind.simpleString()}") from None
+
+    return convert
+
+
+def _number(value: object) -> Decimal:
+    if type(value) is int:
+        return Decimal(value)
+    if type(value) is float or (isinstance(value, str) and _DECIMAL_TEXT.fullmatch(value)):
+        value = Decimal(str(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
     raise _wrong(value, "a decimal number")
 
 
@@ -160,17 +198,20 @@ def _datetime(value: object) -> datetime:
 
 
 def _wrong(value: object, wanted: str) -> ValueError:
-    shown = repr(value)
+    shown = str(value) if isinstance(value, Decimal) else repr(value)
     if len(shown) > _SHOWN_MAX:
         shown = f"{shown[:_SHOWN_MAX]}…"
     return ValueError(f"{shown} is not {wanted}")
 
 
 _SHOWN_MAX: Final = 60
+_DECIMAL_TEXT: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
+_SINGLE_MAX: Final = 3.4028235677973366e38
+"""The first double that is rounded to an infinity of 32 bits."""
 _LEAVES: Final[dict[type[spark.DataType], Converter]] = {
     spark.BooleanType: _boolean,
     spark.ByteType: _integer, spark.ShortType: _integer, spark.IntegerType: _integer, spark.LongType: _integer,
-    spark.FloatType: _floating, spark.DoubleType: _floating, spark.DecimalType: _decimal,
+    spark.FloatType: _single, spark.DoubleType: _floating,
     spark.StringType: _string, spark.BinaryType: _binary,
     spark.DateType: _date, spark.TimestampType: _timestamp, spark.TimestampNTZType: _local_timestamp,
 }  # fmt: skip
