@@ -7,7 +7,9 @@ import pytest
 from millstream.streams import (
     EmitStrategy,
     JoinWindows,
+    Materialized,
     SessionWindows,
+    StoreSupplier,
     StreamsBuilder,
     StreamsConfig,
     Suppressed,
@@ -146,6 +148,12 @@ def stream_table(builder: StreamsBuilder) -> None:
     write(builder.stream("S").join(builder.table("R"), pair))
 
 
+def waiting(builder: StreamsBuilder) -> None:
+    history = Materialized(supplier=StoreSupplier("versions", history=ms(100)))
+    table = builder.table("R", materialized=history)
+    write(builder.stream("S").join(table, pair, grace=ms(0)))
+
+
 def table_table(builder: StreamsBuilder) -> None:
     write(builder.table("S").join(builder.table("R"), pair))
 
@@ -189,6 +197,31 @@ def suppressed(builder: StreamsBuilder) -> None:
     ],
 )
 def test_timestamps_of_outputs(topology, inputs: str, expected: str) -> None:
+    builder = StreamsBuilder()
+    topology(builder)
+    assert run(builder, inputs) == expected
+
+
+LAST = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("topology", "inputs", "expected"),
+    [
+        (windowed, f"S:a@5 S:b@{LAST}", f"1:k@0/10=a@5 2:k@{LAST - 7}/{LAST}=b@{LAST}"),
+        (
+            stream_stream,
+            f"S:a@5 S:b@{LAST} R:c@{LAST - 3} R:d@5",
+            f"3:k=b|c@{LAST}",
+        ),
+        (unmatched, f"S:a@5 R:b@{LAST}", "2:k=a|None@5"),
+        (waiting, f"R:x@1 S:a@5 S:b@{LAST}", f"2:k=a|x@5 3:k=b|x@{LAST}"),
+    ],
+)
+def test_a_record_of_the_last_time_there_is_stops_nothing(
+    topology, inputs: str, expected: str
+) -> None:
+    """Windows end there. Kafka Streams' sums overflow: its joins find nothing, and its sessions throw."""
     builder = StreamsBuilder()
     topology(builder)
     assert run(builder, inputs) == expected

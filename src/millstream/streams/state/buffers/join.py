@@ -11,6 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from millstream.streams.options import RecordContext
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state.buffers.suppression import NO_TIMESTAMP, Buffered
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
@@ -54,7 +55,8 @@ class JoinBuffer(StateStore):
         due_ms = self.times.get(_OBSERVED, -1) - self._grace_ms
         if self._oldest is None or self._oldest > due_ms:
             return
-        for data, stored in list(self.rows.scan(b"", _TIME.pack(0, due_ms + 1))):
+        end = _TIME.pack(0, due_ms + 1) if due_ms < MAX_TIMESTAMP else None
+        for data, stored in list(self.rows.scan(b"", end)):
             self._write(data, None)
             kept = Buffered.decode(stored)
             assert kept.new is not None, "null values are never buffered"

@@ -21,6 +21,8 @@ from millstream.streams.state.store import StateStore, StoreParts
 
 _LONG = Struct(">q")
 pack_time = _LONG.pack
+_pack_end = Struct(">Q").pack
+"""Of a time and one millisecond: behind the last time there is one more, in the same order."""
 unpack_time = _LONG.unpack_from
 _SEGMENT_MS_MIN = 60_000
 _BY_TIME = b"\x00"
@@ -149,7 +151,7 @@ class SegmentedStore(StateStore):
 
         `as_range`: asked for as those from one key to the same one, as operators of Kafka Streams do; a cache sees it.
         """
-        oldest = max(low, self.oldest_visible())
+        oldest, high = max(low, self.oldest_visible()), min(high, MAX_TIMESTAMP)
         rows = self._stored_of(data, oldest, high, reverse=reverse)
         if self.cache is None:
             return rows
@@ -190,7 +192,7 @@ class SegmentedStore(StateStore):
         else:
             start = pack_time(max(low, 0))
             first = (_EARLIEST if as_range else start) + data + start
-            ranges = iter([(first, pack_time(high) + data + pack_time(high + 1))])
+            ranges = iter([(first, pack_time(high) + data + _pack_end(high + 1))])
         for first, end in ranges:
             for key, stored in self._in_cache(first, end, reverse=reverse):
                 if low <= self.row_time(key) <= high and self.row_data(key) == data:
@@ -257,7 +259,7 @@ class SegmentedStore(StateStore):
             if self._time_first:
                 yield segment, pack_time(number + 1)
             else:
-                yield segment + data + pack_time(low), segment + data + pack_time(high + 1)
+                yield segment + data + pack_time(low), segment + data + _pack_end(high + 1)
 
     def oldest_visible(self) -> int:
         oldest = self._newest - self._retention_ms
