@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 METADATA_AGE_MS: Final = 300_000
 _LISTING_TIMEOUT_MS: Final = 10_000
 _WATCHED_BYTES: Final = 65_536
+_TIME_MAX: Final = 2**63 - 1
 """One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
 holds for the others while this one has news again."""
 
@@ -153,7 +154,9 @@ class Connections:
         """
         if not wanted:
             return {}
-        times = {tp: each.time + 1 for tp, each in wanted.items()}
+        # Records may have any timestamp of 64 bits: behind the last one nothing comes, and the index begins at 0.
+        wanted = {tp: each for tp, each in wanted.items() if each.time < _TIME_MAX}
+        times = {tp: max(0, each.time + 1) for tp, each in wanted.items()}
         found = self.run(self._watching().offsets_for_times(times))
         sampler, reader = self._sampling(), self.reader()
         searches = {}

@@ -169,9 +169,12 @@ def _distance(start: int, end: int | None) -> int | None:
 
 
 def _watermark_lag_ms(progress: Mapping[str, Any], now_ms: int) -> int | None:  # JSON
-    """Spark's watermark is 1970 until a micro-batch had records."""
+    """Spark's watermark is 1970 until a micro-batch had records, and may be of a year that Python's calendar has not."""
     text = progress.get("eventTime", {}).get("watermark")
     if text is None:
         return None
-    watermark_ms = int(datetime.fromisoformat(text).timestamp() * 1000)
+    try:
+        watermark_ms = int(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        return None
     return now_ms - watermark_ms if watermark_ms > 0 else None

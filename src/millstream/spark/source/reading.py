@@ -18,7 +18,8 @@ from millstream.model import Offset, TopicPartition, Uuid, uuid_from_text
 from millstream.spark.offsets import Offsets, advanced
 from millstream.spark.source.data_loss import Loss, allowed
 from millstream.spark.source.event_time.header_times import with_event_time
-from millstream.spark.source.event_time.options import WATERMARK_COLUMN
+from millstream.spark.source.event_time.options import WATERMARK_COLUMN, EventTimeOptions
+from millstream.spark.source.event_time.record_times import BadTimestamps, timestamps_of
 from millstream.spark.source.fetch_reports import fetch_metrics, report_fetches
 from millstream.spark.source.loss_counts import LOSSES
 from millstream.spark.source.options import SourceOptions
@@ -134,9 +135,7 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
             rows = fetch_metrics(options.fetch_metrics).counted(rows, partition)
         try:
             for batch in rows:
-                rows_read = as_rows(batch, wanted.topic, wanted.partition)
-                header = options.event_time.header
-                yield rows_read if header is None else with_event_time(header, partition, rows_read)
+                yield _with_times(options.event_time, batch, partition)
                 start = Offset(batch.column("offset")[-1].as_py() + 1)
         except OffsetOutOfRange:
             found = readable_starts(options, {partition: start}, {partition: wanted.end})
@@ -150,19 +149,31 @@ def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.Reco
             return
 
 
-def as_rows(records: pa.RecordBatch, topic: str, partition: int) -> pa.RecordBatch:
-    """Adds topic and partition, and turns milliseconds into Spark's timestamps, without a Python object a row."""
+def _with_times(
+    options: EventTimeOptions, records: pa.RecordBatch, partition: TopicPartition
+) -> pa.RecordBatch:
+    rows, policy = as_rows(records, partition, options.bad_timestamps), options.bad_timestamps
+    return (
+        rows if options.header is None else with_event_time(options.header, partition, rows, policy)
+    )
+
+
+def as_rows(
+    records: pa.RecordBatch,
+    partition: TopicPartition,
+    bad_timestamps: BadTimestamps = BadTimestamps.FAIL,
+) -> pa.RecordBatch:
+    """Adds topic and partition, and turns milliseconds into Spark's timestamps, without a Python object a row. Raises BadTimestamp."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     rows = records.num_rows
     columns = [
         records.column("key"),
         records.column("value"),
-        pa.repeat(pa.scalar(topic), rows),
-        pa.repeat(pa.scalar(partition, pa.int32()), rows),
+        pa.repeat(pa.scalar(partition.topic), rows),
+        pa.repeat(pa.scalar(partition.partition, pa.int32()), rows),
         records.column("offset"),
-        pc.multiply(records.column("timestamp"), 1000).cast(pa.timestamp("us", tz="UTC")),
+        timestamps_of(partition, records, bad_timestamps),
     ]
     names = ["key", "value", "topic", "partition", "offset", "timestamp"]
     for name in ("timestampType", "headers", "leaderEpoch"):

@@ -15,6 +15,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from millstream.model import TopicPartition
+from millstream.spark.source.event_time.record_times import BadTimestamp
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.stream_reader import StreamReader
 from tests.integration.spark.formats.checkpoints import OffsetsOf, without_topic_ids
@@ -73,6 +74,45 @@ def test_rows_carry_the_watermark_before_their_micro_batch(topics: Any) -> None:
     restarted = reader(topics, topic, watermark="periodic", pollTimeoutMs="0")
     assert watermarks_of(restarted, first, second) == {3_000}
     assert restarted.latestOffset(second, ReadAllAvailable()) == second
+
+
+ANY_TIME = {"message_timestamp_after_max_ms": str(2**63 - 1)}
+
+
+@pytest.mark.parametrize("time_ms", [BASE_MS * 1_000_000, BASE_MS * 1_000, 2**63 - 1])
+def test_a_record_in_the_wrong_unit_ends_the_query_and_its_checkpoint_goes_on(
+    topics: Any, time_ms: int
+) -> None:
+    """The micro-batch is written down before it is read, so it must be one that can be read with the option that the error names."""
+    topic = topics.new(**ANY_TIME)
+    put(topics, topic, 0, BASE_MS, time_ms)
+    start = offsets(topic, 0)
+    failing = reader(topics, topic, watermark="periodic")
+    end = failing.latestOffset(start, ReadAllAvailable())
+    assert end["watermarks"] == {"watermark": BASE_MS, "latest": {topic: {"0": BASE_MS}}}
+    with pytest.raises(BadTimestamp, match=rf"{topic}-0 offset 1 .*badTimestamps=null goes on"):
+        watermarks_of(failing, start, end)
+    put(topics, topic, 0, BASE_MS + 5)
+    going_on = reader(topics, topic, watermark="periodic", badTimestamps="null")
+    assert watermarks_of(going_on, start, end) == {None}
+    after = going_on.latestOffset(end, ReadAllAvailable())
+    assert after["watermarks"]["watermark"] == BASE_MS + 5
+    assert watermarks_of(going_on, end, after) == {BASE_MS}
+    poisoned = end | {"watermarks": {"watermark": time_ms, "latest": {topic: {"0": time_ms}}}}
+    again = going_on.latestOffset(poisoned, ReadAllAvailable())
+    assert again["watermarks"]["watermark"] == BASE_MS + 5
+
+
+def test_topics_that_are_read_together_may_have_any_timestamps(topics: Any) -> None:
+    first, second = topics.new(**ANY_TIME), topics.new(**ANY_TIME)
+    put(topics, first, 0, 0, 2**63 - 1, 3, BASE_MS)
+    put(topics, second, 0, 2**63 - 1, 5)
+    source = reader(topics, f"{first},{second}", copartition="true", maxRecordsPerTrigger="2")
+    source.prepareForTriggerAvailableNow()
+    position = offsets(first, 0) | {"offsets": {first: {"0": 0}, second: {"0": 0}}}
+    for _ in range(8):
+        position = source.latestOffset(position, source.getDefaultReadLimit())
+    assert position["offsets"] == {first: {"0": 4}, second: {"0": 2}}
 
 
 def test_an_idle_partition_does_not_hold_the_watermark(topics: Any) -> None:
@@ -187,6 +227,30 @@ def rows_of(spark: Any, topics: Any, topic: str, **options: str) -> Any:
         .options(**{"bootstrap.servers": topics.bootstrap_servers}, **options)
         .load()
     )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_query_that_met_a_record_in_the_wrong_unit_goes_on_with_its_checkpoint(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    topic = topics.new(**ANY_TIME)
+    put(topics, topic, 0, BASE_MS, BASE_MS * 1_000_000, BASE_MS + 7)
+
+    def rows(**more: str) -> list[dict[str, Any]]:
+        columns = "offset", "unix_millis(timestamp) AS at", "unix_millis(wm) AS wm"
+        found = rows_of(spark, topics, topic, watermark="periodic", **more)
+        return written(found.selectExpr(*columns), tmp_path)
+
+    with pytest.raises(Exception, match=rf"{topic}-0 offset 1 has the timestamp {BASE_MS}000000"):
+        rows()
+    assert rows(badTimestamps="null") == [
+        {"offset": 0, "at": BASE_MS, "wm": None},
+        {"offset": 1, "at": None, "wm": None},
+        {"offset": 2, "at": BASE_MS + 7, "wm": None},
+    ]
+    put(topics, topic, 0, BASE_MS + 9)
+    assert rows(badTimestamps="null")[3:] == [{"offset": 3, "at": BASE_MS + 9, "wm": BASE_MS + 7}]
 
 
 def closed_windows(spark: Any, rows: Any, time: str, path: Path) -> dict[int, int]:

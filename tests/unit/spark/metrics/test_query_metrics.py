@@ -118,6 +118,8 @@ def test_the_lag_of_a_watermark_is_its_distance_from_now() -> None:
     assert metrics(eventTime={"watermark": "1970-01-01T00:00:00.000Z"}).watermark_lag_ms is None
     late = metrics(eventTime={"watermark": "2027-01-15T07:59:58.000Z"})
     assert late.watermark_lag_ms == 2_000
+    far = metrics(eventTime={"watermark": "+55868-04-25T19:06:40.000Z"})
+    assert far.watermark_lag_ms is None
 
 
 def test_json_has_the_names_of_storm_and_flink_and_leaves_out_what_is_not_known() -> None:

@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 
 from millstream.clients.serdes import avro
 from millstream.errors import ConfigError
+from millstream.model import TopicPartition
 from millstream.spark.source.options import SourceOptions, parse_source_options
 from millstream.spark.source.reading import as_rows
 from millstream.spark.source.rows.bad_rows import BadRow
@@ -68,8 +69,7 @@ def records(values: list[bytes | None], keys: list[bytes | None] | None = None) 
                 "headers": pa.array([[("h", b"1")]] * count, pa.list_(header)),
             }
         ),
-        "orders",
-        3,
+        TopicPartition("orders", 3),
     )
 
 
@@ -288,6 +288,17 @@ def test_a_function_is_given_all_of_the_record() -> None:
     rows = decoded(given, records([b"v"], [b"k"]), value=kind).rows
     assert rows.column("value").to_pylist() == [
         {"all": "(b'k', b'v', 'orders', 3, 10, 1500, [('h', b'1')])"}
+    ]
+
+
+def test_a_function_is_given_no_time_that_no_column_holds() -> None:
+    given = {"value.format": f"python:{FUNCTIONS}:whole", "value.schema": "all STRING"}
+    kind = StructType().add("all", StringType())
+    rows = records([b"v"], [b"k"])
+    without = pa.array([None], rows.schema.field("timestamp").type)
+    rows = rows.set_column(rows.schema.get_field_index("timestamp"), "timestamp", without)
+    assert decoded(given, rows, value=kind).rows.column("value").to_pylist() == [
+        {"all": "(b'k', b'v', 'orders', 3, 10, None, [('h', b'1')])"}
     ]
 
 

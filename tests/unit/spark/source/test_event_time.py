@@ -117,6 +117,35 @@ def test_the_checkpoint_holds_watermarks() -> None:
         event_time_of({"watermarks": {"watermark": 3}})
 
 
+NANOSECONDS = 1_700_000_000_000_000_000
+NO_TIMES = [NANOSECONDS, 2**63 - 1, 253_402_300_800_000, -(2**63), -62_135_596_800_001]
+
+
+@pytest.mark.parametrize("time_ms", NO_TIMES)
+def test_a_time_that_no_timestamp_holds_moves_no_watermark(time_ms: int) -> None:
+    """It would stand in the checkpoint for good, and the column cannot hold it."""
+    planner = MicroBatchPlanner(EventTimeOptions(mode=WatermarkMode.PERIODIC))
+    start, end = {A: Offset(0), B: Offset(0)}, {A: Offset(3), B: Offset(1)}
+    bounds = BatchBounds(start, end, end, end)
+    walked = {A: batches(5_000, time_ms, 7_000), B: batches(time_ms)}
+    planned = planner.planned(bounds, lambda _: walked, Instant(0, 0))
+    assert planned.end == end
+    assert planner.event_time(EventTime(4, {A: 4, B: 4}), planned, {}) == EventTime(
+        4, {A: 7_000, B: 4}
+    )
+
+
+@pytest.mark.parametrize("time_ms", NO_TIMES)
+def test_a_checkpoint_with_a_time_that_no_timestamp_holds_is_read_without_it(time_ms: int) -> None:
+    document = {"watermark": time_ms, "latest": {"t": {"0": time_ms, "1": 4_000}}}
+    assert event_time_of({"watermarks": document}) == EventTime(None, {B: 4_000})
+
+
+def test_a_watermark_is_not_before_the_year_1() -> None:
+    time = advanced_time(EventTime(), {A: 0}, {A}, NOBODY, 10**17)
+    assert time.watermark == -62_135_596_800_000
+
+
 def test_a_partition_is_not_read_further_ahead_than_the_drift() -> None:
     taken = aligned(
         {A: batches(0, 50, 90, 200), B: batches(0, 10, 20)},

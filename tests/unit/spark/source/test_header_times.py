@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 from millstream.model import TopicPartition
 from millstream.spark.source.event_time.header_times import (
-    TIME_MS_MAX,
     EventTimeMissing,
     time_in,
     times_of_rows,
     with_event_time,
+)
+from millstream.spark.source.event_time.record_times import (
+    TIME_MS_MAX,
+    TIME_MS_MIN,
+    BadTimestamps,
 )
 from millstream.spark.source.options import parse_source_options
 from millstream.spark.source.reading import as_columns, as_rows
@@ -56,7 +60,8 @@ def rows_with(*headers: Headers) -> pa.RecordBatch:
         (b"-1", -1),
         (b"12345678", 12_345_678),
         (b"-1234567", -1_234_567),
-        (str(TIME_MS_MAX).encode(), TIME_MS_MAX),
+        (b"253402300799999", 253_402_300_799_999),  # the year 9999
+        (b"-62135596800000", -62_135_596_800_000),  # the year 1
     ],
 )
 def test_a_time_is_a_decimal_number_or_eight_bytes(value: bytes, time_ms: int) -> None:
@@ -66,13 +71,13 @@ def test_a_time_is_a_decimal_number_or_eight_bytes(value: bytes, time_ms: int) -
 @pytest.mark.parametrize(
     "value",
     [None, b"", b"1.5", b" 1", b"+1", b"1_0", b"0x10", b"\x00\x01", b"soon", "\u0661".encode(), b"1\n",
-     str(TIME_MS_MAX + 1).encode(), b"9" * 400, (TIME_MS_MAX + 1).to_bytes(8, "big")],
+     b"253402300800000", b"9" * 400, b"\x7f" + b"\xff" * 7, b"-62135596800001"],
 )  # fmt: skip
 def test_everything_else_is_no_time(value: bytes | None) -> None:
     assert time_in(value) is None
 
 
-@given(st.integers(-TIME_MS_MAX, TIME_MS_MAX))
+@given(st.integers(TIME_MS_MIN, TIME_MS_MAX))
 def test_both_forms_of_any_time_are_that_time(time_ms: int) -> None:
     assert time_in(str(time_ms).encode()) == time_ms
     assert time_in(time_ms.to_bytes(8, "big", signed=True)) == time_ms
@@ -109,8 +114,19 @@ def test_a_record_without_a_time_is_named(headers: Headers, told: str) -> None:
         times_of_rows("at", T0, rows_with([("at", b"1")], headers, []))
     sentence = str(missing.value)
     assert sentence.startswith(f"eventTimeHeader at gives t-0 offset 8 no event time: {told}, and")
-    assert sentence.endswith("as a decimal number or as 8 big-endian bytes")
+    assert sentence.endswith(
+        "as a decimal number or as 8 big-endian bytes. badTimestamps=null goes on: the column is null there, and the record counts for "
+        "no watermark"
+    )
     assert str(pickle.loads(pickle.dumps(missing.value))) == sentence  # as Spark hands it on
+
+
+def test_a_record_without_a_time_is_null_where_that_is_wanted() -> None:
+    rows = rows_with([("at", b"1500")], [], [("at", b"9" * 18)])
+    null = BadTimestamps.NULL
+    assert times_of_rows("at", T0, rows, null) == [1500, None, None]
+    found = with_event_time("at", T0, as_rows(rows, T0), null)
+    assert found.column("eventTime").to_pylist() == [datetime.fromtimestamp(1.5, UTC), None, None]
 
 
 def test_the_event_time_is_a_column_and_headers_are_one_only_where_they_are_asked_for() -> None:
@@ -120,7 +136,7 @@ def test_the_event_time_is_a_column_and_headers_are_one_only_where_they_are_aske
     ]:
         options = parse_source_options(NEEDED | {"eventTimeHeader": "at"} | more)
         assert read_columns(options) == {"headers"}
-        rows = with_event_time("at", T0, as_rows(rows_with([("at", b"1500")]), "t", 0))
+        rows = with_event_time("at", T0, as_rows(rows_with([("at", b"1500")]), T0))
         found = as_columns(options, rows)
         assert found.schema.names[6:] == [*names, "eventTime"]
         assert found.column("eventTime").to_pylist() == [datetime.fromtimestamp(1.5, UTC)]

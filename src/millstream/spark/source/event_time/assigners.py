@@ -14,12 +14,13 @@ from millstream.clients import ConsumerRecord
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 from millstream.spark.named_functions import function_named
-from millstream.spark.source.event_time.header_times import TIME_MS_MAX, times_of_rows
+from millstream.spark.source.event_time.header_times import times_of_rows
 from millstream.spark.source.event_time.options import (
     WATERMARK_FUNCTION,
     EventTimeOptions,
     WatermarkMode,
 )
+from millstream.spark.source.event_time.record_times import BadTimestamps, is_time
 from millstream.spark.source.whole_records import COLUMNS, reason_of, records_of
 
 if TYPE_CHECKING:
@@ -56,16 +57,18 @@ def assigner_of(options: EventTimeOptions) -> TimeAssigner | None:
             options.function, function_named(WATERMARK_FUNCTION, options.function)
         )
     assert options.header is not None, "records are read for a function or for a header"
-    return HeaderTimes(options.header)
+    return HeaderTimes(options.header, options.bad_timestamps)
 
 
 @dataclass(frozen=True)
 class HeaderTimes:
     header: str
+    bad_timestamps: BadTimestamps = BadTimestamps.FAIL
     columns = frozenset({"headers"})
 
     def latest(self, partition: TopicPartition, rows: pa.RecordBatch) -> int | None:
-        return max(times_of_rows(self.header, partition, rows), default=None)
+        times = times_of_rows(self.header, partition, rows, self.bad_timestamps)
+        return max((time_ms for time_ms in times if time_ms is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class PunctuatedWatermarks:
         if found is None:
             return None
         # bool is one of its kinds
-        if type(found) is not int or abs(found) > TIME_MS_MAX:
+        if type(found) is not int or not is_time(found):
             raise self._failed(record, f"returned {found!r}")
         return found
 
@@ -94,5 +97,5 @@ class PunctuatedWatermarks:
         place = f"{record.topic}-{record.partition} offset {record.offset}"
         return WatermarkFailed(
             f"{WATERMARK_FUNCTION} {self.name} does not say which watermark {place} brings: it {what}, and must return milliseconds since 1970 "
-            "as a whole number, or None"
+            "as a whole number, of the years 1 to 9999, or None"
         )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.event_time.record_times import is_time
 
 Batches = Mapping[TopicPartition, Sequence[BatchSummary]]
 
@@ -88,9 +89,16 @@ def ends_of(start: Offsets, batches: Batches) -> dict[TopicPartition, Offset]:
 
 
 def times_of(batches: Batches) -> dict[TopicPartition, int]:
-    """The largest timestamp of each partition; left out where no batch has one."""
+    """The largest timestamp of each partition; left out where no batch has one.
+
+    Of a batch whose largest is no time the others are not known, so nothing of it counts: a watermark that is behind loses nothing.
+    """
     found = {
-        tp: [each.timestamp_max for each in mine if each.timestamp_max is not None]
+        tp: [
+            time_ms
+            for each in mine
+            if (time_ms := each.timestamp_max) is not None and is_time(time_ms)
+        ]
         for tp, mine in batches.items()
     }
     return {tp: max(times) for tp, times in found.items() if times}

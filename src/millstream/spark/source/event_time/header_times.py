@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
+from millstream.spark.source.event_time.record_times import WAY_ON, BadTimestamps, is_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 OPTION: Final = "eventTimeHeader"
 EVENT_TIME_COLUMN: Final = "eventTime"
-TIME_MS_MAX: Final = (2**63 - 1) // 1000
-"""Spark's timestamps are microseconds in 8 bytes."""
 _DECIMAL: Final = re.compile(rb"-?[0-9]{1,16}")
 _BINARY_BYTES: Final = 8
 _SHOWN_BYTES: Final = 40
@@ -38,22 +37,26 @@ def time_in(value: bytes | None) -> int | None:
         time_ms = int.from_bytes(value, "big", signed=True)
     else:
         return None
-    return time_ms if abs(time_ms) <= TIME_MS_MAX else None
+    return time_ms if is_time(time_ms) else None
 
 
-def times_of_rows(name: str, partition: TopicPartition, rows: pa.RecordBatch) -> list[int]:
-    """Returns the time of each row. Raises EventTimeMissing for the first one that has none."""
+def times_of_rows(
+    name: str,
+    partition: TopicPartition,
+    rows: pa.RecordBatch,
+    bad_timestamps: BadTimestamps = BadTimestamps.FAIL,
+) -> list[int | None]:
+    """Returns the time of each row. Raises EventTimeMissing for the first one that has none, where those fail."""
     values, having = _last_values(name, rows)
     times = [time_in(value) for value in values]
-    found = [time for time in times if time is not None]
-    if len(found) == len(times):
-        return found
+    if bad_timestamps is BadTimestamps.NULL or None not in times:
+        return times
     row = times.index(None)
     place = f"{partition} offset {rows.column('offset')[row].as_py()}"
     shown = "has no such header" if row not in having else f"has {_shown(values[row])} there"
     raise EventTimeMissing(
         f"{OPTION} {name} gives {place} no event time: the record {shown}, and every record must have milliseconds since 1970 there, as a "
-        "decimal number or as 8 big-endian bytes"
+        f"decimal number or as 8 big-endian bytes. {WAY_ON}"
     )
 
 
@@ -77,10 +80,16 @@ def _shown(value: bytes | None) -> str:
     return repr(value) if len(value) <= _SHOWN_BYTES else f"{value[:_SHOWN_BYTES]!r}…"
 
 
-def with_event_time(name: str, partition: TopicPartition, rows: pa.RecordBatch) -> pa.RecordBatch:
+def with_event_time(
+    name: str,
+    partition: TopicPartition,
+    rows: pa.RecordBatch,
+    bad_timestamps: BadTimestamps = BadTimestamps.FAIL,
+) -> pa.RecordBatch:
     """Adds the column of event times."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    times_us = [time_ms * 1000 for time_ms in times_of_rows(name, partition, rows)]
-    column = pa.array(times_us, pa.int64()).cast(pa.timestamp("us", tz="UTC"))
-    return rows.append_column(EVENT_TIME_COLUMN, column)
+    times = times_of_rows(name, partition, rows, bad_timestamps)
+    times_us = pc.multiply(pa.array(times, pa.int64()), 1000)
+    return rows.append_column(EVENT_TIME_COLUMN, times_us.cast(pa.timestamp("us", tz="UTC")))

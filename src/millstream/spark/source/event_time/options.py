@@ -11,10 +11,12 @@ from millstream.errors import ConfigError
 from millstream.spark.format_options import choice, duration_ms, optional_number
 from millstream.spark.named_functions import function_named
 from millstream.spark.source.event_time.header_times import OPTION as EVENT_TIME_HEADER
+from millstream.spark.source.event_time.record_times import OPTION as BAD_TIMESTAMPS
+from millstream.spark.source.event_time.record_times import BadTimestamps
 
 OPTIONS: Final = (
     "watermark", "watermarkfunction", "eventtimeheader", "maxoutoforderness", "idletimeout", "maxwatermarkdrift",
-    "maxbytespertrigger", "minoffsetspertrigger", "maxtriggerdelay",
+    "maxbytespertrigger", "minoffsetspertrigger", "maxtriggerdelay", "badtimestamps",
 )  # fmt: skip
 WATERMARK_COLUMN: Final = "wm"
 WATERMARK_FUNCTION: Final = "watermarkFunction"
@@ -48,6 +50,7 @@ class EventTimeOptions:
     bytes_max: int | None = None
     offsets_min: int | None = None
     delay_max_ms: int = DELAY_MS
+    bad_timestamps: BadTimestamps = BadTimestamps.FAIL
 
     @property
     def has_watermark(self) -> bool:
@@ -82,6 +85,7 @@ def parse_event_time(
         delay_max_ms=DELAY_MS
         if (delay_ms := duration_ms(given, "maxTriggerDelay")) is None
         else delay_ms,
+        bad_timestamps=choice(BAD_TIMESTAMPS, given.get("badtimestamps", "fail"), BadTimestamps),
     )
     _require_use_of_watermark(given, options)
     if "maxtriggerdelay" in given and options.offsets_min is None:
@@ -134,7 +138,7 @@ def _require_use_of_watermark(given: Mapping[str, str], options: EventTimeOption
 
 def require_batch_options(options: EventTimeOptions) -> None:
     """Raises ConfigError where options of micro-batches are given to a batch read, which has none."""
-    if options != EventTimeOptions(header=options.header):
+    if options != EventTimeOptions(header=options.header, bad_timestamps=options.bad_timestamps):
         raise ConfigError(
             "watermark and its options, maxBytesPerTrigger, minOffsetsPerTrigger and maxTriggerDelay are of "
             "micro-batches (readStream); a batch (read) reads all between startingOffsets and endingOffsets"

@@ -18,6 +18,7 @@ from typing import Any, Final
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import Offsets
+from millstream.spark.source.event_time.record_times import TIME_MS_MIN, is_time
 
 KEY: Final = "watermarks"
 
@@ -31,7 +32,10 @@ class EventTime:
 
 
 def event_time_of(document: Mapping[str, Any]) -> EventTime:  # JSON, as above
-    """Returns the state in a checkpoint; nothing is known where it has no such key."""
+    """Returns the state in a checkpoint; nothing is known where it has no such key, nor of a time that no timestamp holds.
+
+    Such a time stands in checkpoints from before those were left out of the watermark.
+    """
     found = document.get(KEY)
     if found is None:
         return EventTime()
@@ -41,8 +45,10 @@ def event_time_of(document: Mapping[str, Any]) -> EventTime:  # JSON, as above
             TopicPartition(topic, int(number)): int(time)
             for topic, partitions in found["latest"].items()
             for number, time in partitions.items()
+            if is_time(int(time))
         }
-        return EventTime(None if watermark is None else int(watermark), latest)
+        is_known = watermark is not None and is_time(int(watermark))
+        return EventTime(int(watermark) if is_known else None, latest)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"the checkpoint holds watermarks that are none: {found!r}") from error
 
@@ -71,7 +77,7 @@ def advanced_time(
     taking_part = partitions - idle
     if not taking_part or not taking_part <= latest.keys():
         return EventTime(before.watermark, latest)
-    least = min(latest[tp] for tp in taking_part) - disorder_max_ms
+    least = max(TIME_MS_MIN, min(latest[tp] for tp in taking_part) - disorder_max_ms)
     watermark = least if before.watermark is None else max(least, before.watermark)
     return EventTime(watermark, latest)
 

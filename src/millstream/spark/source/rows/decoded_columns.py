@@ -144,7 +144,7 @@ def _arguments(rows: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
     names = ("key", "value", "topic", "partition", "offset")
     return zip(
         *(rows.column(name).to_pylist() for name in names),
-        (time // 1000 for time in times),
+        (None if time is None else time // 1000 for time in times),
         headers,
         strict=True,
     )
