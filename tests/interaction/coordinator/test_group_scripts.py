@@ -33,7 +33,7 @@ from millstream.protocol.generated.offset_fetch import OffsetFetchResponse
 from millstream.protocol.generated.sync_group import SyncGroupResponse
 from millstream.protocol.record_frames import decode_group_record
 from tests.support.coordinators.classic_group import JoinSettings, SimGroup
-from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.coordinator import LogEntry, SimCoordinator
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 
@@ -157,7 +157,8 @@ class Story:
     def trace(self) -> list[str]:
         for token, (process, _) in self.asked.items():
             learn(process, self.coordinator.outcomes.get(token))
-        lines = [self.record(*entry) for entry in self.coordinator.log[self.seen_records :]]
+        written = self.coordinator.log[self.seen_records :]
+        lines = [self.record(e.key, e.value) for e in written if isinstance(e, LogEntry)]
         self.seen_records = len(self.coordinator.log)
         for token in sorted(self.asked.keys() & self.coordinator.outcomes.keys()):
             process, api = self.asked.pop(token)

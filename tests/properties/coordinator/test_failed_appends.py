@@ -18,7 +18,7 @@ from millstream.coordinator.group.consumer.embedded_protocol import write_assign
 from millstream.coordinator.group.consumer.group import ConsumerGroup
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
 from millstream.coordinator.group.dynamic_config import Limited
-from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
+from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted, TransactionalCommit
 from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome
@@ -73,7 +73,8 @@ from millstream.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.support.coordinators.streams_group import subtopology, topics_image, topology
+from tests.support.coordinators.coordinator import topics_image
+from tests.support.coordinators.streams_group import subtopology, topology
 from tests.support.coordinators.unreliable import UnreliableCoordinator, hard_state, soft_state
 
 GROUP = "g"
@@ -148,9 +149,11 @@ def commit(world: World) -> None:
 def commit_in_transaction(world: World) -> None:
     partition = TxnOffsetCommitRequestPartition(0, 6, -1, "")
     topics = [TxnOffsetCommitRequestTopic("t", [partition])]
-    world.send(TxnOffsetCommitRequest("x", GROUP, PRODUCER, 0, topics=topics), 3)
+    request = TxnOffsetCommitRequest("x", GROUP, PRODUCER, 0, topics=topics)
+    image = world.coordinator.shard.image
+    world.send(TransactionalCommit(request, {"t": image.topics.by_name["t"].topic_id}), 3)
     if not world.coordinator.refuses:
-        world.coordinator.shard.replay_end_transaction(PRODUCER, committed=True)
+        world.coordinator.end_transaction(PRODUCER, committed=True)
 
 
 def delete_offsets(world: World) -> None:
@@ -515,7 +518,7 @@ WRITING = {
     "TopicsChanged",
     "TopicsDeleted",
     "TopicsMatched",
-    "TxnOffsetCommitRequest",
+    "TransactionalCommit",
 }
 """Operations and timers that write records. The others only read, or begin what another one writes."""
 

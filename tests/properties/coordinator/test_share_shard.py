@@ -18,8 +18,8 @@ from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
+from tests.support.coordinators.coordinator import topics_image
 from tests.support.coordinators.share_state import SimShareState
-from tests.support.coordinators.streams_group import topics_image
 
 TOPICS = topics_image({"orders": 2, "returns": 1})
 PLACES = [(topic.topic_id, n) for topic in TOPICS.by_id.values() for n in (0, 1)]

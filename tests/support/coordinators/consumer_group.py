@@ -21,8 +21,7 @@ from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from tests.support.coordinators.coordinator import SimCoordinator
-from tests.support.coordinators.streams_group import topics_image
+from tests.support.coordinators.coordinator import SimCoordinator, topics_image
 
 REBALANCE_TIMEOUT_MS: Final = 30_000
 GROUP: Final = "group"

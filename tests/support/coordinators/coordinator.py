@@ -6,7 +6,8 @@ record format; commits can be held back and appends made to fail.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToMatch
@@ -16,7 +17,14 @@ from millstream.coordinator.result import Caller, Token
 from millstream.coordinator.runtime import CoordinatorRuntime
 from millstream.errors import KafkaError
 from millstream.metadata.client_pattern import ClientPattern
-from millstream.model import Offset
+from millstream.metadata.image import (
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+    TopicsImage,
+    frozen_mapping,
+)
+from millstream.model import NO_PRODUCER_ID, BrokerId, Offset, ProducerId, Uuid
 from millstream.protocol.record_frames import (
     decode_group_record,
     encode_record_key,
@@ -31,6 +39,45 @@ START_WALL_MS = 1_700_000_000_000
 COMMIT_TIMEOUT_MS = 5_000
 
 
+class LogEntry(NamedTuple):
+    """One record as it is written."""
+
+    key: bytes
+    value: bytes | None
+    producer_id: ProducerId = NO_PRODUCER_ID
+
+
+class Marker(NamedTuple):
+    """The end of a transaction."""
+
+    producer_id: ProducerId
+    is_commit: bool
+
+
+def topics_image(sizes: Mapping[str, int]) -> TopicsImage:
+    """Topics by name and number of partitions, all on broker 1."""
+    topics = [
+        TopicImage(name, Uuid(name.encode().ljust(16, b"\x01")[:16]), _partitions(size))
+        for name, size in sizes.items()
+    ]
+    return TopicsImage(
+        by_name=frozen_mapping({topic.name: topic for topic in topics}),
+        by_id=frozen_mapping({topic.topic_id: topic for topic in topics}),
+    )
+
+
+def _partitions(size: int) -> tuple[PartitionImage, ...]:
+    broker = (BrokerId(1),)
+    return tuple(
+        PartitionImage(partition=index, replicas=broker, isr=broker, leader=broker[0])
+        for index in range(size)
+    )
+
+
+NAMED_BY_TESTS: Final = MetadataImage(topics=topics_image({"t": 10, "u": 10, "old": 10}))
+"""The topics whose offsets tests commit, unless a world has others."""
+
+
 class SimCoordinator:
     """Drives a `CoordinatorRuntime` as an edge does, without the waiting."""
 
@@ -39,21 +86,27 @@ class SimCoordinator:
         config: GroupCoordinatorConfig | None = None,
         *,
         seed: int = 0,
-        log: list[tuple[bytes, bytes | None]] | None = None,
+        log: Sequence[LogEntry | Marker] = (),
+        image: MetadataImage = NAMED_BY_TESTS,
         elapsed_ms: int = 0,
+        next_append_error: KafkaError | None = None,
     ) -> None:
         self.config = config or GroupCoordinatorConfig()
-        self.log: list[tuple[bytes, bytes | None]] = list(log or ())
+        self.log = list(log)
         self.outcomes: dict[Token, object] = {}
         """What each request was answered with."""
         self.commits_by_itself = True
-        self.next_append_error: KafkaError | None = None
+        self.next_append_error = next_append_error
         self._elapsed_ms = elapsed_ms
         self._last_token = 0
         self._random = SimRandom(seed)
         self._runtime = CoordinatorRuntime(GroupShard(self.config, self._random), COMMIT_TIMEOUT_MS)
-        for offset, (key, value) in enumerate(self.log):
-            self._runtime.replay_loaded(Offset(offset), _decoded(key, value))
+        self.shard.apply_image(image)
+        for offset, entry in enumerate(self.log):
+            if isinstance(entry, Marker):
+                self.shard.replay_end_transaction(entry.producer_id, committed=entry.is_commit)
+            else:
+                self._runtime.replay_loaded(Offset(offset), _decoded(entry))
         self._runtime.finish_loading(Offset(len(self.log)), self.now)
         self.settle()
 
@@ -139,10 +192,23 @@ class SimCoordinator:
         """Time passes and the coordinator does not run, as in a process that is stopped."""
         self._elapsed_ms += duration_ms
 
-    def restarted(self) -> SimCoordinator:
+    def restarted(self, next_append_error: KafkaError | None = None) -> SimCoordinator:
         """Another coordinator that has loaded this one's log, at the same time of day."""
         seed = self._random.randrange(2**32)
-        return SimCoordinator(self.config, seed=seed, log=self.log, elapsed_ms=self._elapsed_ms)
+        return SimCoordinator(
+            self.config,
+            seed=seed,
+            log=self.log,
+            image=self.shard.image,
+            elapsed_ms=self._elapsed_ms,
+            next_append_error=next_append_error,
+        )
+
+    def end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
+        """Writes the marker, as the edge does."""
+        self.log.append(Marker(producer_id, committed))
+        self._runtime.transaction_ended(Offset(len(self.log)), producer_id, committed=committed)
+        self.commit()
 
     def _append(self, records: list[CoordinatorRecord]) -> None:
         error, self.next_append_error = self.next_append_error, None
@@ -156,14 +222,16 @@ class SimCoordinator:
             self._runtime.committed(Offset(len(self.log)))
 
 
-def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+def _encoded(record: CoordinatorRecord) -> LogEntry:
     value = record.value
     version = record.value_version
-    return (
+    return LogEntry(
         encode_record_key(record.key),
         None if value is None else encode_record_value(value, version),
+        record.producer_id,
     )
 
 
-def _decoded(key: bytes, value: bytes | None) -> CoordinatorRecord:
-    return CoordinatorRecord(*decode_group_record(key, value))
+def _decoded(entry: LogEntry) -> CoordinatorRecord:
+    key, value = decode_group_record(entry.key, entry.value)
+    return CoordinatorRecord(key, value, producer_id=entry.producer_id)

@@ -27,8 +27,7 @@ from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from tests.support.coordinators.coordinator import SimCoordinator
-from tests.support.coordinators.streams_group import topics_image
+from tests.support.coordinators.coordinator import SimCoordinator, topics_image
 
 GROUP: Final = "workers"
 

@@ -11,14 +11,7 @@ from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
 from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.metadata.config_resource import ConfigResource
-from millstream.metadata.image import (
-    MetadataImage,
-    PartitionImage,
-    TopicImage,
-    TopicsImage,
-    frozen_mapping,
-)
-from millstream.model import BrokerId, Uuid
+from millstream.metadata.image import MetadataImage, frozen_mapping
 from millstream.protocol.enums import ConfigResourceType
 from millstream.protocol.generated.streams_group_describe import (
     DescribedGroup,
@@ -35,31 +28,11 @@ from millstream.protocol.generated.streams_group_heartbeat import (
     TopicInfo,
     Topology,
 )
-from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.coordinator import SimCoordinator, topics_image
 
 Change: TypeAlias = Any  # Any: a field of the request that a test says otherwise
 REBALANCE_TIMEOUT_MS: Final = 30_000
 GROUP: Final = "application"
-
-
-def topics_image(sizes: Mapping[str, int]) -> TopicsImage:
-    """Topics by name and number of partitions, all on broker 1."""
-    topics = [
-        TopicImage(name, Uuid(name.encode().ljust(16, b"\x01")[:16]), _partitions(size))
-        for name, size in sizes.items()
-    ]
-    return TopicsImage(
-        by_name=frozen_mapping({topic.name: topic for topic in topics}),
-        by_id=frozen_mapping({topic.topic_id: topic for topic in topics}),
-    )
-
-
-def _partitions(size: int) -> tuple[PartitionImage, ...]:
-    broker = (BrokerId(1),)
-    return tuple(
-        PartitionImage(partition=index, replicas=broker, isr=broker, leader=broker[0])
-        for index in range(size)
-    )
 
 
 def subtopology(

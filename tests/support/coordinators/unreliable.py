@@ -56,9 +56,11 @@ def hard_state(shard: GroupShard) -> dict[object, object]:
     known["offsets"] = {
         group_id: {topic: dict(ps) for topic, ps in shard.offsets.of_group(group_id).items()}
         for group_id in shard.offsets.group_ids()
+        if shard.offsets.of_group(group_id)
     }
     known["open"] = {
-        group.group_id: set(shard.offsets.open_in_group(group.group_id)) for group in shard.groups
+        group_id: set(shard.offsets.staged_in_group(group_id))
+        for group_id in shard.offsets.group_ids()
     }
     return known
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.offsets.records import offset_commit_record
 from millstream.coordinator.group.requests import TopicsDeleted
@@ -10,12 +12,13 @@ from millstream.coordinator.share.requests import InitializeState, ReadState, Wr
 from millstream.coordinator.share.state import SharePartitionKey, StateChange
 from millstream.coordinator.share.state_batch import StateBatch
 from millstream.metadata.image import MetadataImage
-from millstream.model import Offset
+from millstream.model import NO_PRODUCER_ID, Offset, ProducerId
 from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from millstream.protocol.generated.delete_groups import DeleteGroupsRequest
 from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
@@ -76,13 +79,22 @@ def test_commits_of_a_large_group_do_not_take_long() -> None:
     assert not group.coordinator.shard.takes_long(OffsetCommitRequest(group_id=group.group_id))
 
 
-def test_deleted_topics_take_long_where_very_many_offsets_are_looked_at() -> None:
+@pytest.mark.parametrize("producer", [NO_PRODUCER_ID, ProducerId(7)])
+def test_what_looks_at_very_many_offsets_takes_long_also_where_they_are_only_staged(
+    producer: ProducerId,
+) -> None:
+    of_all = (
+        TopicsDeleted(["t"]),
+        GroupTimer(GroupTimerKind.MISSING_TOPICS),
+        GroupTimer(GroupTimerKind.OFFSET_EXPIRY),
+    )
+    of_one = DeleteGroupsRequest(["g"])
     shard = consumers(10).coordinator.shard
-    assert not shard.takes_long(TopicsDeleted(["t"]))
+    assert not any(map(shard.takes_long, (*of_all, of_one)))
     for partition in range(501):
         record = offset_commit_record("g", "t", partition, OffsetCommitValue(offset=1))
-        shard.replay(Offset(partition), record)
-    assert shard.takes_long(TopicsDeleted(["t"]))
+        shard.replay(Offset(partition), record.in_transaction(producer, 0))
+    assert all(map(shard.takes_long, (*of_all, of_one)))
 
 
 def test_a_topology_of_very_many_names_takes_long() -> None:

@@ -26,7 +26,12 @@ from millstream.coordinator.group.consumer.regex import TopicsMatched, TopicsToM
 from millstream.coordinator.group.requests import TopicsChanged, TopicsDeleted
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import NODE_ITSELF, Caller
-from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
+from millstream.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    InvalidRegularExpression,
+    KafkaError,
+)
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_group_record
@@ -76,7 +81,10 @@ class GroupCoordination:
         for partition in self.shards:
             partition.change(lambda shard: shard.apply_image(image))
         if image.topics is not previous.topics:
-            deleted = sorted(previous.topics.by_name.keys() - image.topics.by_name.keys())
+            deleted = sorted(
+                previous.topics.by_id[topic_id].name
+                for topic_id in previous.topics.by_id.keys() - image.topics.by_id.keys()
+            )
             for partition in self.shards:
                 self._tell_of_topics(partition, deleted)
 
@@ -97,14 +105,17 @@ class GroupCoordination:
     def _tell_of_topics(
         self, partition: CoordinatorPartition[GroupShard], deleted: list[str]
     ) -> None:
-        """Tells a shard without waiting. A shard that is loading, or a crash of the node, leaves it to expiry and to the next image."""
+        """Tells a shard without waiting. One that is loading, also after a crash, looks for itself when it is loaded."""
+        name = partition.partition.topic_partition
         try:
             partition.submit(TopicsChanged(), NODE_ITSELF)
-            if deleted:
-                partition.submit(TopicsDeleted(deleted), NODE_ITSELF)
         except KafkaError as error:
-            name = partition.partition.topic_partition
             _LOGGER.debug("%s is not told of changed topics: %s", name, error)
+        if deleted:
+            forgetting = _told_to_forget(partition, deleted)
+            self._tasks.start(
+                _until_forgotten(partition, deleted, forgetting), f"deleted topics in {name}"
+            )
 
     # --- what shards ask for
 
@@ -168,3 +179,28 @@ class GroupCoordination:
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """Returns the responses of all shards of this node, and the error of one that failed."""
         return await self.shards.ask_all(request, expected, caller)
+
+
+def _told_to_forget(
+    partition: CoordinatorPartition[GroupShard], deleted: list[str]
+) -> asyncio.Future[object]:
+    """The result is an error where it has to be told again."""
+    try:
+        return partition.submit(TopicsDeleted(deleted), NODE_ITSELF)
+    except KafkaError as error:
+        refused: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        refused.set_result(None if isinstance(error, CoordinatorLoadInProgress) else error)
+        return refused
+
+
+async def _until_forgotten(
+    partition: CoordinatorPartition[GroupShard],
+    deleted: list[str],
+    forgetting: asyncio.Future[object],
+) -> None:
+    """Tells it again until it is written: a queue may be full, and replicas may be missing."""
+    while isinstance(error := await forgetting, KafkaError) and not partition.is_closed:
+        name = partition.partition.topic_partition
+        _LOGGER.debug("%s: offsets of deleted topics are not removed yet: %s", name, error)
+        await asyncio.sleep(_RETRY_S)
+        forgetting = _told_to_forget(partition, deleted)

@@ -23,6 +23,7 @@ from millstream.broker.transactions.verification import (
     TransactionalProducer,
     verify_partitions,
 )
+from millstream.coordinator.group.requests import TransactionalCommit
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -72,7 +73,9 @@ async def handle(
 ) -> TxnOffsetCommitResponse:
     image = services.metadata.image
     known = [part for topic in request.topics if (part := _known_part(topic, image)).partitions]
-    codes = await _commit(request.replaced(topics=known), context, services) if known else {}
+    topic_ids = {part.name: image.topics.by_name[part.name].topic_id for part in known}
+    asked = TransactionalCommit(request.replaced(topics=known), topic_ids)
+    codes = await _commit(asked, context, services) if known else {}
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
@@ -115,14 +118,15 @@ def _known_part(
 
 
 async def _commit(
-    request: TxnOffsetCommitRequest, context: RequestContext, services: Services
+    asked: TransactionalCommit, context: RequestContext, services: Services
 ) -> ErrorCodes:
     """An error of the whole request is every partition's error."""
     try:
-        response = await _commit_in_transaction(request, context, services)
+        response = await _commit_in_transaction(asked, context, services)
     except KafkaError as error:
         code = _told(error, context.version).code
-        return {(t.name, p.partition_index): code for t in request.topics for p in t.partitions}
+        topics = asked.commit.topics
+        return {(t.name, p.partition_index): code for t in topics for p in t.partitions}
     return {
         (topic.name, each.partition_index): each.error_code
         for topic in response.topics
@@ -131,8 +135,9 @@ async def _commit(
 
 
 async def _commit_in_transaction(
-    request: TxnOffsetCommitRequest, context: RequestContext, services: Services
+    asked: TransactionalCommit, context: RequestContext, services: Services
 ) -> TxnOffsetCommitResponse:
+    request = asked.commit
     if not request.group_id:
         raise InvalidGroupId("a group id must not be empty")
     coordinator = services.group_coordinator.shards.shard_of(request.group_id)
@@ -146,7 +151,7 @@ async def _commit_in_transaction(
         if producers.last_marker_offset(request.producer_id) != marker_offset:
             raise InvalidTxnState("the transaction was ended while its offsets were on their way")
 
-    return await ask_shard(coordinator, request, TxnOffsetCommitResponse, context.caller, check)
+    return await ask_shard(coordinator, asked, TxnOffsetCommitResponse, context.caller, check)
 
 
 async def _join_transaction(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.offsets.records import offset_commit_tombstone
+from millstream.coordinator.group.offsets.delete import delete_all_offsets
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import KafkaError
 from millstream.protocol.generated.delete_groups import (
@@ -51,16 +51,6 @@ def _delete(context: GroupContext, group_id: str) -> int:
         group.check_may_delete()
     except KafkaError as error:
         return error.code
-    partitions = [
-        (topic, p) for topic, ps in context.offsets.of_group(group_id).items() for p in ps
-    ]
-    partitions += [
-        partition
-        for partition in context.offsets.open_in_group(group_id)
-        if partition not in set(partitions)
-    ]
-    context.result.records += [
-        offset_commit_tombstone(group_id, *partition) for partition in partitions
-    ]
+    delete_all_offsets(context, group_id)
     context.result.records += group.tombstones()
     return 0

@@ -15,7 +15,7 @@ from millstream.coordinator.group.group import GroupKind
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.handlers import GroupHandlers
 from millstream.coordinator.group.offsets import commit, delete, expiry, fetch, transactional_commit
-from millstream.coordinator.group.requests import TopicsDeleted
+from millstream.coordinator.group.requests import TopicsDeleted, TransactionalCommit
 from millstream.coordinator.group.share.operations import HANDLERS as SHARE
 from millstream.coordinator.group.streams import target_assignment as streams_assignment
 from millstream.coordinator.group.streams.operations import HANDLERS as STREAMS
@@ -26,7 +26,6 @@ from millstream.protocol.generated.list_groups import ListGroupsRequest
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
 from millstream.protocol.generated.offset_delete import OffsetDeleteRequest
 from millstream.protocol.generated.offset_fetch import OffsetFetchRequest
-from millstream.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
 
 KINDS: Final[Mapping[GroupKind, GroupHandlers]] = MappingProxyType(
     {
@@ -39,7 +38,7 @@ KINDS: Final[Mapping[GroupKind, GroupHandlers]] = MappingProxyType(
 
 _OF_ALL_KINDS: Final[Operations[GroupContext]] = {
     OffsetCommitRequest: commit.commit_offsets,
-    TxnOffsetCommitRequest: transactional_commit.commit_transactional_offsets,
+    TransactionalCommit: transactional_commit.commit_transactional_offsets,
     OffsetFetchRequest: fetch.fetch_offsets,
     OffsetDeleteRequest: delete.delete_offsets,
     TopicsDeleted: delete.forget_topics,
@@ -62,6 +61,7 @@ TIMERS: Final[Mapping[GroupTimerKind, Callable[[GroupContext, GroupTimer], None]
     MappingProxyType(
         {
             GroupTimerKind.OFFSET_EXPIRY: expiry.expire_offsets,
+            GroupTimerKind.MISSING_TOPICS: delete.forget_missing_topics,
             GroupTimerKind.INITIAL_REBALANCE: streams_assignment.end_initial_delay,
         }
     )

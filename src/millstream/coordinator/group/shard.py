@@ -11,6 +11,7 @@ from millstream.coordinator.group import operations
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.offsets import delete as offset_delete
 from millstream.coordinator.group.offsets import expiry as offset_expiry
 from millstream.coordinator.group.offsets import replay as offset_replay
 from millstream.coordinator.group.offsets.store import OffsetStore
@@ -74,6 +75,7 @@ class GroupShard:
         for group in self._groups:
             operations.KINDS[group.kind].resume(context, group)
         offset_expiry.start_timer(context)
+        offset_delete.start_to_forget(context)
         return context.result
 
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:

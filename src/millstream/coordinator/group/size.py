@@ -15,7 +15,7 @@ from millstream.coordinator.group.offsets.store import OffsetStore
 from millstream.coordinator.group.requests import TopicsDeleted
 from millstream.coordinator.group.share.group import ShareGroup
 from millstream.coordinator.group.streams.group import StreamsGroup
-from millstream.coordinator.group.timers import GroupTimer
+from millstream.coordinator.group.timers import GroupTimer, GroupTimerKind
 from millstream.metadata.image import TopicsImage
 from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest
@@ -36,7 +36,7 @@ _REMEMBERED_MAX: Final = 10_000
 
 
 def has_many_offsets(offsets: OffsetStore, group_id: str) -> bool:
-    return offsets.count_of_group(group_id) > OFFSETS_AT_ONCE
+    return offsets.held_count_of_group(group_id) > OFFSETS_AT_ONCE
 
 
 def size_of_topics(names: Iterable[str], topics: TopicsImage) -> int:
@@ -81,8 +81,11 @@ _TOUCHES_MANY_OFFSETS: Final[Mapping[type, Callable[[_Asked, OffsetStore], bool]
     OffsetFetchRequest: lambda asked, offsets: any(
         group.topics is None and has_many_offsets(offsets, group.group_id) for group in asked.groups
     ),
-    TopicsDeleted: lambda _asked, offsets: len(offsets) > OFFSETS_AT_ONCE,
+    TopicsDeleted: lambda _asked, offsets: offsets.held_count > OFFSETS_AT_ONCE,
 }
+_TIMERS_OF_ALL_OFFSETS: Final = frozenset(
+    {GroupTimerKind.OFFSET_EXPIRY, GroupTimerKind.MISSING_TOPICS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ class GroupSizes:
         names = _NAMES.get(type(asked))
         if names is None:
             return False
+        if isinstance(asked, GroupTimer) and asked.kind in _TIMERS_OF_ALL_OFFSETS:
+            return offsets.held_count > OFFSETS_AT_ONCE
         group = groups.find(asked.group_id)
         size = 0 if group is None else self.size(group, topics)
         return size + size_of_topics(names(asked), topics) > AT_ONCE

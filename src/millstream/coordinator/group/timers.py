@@ -24,6 +24,8 @@ class GroupTimerKind(Enum):
     INITIAL_REBALANCE = "initial rebalance"
     """A streams group has waited for more members before its first assignment."""
     OFFSET_EXPIRY = "offset expiry"
+    MISSING_TOPICS = "missing topics"
+    """The coordinator was loaded: offsets of topics that have gone meanwhile are to be forgotten."""
 
 
 class GroupTimer(NamedTuple):

@@ -64,6 +64,7 @@ from millstream.runtime import Instant
 from millstream.runtime.system import SystemClock
 from millstream.testing.sim_random import SimRandom
 from tests.patience import LONG_ENOUGH_S
+from tests.support.coordinators.coordinator import NAMED_BY_TESTS
 from tests.support.simulated_disk import SimFileSystem
 
 ME = BrokerId(1)
@@ -129,6 +130,7 @@ class World:
             GroupCoordinatorConfig(classic=ClassicGroupConfig(initial_rebalance_delay_ms=0)),
             SimRandom(1),
         )
+        shard.apply_image(NAMED_BY_TESTS)
         coordinator = CoordinatorPartition(
             self.partition,
             shard,

@@ -12,6 +12,7 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.config.dynamic_config import DynamicConfig
+from millstream.broker.coordination import group_coordination
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topic_creation import InternalTopics
@@ -35,6 +36,7 @@ from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import Durability
+from millstream.coordinator import runtime
 from millstream.coordinator.group.classic.config import ClassicGroupConfig
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.placement import partition_for
@@ -188,7 +190,11 @@ class World:
     # What the tests do
 
     def publish(
-        self, leaders: tuple[BrokerId, ...], epoch: int = 0, topics: Iterable[str] = ("t",)
+        self,
+        leaders: tuple[BrokerId, ...],
+        epoch: int = 0,
+        topics: Iterable[str] = ("t",),
+        topic_id: Uuid = TOPIC_ID,
     ) -> None:
         partitions = tuple(
             PartitionImage(
@@ -203,7 +209,7 @@ class World:
         two = tuple(
             PartitionImage(partition=i, replicas=(ME,), isr=(ME,), leader=ME) for i in (0, 1)
         )
-        known = [TopicImage(name, TOPIC_ID, two) for name in topics]
+        known = [TopicImage(name, topic_id, two) for name in topics]
         if partitions:
             known.append(TopicImage(OFFSETS, Uuid(b"o" * 16), partitions))
         broker = BrokerRegistration(
@@ -496,6 +502,31 @@ async def test_offsets_of_a_deleted_topic_are_forgotten() -> None:
         groups = [OffsetFetchRequestGroup("g", topics=None)]
         (answer,) = (await world.ask(offset_fetch, OffsetFetchRequest(groups=groups), 8)).groups
         assert answer.topics == []
+
+
+def held_offsets(world: World) -> list[tuple[str, int]]:
+    return [each for p in world.coordination.shards for each in p.shard.offsets.held_by_group("g")]
+
+
+async def test_a_topic_that_is_deleted_and_made_again_in_one_image_is_another_topic() -> None:
+    async with serving() as world:
+        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        world.publish((ME, ME), topic_id=Uuid(b"u" * 16))
+        await world.ask(list_groups, ListGroupsRequest(), 5)
+        assert held_offsets(world) == []
+
+
+async def test_a_shard_that_has_no_room_for_it_is_told_again_of_deleted_topics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(group_coordination, "_RETRY_S", 0)
+    async with serving() as world:
+        await world.ask(offset_commit, commit({"t": [0]}), 9)
+        monkeypatch.setattr(runtime, "QUEUE_OPERATIONS_MAX", 1)
+        world.publish((ME, ME), topics=())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert held_offsets(world) == []
 
 
 async def test_an_expression_that_cannot_be_matched_now_is_matched_at_a_later_heartbeat() -> None:

@@ -17,16 +17,20 @@ from millstream.protocol.generated.group_records import (
 )
 from millstream.protocol.record_frames import decode_group_record
 from tests.support.coordinators.classic_group import SimGroup
-from tests.support.coordinators.coordinator import START_WALL_MS
+from tests.support.coordinators.coordinator import START_WALL_MS, LogEntry
 
 
 def values(group: SimGroup) -> list[object]:
-    return [decode_group_record(key, value)[1] for key, value in group.coordinator.log]
+    return [decode_group_record(*written)[1] for written in log(group)]
+
+
+def log(group: SimGroup) -> list[tuple[bytes, bytes | None]]:
+    return [(e.key, e.value) for e in group.coordinator.log if isinstance(e, LogEntry)]
 
 
 def test_a_new_group_is_a_record_without_type_protocol_and_members(group: SimGroup) -> None:
     group.join()
-    assert group.coordinator.log == [
+    assert log(group) == [
         (
             bytes.fromhex("0002 0005") + b"group",
             bytes.fromhex("0003 0000 00000000 ffff ffff")
@@ -59,7 +63,7 @@ def test_an_assignment_is_a_record_of_the_whole_group(group: SimGroup) -> None:
             ],
         )
     ]
-    assert group.coordinator.log[1][1][:2] == b"\x00\x03"
+    assert (log(group)[1][1] or b"")[:2] == b"\x00\x03"
 
 
 def test_an_emptied_group_is_a_record_of_the_next_generation(group: SimGroup) -> None:
@@ -76,7 +80,7 @@ def test_an_emptied_group_is_a_record_of_the_next_generation(group: SimGroup) ->
 
 def test_an_offset_is_a_record_of_version_4(group: SimGroup) -> None:
     group.commit({("t", 3): 5}, metadata="m")
-    assert group.coordinator.log == [
+    assert log(group) == [
         (
             bytes.fromhex("0001 0005")
             + b"group"

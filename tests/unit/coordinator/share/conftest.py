@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.metadata.image import MetadataImage
+from tests.support.coordinators.coordinator import topics_image
 from tests.support.coordinators.share_state import SimShareState
-from tests.support.coordinators.streams_group import topics_image
 
 
 @pytest.fixture

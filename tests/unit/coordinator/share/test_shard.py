@@ -24,8 +24,8 @@ from millstream.errors import (
 )
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.generated.share_records import ShareSnapshotValue, ShareUpdateValue
+from tests.support.coordinators.coordinator import topics_image
 from tests.support.coordinators.share_state import SimShareState
-from tests.support.coordinators.streams_group import topics_image
 
 ORDERS = topics_image({"orders": 2}).by_name["orders"].topic_id
 KEY = SharePartitionKey("workers", ORDERS, 0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from millstream.coordinator.group.context import GroupContext
-from millstream.coordinator.group.offsets.store import OffsetStore
+from millstream.coordinator.group.offsets.store import StoredOffset
 from millstream.coordinator.result import CoordinatorResult
 from millstream.errors import GroupIdNotFound, UnstableOffsetCommit
 from millstream.model import ZERO_UUID, Uuid
@@ -52,11 +52,11 @@ def _fetch(
             _topic(t.name, t.topic_id, [_nothing(p) for p in t.partition_indexes]) for t in asked
         ]
         return response
-    finder = _Finder(context.offsets, group_id, require_stable=require_stable)
+    finder = _Finder(context, group_id, require_stable=require_stable)
     if request.topics is None:
         response.topics = [
             _topic(topic, ZERO_UUID, (finder.find(topic, p, ZERO_UUID) for p in sorted(partitions)))
-            for topic, partitions in _all_topics(context.offsets, group_id).items()
+            for topic, partitions in finder.all_topics().items()
         ]
     else:
         response.topics = [
@@ -73,18 +73,34 @@ def _fetch(
 class _Finder:
     """Answers for one group."""
 
-    def __init__(self, offsets: OffsetStore, group_id: str, *, require_stable: bool) -> None:
-        self._offsets = offsets
+    def __init__(self, context: GroupContext, group_id: str, *, require_stable: bool) -> None:
+        self._topics = context.image.topics.by_name
+        self._offsets = context.offsets
         self._group_id = group_id
         self._require_stable = require_stable
 
+    def all_topics(self) -> dict[str, set[int]]:
+        """Returns what has been committed, except for topics that are gone; and, for who has to wait for it, what is only staged."""
+        topics: dict[str, set[int]] = {}
+        for topic, partitions in self._offsets.of_group(self._group_id).items():
+            topic_id = self._id_of(topic)
+            kept = {p for p, stored in partitions.items() if not _is_of_another(stored, topic_id)}
+            if kept:
+                topics[topic] = kept
+        if self._require_stable:
+            for topic, partition in self._offsets.staged_in_group(self._group_id):
+                topics.setdefault(topic, set()).add(partition)
+        return topics
+
     def find(self, topic: str, partition: int, topic_id: Uuid) -> OffsetFetchResponsePartitions:
+        """Who asks by name means the topic that has the name now."""
         if self._require_stable and self._offsets.is_unstable(self._group_id, topic, partition):
             answer = _nothing(partition)
             answer.error_code = UnstableOffsetCommit.code
             return answer
         stored = self._offsets.find(self._group_id, topic, partition)
-        if stored is None or _is_of_another_topic(stored.value.topic_id, topic_id):
+        asked = self._id_of(topic) if topic_id == ZERO_UUID else topic_id
+        if stored is None or _is_of_another(stored, asked):
             return _nothing(partition)
         return OffsetFetchResponsePartitions(
             partition_index=partition,
@@ -93,17 +109,15 @@ class _Finder:
             metadata=stored.value.metadata,
         )
 
-
-def _all_topics(offsets: OffsetStore, group_id: str) -> dict[str, set[int]]:
-    topics = {topic: set(partitions) for topic, partitions in offsets.of_group(group_id).items()}
-    for topic, partition in offsets.open_in_group(group_id):
-        topics.setdefault(topic, set()).add(partition)
-    return topics
+    def _id_of(self, topic: str) -> Uuid:
+        """Returns the id of the topic of that name, ZERO_UUID where there is none."""
+        found = self._topics.get(topic)
+        return ZERO_UUID if found is None else found.topic_id
 
 
-def _is_of_another_topic(stored: Uuid, asked: Uuid) -> bool:
-    """The topic was deleted and created again under its name: the offset means nothing there."""
-    return ZERO_UUID not in (stored, asked) and stored != asked
+def _is_of_another(stored: StoredOffset, topic_id: Uuid) -> bool:
+    """The topic was deleted, and perhaps created again under its name: the offset means nothing there."""
+    return stored.value.topic_id not in (ZERO_UUID, topic_id)
 
 
 def _topic(

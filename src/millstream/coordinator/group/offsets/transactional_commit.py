@@ -1,7 +1,8 @@
 """TxnOffsetCommit: offsets that count when the transaction of their producer is committed.
 
 Owns who may commit them and how they are written. What becomes of them at the end of the transaction is the offset store's
-business; whether the transaction is open, the caller's.
+business; whether the transaction is open, the caller's. The records say of which topic the offsets are, which those of Kafka 4.3
+do not: an offset that outlives its topic is known by it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from millstream.coordinator.group.context import GroupContext
 from millstream.coordinator.group.group import Committer
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offsets.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
+from millstream.coordinator.group.requests import TransactionalCommit
 from millstream.coordinator.result import Caller, CoordinatorResult
-from millstream.errors import IllegalGeneration, OffsetMetadataTooLarge, StaleMemberEpoch
-from millstream.model import ProducerId
+from millstream.errors import (
+    IllegalGeneration,
+    OffsetMetadataTooLarge,
+    StaleMemberEpoch,
+    UnknownTopicOrPartition,
+)
+from millstream.model import ProducerId, Uuid
 from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -24,20 +31,23 @@ from millstream.protocol.generated.txn_offset_commit import (
 
 
 def commit_transactional_offsets(
-    context: GroupContext, request: TxnOffsetCommitRequest
+    context: GroupContext, request: TransactionalCommit
 ) -> CoordinatorResult:
     """Commits offsets that count once their transaction is committed.
 
-    Raises what every partition is refused with. Metadata that is too long is that partition's own error.
+    Raises what every partition is refused with. Metadata that is too long, and a topic that was deleted while the commit was on its
+    way, are the partition's own errors.
     """
-    _check_may_commit(context.groups, request, context.caller)
-    topics = [
-        TxnOffsetCommitResponseTopic(
-            topic.name,
-            [_commit_partition(context, request, topic.name, each) for each in topic.partitions],
-        )
-        for topic in request.topics
-    ]
+    commit = request.commit
+    _check_may_commit(context.groups, commit, context.caller)
+    topics = []
+    for topic in commit.topics:
+        topic_id = request.topic_ids[topic.name]
+        codes = [
+            _commit_partition(context, commit, (topic.name, topic_id), each)
+            for each in topic.partitions
+        ]
+        topics.append(TxnOffsetCommitResponseTopic(topic.name, codes))
     return context.reply(TxnOffsetCommitResponse(topics=topics))
 
 
@@ -64,10 +74,13 @@ def _check_may_commit(groups: Groups, request: TxnOffsetCommitRequest, caller: C
 def _commit_partition(
     context: GroupContext,
     request: TxnOffsetCommitRequest,
-    topic: str,
+    topic: tuple[str, Uuid],
     partition: TxnOffsetCommitRequestPartition,
 ) -> TxnOffsetCommitResponsePartition:
+    name, topic_id = topic
     index, metadata = partition.partition_index, partition.committed_metadata or ""
+    if context.image.topic_by_id(topic_id) is None:
+        return TxnOffsetCommitResponsePartition(index, UnknownTopicOrPartition.code)
     if len(metadata) > context.config.offset_metadata_max_bytes:
         return TxnOffsetCommitResponsePartition(index, OffsetMetadataTooLarge.code)
     value = OffsetCommitValue(
@@ -76,8 +89,9 @@ def _commit_partition(
         metadata=metadata,
         commit_timestamp=context.now.wall_ms,
         expire_timestamp=NO_EXPIRY_TIMESTAMP,
+        topic_id=topic_id,
     )
-    record = offset_commit_record(request.group_id, topic, index, value)
+    record = offset_commit_record(request.group_id, name, index, value)
     context.result.records.append(
         record.in_transaction(ProducerId(request.producer_id), request.producer_epoch)
     )

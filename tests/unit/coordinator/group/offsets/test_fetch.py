@@ -60,7 +60,24 @@ def test_an_offset_of_a_topic_that_was_created_again_is_not_given_out(group: Sim
     group.commit({("t", 0): 5}, topic_id=FIRST)
     assert answers(group, {"t": [0]}, topic_id=SECOND) == [("t", 0, -1, 0)]
     assert answers(group, {"t": [0]}, topic_id=FIRST) == [("t", 0, 5, 0)]
-    assert answers(group, {"t": [0]}) == [("t", 0, 5, 0)]
+
+
+def test_who_asks_by_name_means_the_topic_that_has_the_name_now(group: SimGroup) -> None:
+    now = group.coordinator.shard.image.topics.by_name["t"].topic_id
+    group.commit({("t", 0): 5}, topic_id=FIRST)
+    group.commit({("t", 1): 6}, topic_id=now)
+    group.commit({("of no topic", 0): 7}, topic_id=SECOND)
+    group.commit({("of whatever topic", 0): 8})
+    assert answers(group, {"t": [0, 1]}) == [("t", 0, -1, 0), ("t", 1, 6, 0)]
+    assert answers(group, {"of no topic": [0]}) == [("of no topic", 0, -1, 0)]
+    assert answers(group, None) == [("t", 1, 6, 0), ("of whatever topic", 0, 8, 0)]
+
+
+def test_what_is_only_staged_is_listed_for_who_has_to_wait_for_it(group: SimGroup) -> None:
+    """Kafka leaves it out for both, and who asks for stable offsets then believes that there are none."""
+    transactional(group.coordinator.shard, 9, at=0)
+    assert answers(group, None) == []
+    assert answers(group, None, require_stable=True) == [("t", 0, -1, UNSTABLE_OFFSET_COMMIT)]
 
 
 def transactional(

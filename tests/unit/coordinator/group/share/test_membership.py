@@ -19,9 +19,8 @@ from millstream.errors import (
     UnknownMemberId,
 )
 from millstream.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
-from tests.support.coordinators.coordinator import SimCoordinator
+from tests.support.coordinators.coordinator import SimCoordinator, topics_image
 from tests.support.coordinators.share_group import GROUP, SimShareGroup
-from tests.support.coordinators.streams_group import topics_image
 
 BuildGroup = Callable[..., SimShareGroup]
 ALL = "orders:0 orders:1 orders:2 orders:3"

@@ -21,8 +21,8 @@ from millstream.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,
 )
+from tests.support.coordinators.coordinator import topics_image
 from tests.support.coordinators.share_group import GROUP, SimShareGroup
-from tests.support.coordinators.streams_group import topics_image
 
 ORDERS = topics_image({"orders": 1}).by_name["orders"].topic_id
 

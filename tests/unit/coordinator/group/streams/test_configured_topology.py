@@ -14,7 +14,8 @@ from millstream.coordinator.group.streams.topology import StreamsTopology, topol
 from millstream.errors import StreamsInvalidTopology
 from millstream.protocol.enums import StreamsGroupStatus
 from millstream.protocol.generated.streams_group_heartbeat import Subtopology
-from tests.support.coordinators.streams_group import subtopology, topics_image, topology
+from tests.support.coordinators.coordinator import topics_image
+from tests.support.coordinators.streams_group import subtopology, topology
 
 
 def configure(sizes: Mapping[str, int], *subtopologies: Subtopology) -> ConfiguredTopology:

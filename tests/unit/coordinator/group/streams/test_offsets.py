@@ -16,7 +16,8 @@ from millstream.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from tests.support.coordinators.streams_group import GROUP, SimStreamsGroup, Tasks, topics_image
+from tests.support.coordinators.coordinator import topics_image
+from tests.support.coordinators.streams_group import GROUP, SimStreamsGroup, Tasks
 
 
 def commit(
