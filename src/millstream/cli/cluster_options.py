@@ -87,6 +87,7 @@ class ClusterOptions:
 
         names = setting_names(config)
         gathered: Settings = {key: _WAIT_MS for key in _WAITS if key in names}
+        gathered["bootstrap_wait_ms"] = 0
         gathered["bootstrap_servers"] = os.environ.get(ENVIRONMENT, "localhost:9092")
         for key, value in self.file_settings.items():
             known = names.get(_plain(key))
@@ -111,17 +112,14 @@ class ClusterOptions:
 
 
 def admin_beside(settings: Settings) -> Admin:
-    """Returns an Admin with the settings that it shares with another client, of whatever kind that is.
-
-    It does not wait for a cluster where nothing listens: a person waits at the terminal.
-    """
+    """Returns an Admin with the settings that it shares with another client, of whatever kind that is."""
     from millstream.clients.blocking import Admin
     from millstream.clients.config import AdminConfig
     from millstream.clients.config.settings import setting_names
 
     known = setting_names(AdminConfig)
     shared = {key: value for key, value in settings.items() if key in known}
-    own = {"default_api_timeout_ms": _WAIT_MS, "retry_when_refused": False}
+    own = {"default_api_timeout_ms": _WAIT_MS}
     return Admin(**(own | shared))
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from millstream import clients
+from millstream.clients.cluster.cluster import require_listener
 from millstream.clients.consumer.core.fetched import BatchSummary
 from millstream.errors import (
     MillstreamError,
@@ -64,11 +65,22 @@ class Connections:
     _watcher: Consumer | None = None
     _unacknowledged: Producer | None = None
     _admin: Admin | None = None
+    _has_listener: bool = False
     _transactional: dict[str, Producer] = field(default_factory=dict)
     _listed: dict[tuple[str, ...] | None, _Listed] = field(default_factory=dict)
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
+
+    def require_listener(self, *, once: bool = False) -> None:
+        """Raises BrokerNotAvailable where nothing listens at the addresses: before something begins, which waits from then on.
+
+        With `once` it does not look again after it has been found.
+        """
+        if once and self._has_listener:
+            return
+        self.run(require_listener(self.kafka.of_start()))
+        self._has_listener = True
 
     def reader(self) -> RangeReader:
         if self._reader is None:

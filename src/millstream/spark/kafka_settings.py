@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from millstream.clients.config import ClientConfig, ConsumerConfig, ProducerConfig
+from millstream.clients.config import WAIT_FOR_EVER_MS, ClientConfig, ConsumerConfig, ProducerConfig
 from millstream.clients.config.settings import parse_settings, setting_names
 from millstream.errors import ConfigError
 
@@ -43,6 +43,8 @@ _REFUSED: Final[Mapping[str, str]] = {
 }
 _CLIENT: Final = {name.name for name in fields(ClientConfig)} - _REFUSED.keys()
 _FIELDS: Final = setting_names(ProducerConfig) | setting_names(ConsumerConfig)
+_PATIENT: Final = {"bootstrap_wait_ms": str(WAIT_FOR_EVER_MS)}
+"""What has begun has found the cluster: one that refuses later restarts, also for clients that tasks make then."""
 SECRETS: Final = tuple(
     sorted({name.replace("_", ".") for name, field in _FIELDS.items() if not field.repr})
 )
@@ -67,22 +69,26 @@ class KafkaSettings:
     def is_read_committed(self) -> bool:
         return dict(self.given).get("isolation_level") == "read_committed"
 
+    def of_start(self) -> ClientConfig:
+        """Returns the settings by which a query, a write or an application looks whether anything listens before it begins."""
+        return parse_settings(ClientConfig, self._of(_CLIENT))
+
     def of_client(self) -> dict[str, Any]:  # keyword arguments of an Admin
-        return self._of(_CLIENT)
+        return self._of(_CLIENT) | _PATIENT
 
     def of_reader(self) -> dict[str, Any]:  # keyword arguments of a RangeReader or Consumer
-        return self._of(_CLIENT | _READING)
+        return self._of(_CLIENT | _READING) | _PATIENT
 
     def of_producer(self) -> dict[str, Any]:  # keyword arguments of a Producer
-        return self._of(_CLIENT | _WRITING | _TRANSACTIONAL)
+        return self._of(_CLIENT | _WRITING | _TRANSACTIONAL) | _PATIENT
 
     def source_options(self) -> dict[str, str]:
         """The options of the source that read with these settings."""
-        return _with_prefix(self.of_reader())
+        return _with_prefix(self._of(_CLIENT | _READING))
 
     def sink_options(self) -> dict[str, str]:
         """The options of the sink that write with these settings."""
-        return _with_prefix(self.of_producer())
+        return _with_prefix(self._of(_CLIENT | _WRITING | _TRANSACTIONAL))
 
     def _of(self, wanted: Collection[str]) -> dict[str, str]:
         return {name: value for name, value in self.given if name in wanted}
@@ -118,6 +124,7 @@ def is_setting(name: str) -> bool:
 
 def _parsed(given: Mapping[str, object], allowed: Collection[str], who: str) -> KafkaSettings:
     settings = KafkaSettings(tuple(sorted(_named(given, allowed, who))))
+    settings.of_start()
     parse_settings(ConsumerConfig, settings.of_reader())
     parse_settings(ProducerConfig, settings.of_producer())
     return settings

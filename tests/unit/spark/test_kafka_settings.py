@@ -13,6 +13,7 @@ from millstream.spark.kafka_settings import KafkaSettings, for_both, for_reading
 from millstream.spark.sink.options import parse_sink_options
 from millstream.spark.source.options import parse_source_options
 
+PATIENT = {"bootstrap_wait_ms": str(2**31 - 1)}
 BROKER = {"bootstrap.servers": "b:1"}
 SECURE = {
     "security.protocol": "SASL_SSL",
@@ -35,7 +36,7 @@ def test_each_client_is_given_what_it_has() -> None:
     settings = for_both(
         BROKER | {"client.id": "c", "isolation.level": "read_uncommitted", "linger.ms": 7}
     )
-    common = {"bootstrap_servers": "b:1", "client_id": "c"}
+    common = {"bootstrap_servers": "b:1", "client_id": "c", **PATIENT}
     assert settings.of_client() == common
     assert settings.of_reader() == common | {"isolation_level": "read_uncommitted"}
     assert settings.of_producer() == common | {"linger_ms": "7"}
@@ -51,8 +52,20 @@ def test_a_runner_reads_no_aborted_records_and_a_source_does_as_a_consumer() -> 
     assert for_both(BROKER | {"isolation_level": "read_uncommitted"}).of_reader() == {
         "bootstrap_servers": "b:1",
         "isolation_level": "read_uncommitted",
+        **PATIENT,
     }
-    assert for_reading(BROKER).of_reader() == {"bootstrap_servers": "b:1"}
+    assert for_reading(BROKER).of_reader() == {"bootstrap_servers": "b:1", **PATIENT}
+
+
+def test_only_what_begins_gives_up_where_nothing_listens() -> None:
+    """Clients of tasks are made later: to them a cluster that refuses is one that restarts. A query in a pipeline begins as well."""
+    settings = for_both(BROKER | {"bootstrap.wait.ms": 30_000})
+    assert settings.of_start().bootstrap_wait_ms == 30_000
+    assert for_both(BROKER).of_start().bootstrap_wait_ms == 1_000
+    for of_task in (settings.of_client(), settings.of_reader(), settings.of_producer()):
+        assert of_task["bootstrap_wait_ms"] == PATIENT["bootstrap_wait_ms"]
+    assert settings.source_options()["kafka.bootstrap.wait.ms"] == "30000"
+    assert settings.sink_options()["kafka.bootstrap.wait.ms"] == "30000"
 
 
 def test_options_with_the_prefix_are_settings() -> None:

@@ -24,6 +24,7 @@ from millstream.errors import (
     BrokerNotAvailable,
     CoordinatorNotAvailable,
     InvalidTopic,
+    KafkaError,
     LeaderNotAvailable,
     NetworkException,
     NotCoordinator,
@@ -38,7 +39,7 @@ from millstream.net.client.core.addresses import Address
 from millstream.net.client.core.backoff import Backoff
 from millstream.net.client.core.traffic import Traffic
 from millstream.net.client.dialer import canonical_addresses, dialer_for
-from millstream.net.client.environment import Environment
+from millstream.net.client.environment import Environment, system_environment
 from millstream.net.client.tasks import TaskScope
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.enums import CoordinatorType
@@ -48,7 +49,7 @@ from millstream.protocol.generated.find_coordinator import (
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 
-__all__ = ["Cluster", "Lane"]
+__all__ = ["Cluster", "Lane", "require_listener"]
 
 _Result = TypeVar("_Result")
 
@@ -105,6 +106,8 @@ class Cluster:
             log=_CONNECTIONS_LOG,
         )
         self._retry_when_refused = retry_when_refused
+        self._refused_since_ms: int | None = None
+        """When every bootstrap address first refused a client that has never been connected."""
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
         self._ask_metadata = ask_metadata or partial(
             _ask_broker, may_create_topics=allow_auto_create_topics
@@ -244,8 +247,8 @@ class Cluster:
     async def any_connection(self) -> Connection:
         """Returns an open one with the least to do, else the first broker that can be reached.
 
-        Raises NoBrokerReachable; BrokerNotAvailable, which no retry follows, when every address refuses and that was
-        chosen to be the end.
+        Raises NoBrokerReachable; BrokerNotAvailable, which no retry follows, when every address refuses and there is
+        nothing to wait for.
         """
         connection = self._connections.least_loaded()
         if connection is not None:
@@ -256,9 +259,25 @@ class Cluster:
         try:
             return await self._connections.first_reachable(list(dict.fromkeys(addresses)))
         except AllRefused as error:
-            if self._retry_when_refused:
+            if self._may_yet_start():
                 raise
-            raise BrokerNotAvailable(str(error)) from error
+            raise BrokerNotAvailable(f"{error}{self._how_to_wait()}") from error
+
+    def _may_yet_start(self) -> bool:
+        """Whether to wait for a cluster that refuses: it restarts, or `bootstrap_wait_ms` is not over."""
+        if not self._retry_when_refused or self._connections.has_connected:
+            return self._retry_when_refused
+        now_ms = self.now_ms()
+        if self._refused_since_ms is None:
+            self._refused_since_ms = now_ms
+        return now_ms - self._refused_since_ms < self.config.bootstrap_wait_ms
+
+    def _how_to_wait(self) -> str:
+        """What an error says of the time that was waited; nothing where none was."""
+        waited_ms = self.config.bootstrap_wait_ms
+        if not self._retry_when_refused or self._connections.has_connected or not waited_ms:
+            return ""
+        return f" (tried for {waited_ms} ms: set bootstrap_wait_ms to wait longer for a cluster that has yet to start)"
 
     async def coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> int:
         """Node id of the coordinator, asked for once and remembered until `forget_coordinator`."""
@@ -345,6 +364,29 @@ class Cluster:
         if self.config.client_dns_lookup == "use_all_dns_ips":
             return list(self.config.bootstrap_servers)
         return await canonical_addresses(self.config.bootstrap_servers, self._network)
+
+
+async def require_listener(config: ClientConfig) -> None:
+    """Raises BrokerNotAvailable where nothing listens at any bootstrap address for `bootstrap_wait_ms`.
+
+    For the start of an application whose own clients outlive a restart of the cluster. Whatever else may be wrong is theirs to
+    find out and to say: so it returns as soon as anything answers, and soon after that time where there is only silence.
+    """
+    scope = TaskScope("first contact")
+    cluster = Cluster(config, scope, system_environment())
+    # An attempt that begins in time ends after the longest waits before a retry.
+    grace_ms = config.reconnect_backoff_max_ms + config.retry_backoff_max_ms
+    try:
+        await cluster.retrying(
+            cluster.any_connection, cluster.now_ms() + config.bootstrap_wait_ms + grace_ms
+        )
+    except BrokerNotAvailable:
+        raise
+    except KafkaError as error:
+        _CONNECTIONS_LOG.debug("first contact: %s", error)
+    finally:
+        await scope.close()
+        await cluster.close()
 
 
 async def _ask_broker(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.net.client.config.connection import ConnectionConfig, ConnectionSettings
 from millstream.net.client.config.declarations import boolean, integer, one_of, setting
 from millstream.net.client.core.addresses import Address, parse_bootstrap_servers
+
+WAIT_FOR_EVER_MS: Final = 2**31 - 1
+"""For clients inside of what was connected before: to them a cluster that refuses is one that restarts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +21,11 @@ class ClientConfig(ConnectionConfig):
         (Address("localhost", 9092),),
         parse_bootstrap_servers,
         "Addresses of some brokers, as host:port,host:port. The client learns of the others from them.",
+    )
+    bootstrap_wait_ms: int = setting(
+        1_000,
+        integer(0),
+        "How long a client that has never been connected waits for a cluster that has yet to start: for this time it tries again when every bootstrap address refuses the connection or has a name that is not known, then calls raise BrokerNotAvailable. 0: the first try decides. Once connected, a client waits for a cluster that goes away as Kafka's clients do.",
     )
     client_dns_lookup: str = setting(
         "use_all_dns_ips",
@@ -67,6 +76,7 @@ class ClientSettings(ConnectionSettings, total=False):
     """Keyword arguments of every client; see ClientConfig."""
 
     bootstrap_servers: str | list[str] | tuple[Address, ...]
+    bootstrap_wait_ms: int
     client_dns_lookup: str
     retry_backoff_ms: int
     retry_backoff_max_ms: int

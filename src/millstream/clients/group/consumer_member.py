@@ -27,6 +27,7 @@ from millstream.clients.group.owned_partitions import (
     nothing_to_commit,
 )
 from millstream.errors import (
+    BrokerNotAvailable,
     CoordinatorNotAvailable,
     KafkaError,
     NotCoordinator,
@@ -219,7 +220,8 @@ class ConsumerMember:
             )
         except KafkaError as failure:
             membership.handle_failure()
-            if failure.retriable:
+            # That nothing listens is told by the metadata, which are asked for as well, and as often as poll() waits.
+            if failure.retriable or isinstance(failure, BrokerNotAvailable):
                 self._cluster.forget_coordinator(self._group_id)
                 await self._wait_a_moment()
             else:

@@ -15,6 +15,7 @@ from millstream.clients.config.share import ShareConsumerConfig
 from millstream.clients.share.core.membership import ShareMembership
 from millstream.clients.share.core.values import TopicIdPartition
 from millstream.errors import (
+    BrokerNotAvailable,
     CoordinatorNotAvailable,
     KafkaError,
     NetworkException,
@@ -127,7 +128,8 @@ class ShareMember:
         if isinstance(failure, _LOOK_AGAIN):
             self._cluster.forget_coordinator(self.membership.group_id)
         elif failure is not None and not failure.retriable:
-            self._error = failure
+            # That nothing listens is told by the metadata, which are asked for as well, and as often as poll() waits.
+            self._error = None if isinstance(failure, BrokerNotAvailable) else failure
         known = {topic.topic_id for topic in self._cluster.snapshot.topics.values()}
         if not known.issuperset(self.membership.assigned):
             self._cluster.request_metadata()

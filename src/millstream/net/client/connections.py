@@ -73,6 +73,8 @@ class Connections:
         self._connecting: dict[tuple[Address, Lane], asyncio.Lock] = {}
         self._failures: dict[Address, _Failures] = {}
         self._outages = Outages()
+        self.has_connected = False
+        """Whether there was ever a connection."""
 
     @property
     def any_failed(self) -> bool:
@@ -116,6 +118,7 @@ class Connections:
                 await connection.close()
             self._scope.check()
             self._failures.pop(address, None)
+            self.has_connected = True
             self._connections[key] = connection
             return connection
 

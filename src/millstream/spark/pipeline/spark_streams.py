@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from millstream.clients.cluster.cluster import require_listener
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.errors import ConfigError
 from millstream.runtime import Clock
@@ -76,7 +78,7 @@ class SparkStreams(Queryable):
     ) -> None:
         """Creates the internal topics that are missing. `inputs`: DataFrames that stand for source topics of these names.
 
-        Raises ConfigError, TopologyError, and what the cluster answers.
+        Raises ConfigError, TopologyError, BrokerNotAvailable where nothing listens, and what the cluster answers.
         """
         if config.processing_guarantee is None:
             config = replace(config, processing_guarantee=ProcessingGuarantee.EXACTLY_ONCE_V2)
@@ -97,6 +99,7 @@ class SparkStreams(Queryable):
             _snapshots(options),
         )
         self._jobs = TaskJobs(session, application)
+        asyncio.run(require_listener(self._kafka.of_start()))
         self._plan = CurrentPlan(
             self._topology,
             config.application_id,

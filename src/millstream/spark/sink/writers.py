@@ -38,6 +38,7 @@ _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 """Spark's names of what a task knows of its query. The group of its job is the id of the query's run."""
+_FIRST_BATCH: Final = "0"
 
 
 @dataclass
@@ -61,6 +62,7 @@ class _Writer:
         options = self._options
         rows = _Rows(options, self._encoding, iterator)
         link = connections(options.kafka)
+        self._find_cluster(link)
         match options.delivery_guarantee:
             case DeliveryGuarantee.EXACTLY_ONCE:
                 records = write_exactly_once(link, self._batch_write(), options, iter(rows))
@@ -70,6 +72,16 @@ class _Writer:
             case DeliveryGuarantee.NONE:
                 records, lost_batches = _write_unacknowledged(link, options, iter(rows))
                 return Written(records, rows.skipped, lost_batches)
+
+    def _find_cluster(self, link: Connections) -> None:
+        """Raises BrokerNotAvailable where nothing listens as a write begins, or the first micro-batch of a query.
+
+        A query that has written before has found the cluster: one that refuses then restarts, and is waited for.
+        """
+        task = TaskContext.get()
+        assert task is not None, "Spark calls writers in tasks"
+        if task.getLocalProperty(_BATCH) in {None, _FIRST_BATCH}:
+            link.require_listener(once=True)
 
     def _batch_write(self) -> BatchWrite:
         task = TaskContext.get()

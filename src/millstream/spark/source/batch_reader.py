@@ -9,7 +9,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from millstream.runtime.system import SystemClock
 from millstream.spark.source.options import SourceOptions
-from millstream.spark.source.planning import ending_offsets, readable_starts, starting_offsets
+from millstream.spark.source.planning import (
+    ending_offsets,
+    link_of,
+    readable_starts,
+    starting_offsets,
+)
 from millstream.spark.source.reading import RangesPartition, read_ranges, split
 from millstream.spark.source.rows.decoding import Decoding
 
@@ -23,6 +28,7 @@ class BatchReader(DataSourceReader):
         self._decoding = decoding
 
     def partitions(self) -> Sequence[RangesPartition]:
+        link_of(self._options).require_listener()
         now_ms = SystemClock().now().wall_ms
         start, end = starting_offsets(self._options, now_ms), ending_offsets(self._options, now_ms)
         start = readable_starts(self._options, start, end)

@@ -107,12 +107,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planned_from: Offsets = {}
         self._is_told = self._options.given_start is None
         """Whether it has been said which of start option and checkpoint is in effect."""
+        self._is_found = False
+        """Whether the cluster has been found since this start of the query."""
         self._reporting = Reporting()
         self._planner = MicroBatchPlanner(options.event_time)
 
     # Planning.
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
+        self._find_cluster()
         self._is_told = True
         choices = starting_choices(self._options, _CLOCK.now().wall_ms)
         self._reporting.started(choices)
@@ -125,9 +128,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self._find_cluster()
         self._last = look_up(self._options, LATEST)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
+        self._find_cluster()
         begin = self._positions(start)
         self._tell_of_checkpoint(begin)
         self._commit(begin)
@@ -156,6 +161,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             event_time = self._planner.event_time(before, planned, times)
             document[watermarks.KEY] = watermarks.to_document(event_time)
         return plan.followed_by(start, document)
+
+    def _find_cluster(self) -> None:
+        """Raises BrokerNotAvailable where nothing listens as the query starts. A cluster that refuses later restarts, and is waited for."""
+        if not self._is_found:
+            link_of(self._options).require_listener()
+            self._is_found = True
 
     def _positions(self, start: Mapping[str, Any]) -> Offsets:  # JSON
         """Where partitions are behind the last micro-batch, whose end is `start`."""
@@ -196,6 +207,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end: dict[str, Any],  # JSON
     ) -> Sequence[RangesPartition]:
         _require_transactional(end)
+        self._find_cluster()
         finish: Offsets = plan.from_json(end)
         is_repeated = self._planned != finish
         if is_repeated and self._options.offset_commit_mode is OffsetCommitMode.AT_MOST_ONCE:

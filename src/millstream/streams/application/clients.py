@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from millstream.clients import Admin, Consumer, Producer, RangeReader
-from millstream.clients.config import ConsumerConfig, ProducerConfig
+from millstream.clients.config import WAIT_FOR_EVER_MS, ConsumerConfig, ProducerConfig
 from millstream.clients.config.settings import parse_settings, setting_names
 from millstream.errors import ConfigError
 
@@ -19,11 +19,18 @@ _OWN: Final = frozenset(
 )  # fmt: skip
 
 
+PATIENT: Final = {"bootstrap_wait_ms": WAIT_FOR_EVER_MS}
+"""The start has found the cluster: one that refuses later restarts, also for clients that are made then."""
+
+
 class ClientSupplier(Protocol):
-    """Makes the clients of an application; each call makes a new one."""
+    """Makes the clients of an application; each call makes a new one. They wait for a cluster that refuses (`bootstrap_wait_ms`)."""
 
     def settings_of_member(self, client_id: str) -> dict[str, Any]:  # Any: settings of a client
-        """Returns the settings of a consumer: those of its connections, and of a member of a group."""
+        """Returns the settings of a consumer: those of its connections, and of a member of a group.
+
+        `bootstrap_wait_ms` of them says how long the start waits for a cluster that refuses.
+        """
         ...
 
     def admin(self, client_id: str) -> Admin: ...
@@ -66,11 +73,11 @@ class DefaultClientSupplier:
         return self._reading | {"client_id": client_id}
 
     def admin(self, client_id: str) -> Admin:
-        return Admin(**self._shared, client_id=client_id)
+        return Admin(**self._shared | PATIENT, client_id=client_id)
 
     def consumer(self, client_id: str, *, read_committed: bool) -> Consumer[bytes, bytes]:
         return Consumer(
-            **self._reading,
+            **self._reading | PATIENT,
             client_id=client_id,
             enable_auto_commit=False,
             allow_auto_create_topics=False,  # one that is deleted would come back
@@ -80,13 +87,13 @@ class DefaultClientSupplier:
 
     def reader(self, client_id: str, *, read_committed: bool) -> RangeReader:
         return RangeReader(
-            **self._reading,
+            **self._reading | PATIENT,
             client_id=client_id,
             isolation_level=_isolation(read_committed=read_committed),
         )
 
     def producer(self, client_id: str, transactional_id: str | None) -> Producer:
-        settings = {"linger_ms": 0} | self._writing | {"client_id": client_id}
+        settings = {"linger_ms": 0} | self._writing | PATIENT | {"client_id": client_id}
         if transactional_id is not None:
             settings.setdefault("transaction_timeout_ms", TRANSACTION_TIMEOUT_MS)
             settings["transactional_id"] = transactional_id

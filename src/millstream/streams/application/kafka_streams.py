@@ -15,6 +15,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
+from millstream.clients.cluster.cluster import require_listener
+from millstream.clients.config import ConsumerConfig
+from millstream.clients.config.settings import parse_settings
 from millstream.clients.core.illegal_state import IllegalState
 from millstream.foreign_names.explanation import explain_construction
 from millstream.net.client.tasks import TaskScope
@@ -218,7 +221,8 @@ class KafkaStreams:
     async def start(self) -> None:
         """Starts the threads. Returns once global stores are filled.
 
-        Raises IllegalState for an application that was started before, StoreLocked, ConfigError, and what the cluster answers.
+        Raises IllegalState for an application that was started before, StoreLocked, ConfigError, BrokerNotAvailable where nothing listens,
+        and what the cluster answers.
         """
         self._loop = asyncio.get_running_loop()
         try:
@@ -236,6 +240,7 @@ class KafkaStreams:
             self._state.enter(ApplicationState.REBALANCING)
             if self._config.use_processes:
                 self._pickled = pickled_application(self._application)
+            await self._find_cluster()
             await self._set_standby_replicas()
             await self._open_global_stores()
         except BaseException:
@@ -493,6 +498,11 @@ class KafkaStreams:
                 self._state.enter(end)
             except Exception:  # whatever a listener raises: nobody waits for this task's result
                 _LOGGER.exception("%s has a listener that failed", self._state.log_prefix)
+
+    async def _find_cluster(self) -> None:
+        """Raises BrokerNotAvailable where nothing listens. All clients that follow wait for a cluster that refuses: it restarts."""
+        settings = self._supplier.settings_of_member(f"{self._application.client_id}-start")
+        await require_listener(parse_settings(ConsumerConfig, settings))
 
     async def _set_standby_replicas(self) -> None:
         replicas = self._config.num_standby_replicas

@@ -22,6 +22,7 @@ from millstream.clients.config.settings import parse_settings
 from millstream.errors import UnknownTopicOrPartition
 from millstream.net.client.uninterrupted import uninterrupted
 from millstream.streams.application.application_environment import ApplicationEnvironment
+from millstream.streams.application.clients import PATIENT
 from millstream.streams.application.group.classic.leader import TaskLeader
 from millstream.streams.application.group.classic.member import ClassicStreamsMember
 from millstream.streams.application.group.classic.membership import ClassicStreamsPolicy
@@ -361,7 +362,7 @@ class StreamThread:
 
     def _new_member(self, client_id: str, admin: Admin) -> GroupMembership:
         application = self._application
-        settings = application.supplier.settings_of_member(client_id)
+        settings = application.supplier.settings_of_member(client_id) | PATIENT
         if application.config.group_protocol is GroupProtocol.STREAMS:
             return StreamsMember(application.policy, settings)
         config = parse_settings(ConsumerConfig, settings)

@@ -1,15 +1,20 @@
-"""What a user reads when offsets of a query are no longer to be had: one sentence, and how to go on."""
+"""What a user reads when offsets of a query are no longer to be had, or nothing listens: one sentence, and how to go on."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 
 from millstream.clients.blocking import Admin
+from millstream.errors import BrokerNotAvailable
 from millstream.model import TopicPartition
+from millstream.spark import RunnerOptions, SparkStreams, write_atomically
+from millstream.streams import StreamsBuilder, StreamsConfig
 from tests.integration.spark.formats.late_workers import started
 
 pytestmark = pytest.mark.spark
@@ -49,3 +54,56 @@ def test_a_query_that_loses_records_ends_with_the_sentence_and_goes_on_with_a_po
         started(run)
     query = started(lambda: run(failOnDataLoss="skip"))
     assert [p.numInputRows for p in query.recentProgress if p.numInputRows] == [2]
+
+
+def test_a_port_that_refuses_ends_reads_writes_and_queries_as_they_start(
+    spark: Any, tmp_path: Path
+) -> None:
+    """All of them by one rule, here with `kafka.bootstrap.wait.ms=0`. The clients of what has begun would wait for a minute and more."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        servers = f"127.0.0.1:{taken.getsockname()[1]}"
+        to = {"bootstrap.servers": servers, "kafka.bootstrap.wait.ms": "0"}
+        exactly = to | {
+            "topic": "t",
+            "transactionalIdPrefix": "p",
+            "deliveryGuarantee": "exactly-once",
+        }
+        rows = spark.range(1).selectExpr("cast(id as string) value")
+        stream = spark.readStream.format("rate").load().selectExpr("cast(value as string) value")
+
+        def read() -> None:
+            spark.read.format("millstream").options(**to, subscribe="t").load().collect()
+
+        def write() -> None:
+            rows.write.format("millstream").options(**exactly).mode("append").save()
+
+        def ended(writer: Any, name: str) -> None:
+            query = writer.option("checkpointLocation", str(tmp_path / name)).start()
+            assert query.awaitTermination(400), "the query waits for a cluster"
+
+        def source() -> None:
+            records = spark.readStream.format("millstream").options(**to, subscribe="t").load()
+            ended(records.writeStream.format("noop"), "source")
+
+        def sink() -> None:
+            ended(stream.writeStream.format("millstream").options(**exactly), "sink")
+
+        def atomically() -> None:
+            write_atomically(rows, 0, to | {"topic": "t", "transactionalIdPrefix": "p"})
+
+        def topology() -> None:
+            builder = StreamsBuilder()
+            builder.stream("in").to("out")
+            settings = {"bootstrap.wait.ms": "0"}
+            options = RunnerOptions(bootstrap_servers=servers, client_settings=settings)
+            config = StreamsConfig(application_id="app")
+            SparkStreams(builder.build(), config, spark, options)
+
+        starts: list[Callable[[], None]] = [read, write, source, sink, atomically, topology]
+        for start in starts:
+            with pytest.raises(
+                (PySparkException, BrokerNotAvailable),
+                match=f"cannot connect to {servers}: refused; nothing listens there",
+            ):
+                start()

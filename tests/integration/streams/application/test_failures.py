@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from millstream.broker.node import parts
 from millstream.broker.requests.registry import BROKER_HANDLERS
 from millstream.clients import Admin, NewTopic
 from millstream.clients.core.illegal_state import IllegalState
-from millstream.errors import ConfigError, UnsupportedVersion
+from millstream.errors import BrokerNotAvailable, ConfigError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.streams import StreamsBuilder, StreamsConfig, Topology
 from millstream.streams.application.group.remarks import ShutdownRequested
@@ -190,6 +192,45 @@ async def test_a_directory_that_cannot_be_written_is_named(
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
         await instances.new(state_dir=str(tmp_path / "file")).start()
+
+
+@pytest.mark.parametrize("more", [{}, {"use_processes": True}, {"group_protocol": "classic"}])
+async def test_a_port_that_refuses_is_known_at_the_start(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    """With `run`, which raises what `start` raises. The directory is free again afterwards."""
+    config = StreamsConfig(application_id="app", state_dir=str(tmp_path), **more)
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    for wait_ms in (0, 1):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            to = {
+                "bootstrap_servers": f"127.0.0.1:{taken.getsockname()[1]}",
+                "bootstrap_wait_ms": wait_ms,
+            }
+            app = KafkaStreams(builder.build(), config, to)
+            with pytest.raises(BrokerNotAvailable, match="refused; nothing listens there"):
+                await app.run()
+        assert app.state is ApplicationState.NOT_RUNNING
+
+
+async def test_a_cluster_that_starts_after_the_application_is_waited_for(
+    instances: Instances,
+) -> None:
+    """As where both are started in any order. The instance gives up after `bootstrap_wait_ms`."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        clients = {"bootstrap_servers": f"127.0.0.1:{port}", "bootstrap_wait_ms": 60_000}
+        app = instances.new(clients=clients)
+        starting = asyncio.ensure_future(app.start())
+        await asyncio.sleep(0)
+    with Broker(in_process=False, port=port):
+        async with asyncio.timeout(60):
+            await starting
+        await app.close()
 
 
 def test_settings_that_the_application_decides_are_refused() -> None:

@@ -31,6 +31,7 @@ from millstream.clients.producer.transaction.core.transaction import (
     Transaction,
 )
 from millstream.errors import (
+    BrokerNotAvailable,
     ClusterAuthorizationFailed,
     KafkaError,
     MillstreamError,
@@ -192,7 +193,12 @@ class Transactions:
         transaction = self._transaction
         try:
             identity = await self._coordinators.fetch_identity(deadline_ms, renew=renew)
-        except (RetriableError, TransactionalIdAuthorizationFailed, ClusterAuthorizationFailed):
+        except (
+            RetriableError,
+            BrokerNotAvailable,
+            TransactionalIdAuthorizationFailed,
+            ClusterAuthorizationFailed,
+        ):
             raise  # may be asked again
         except (KafkaError, TransactionalProducerFailed) as error:
             transaction.fail(error, is_fatal=True)

@@ -17,6 +17,7 @@ from typing import Final
 
 from millstream.clients.core.named_errors import membership_error
 from millstream.errors import (
+    BrokerNotAvailable,
     FencedMemberEpoch,
     KafkaError,
     TopicAuthorizationFailed,
@@ -158,7 +159,7 @@ class ShareMembership:
         if isinstance(error, _REJOIN):
             self._begin_joining()
             return None
-        if error.retriable or isinstance(error, TopicAuthorizationFailed):
+        if error.retriable or isinstance(error, (BrokerNotAvailable, TopicAuthorizationFailed)):
             return error
         self._go(ShareMemberState.FATAL)
         if isinstance(error, UnsupportedVersion):
