@@ -12,6 +12,8 @@ from functools import partial
 from json import JSONDecoder
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar, overload
 
+import orjson
+
 from millstream.clients.serdes.serde import Serde
 
 T = TypeVar("T")
@@ -95,8 +97,6 @@ _DIGITS_BEYOND_64_BITS: Final = b"0" * 19
 
 def read_json(data: bytes) -> Document:
     """Returns a document; numbers with a fraction or an exponent are floats. Raises ValueError for text that is no JSON."""
-    import orjson
-
     if _DIGITS_BEYOND_64_BITS in data.translate(_DIGITS_AS_ZEROS):
         return _WHOLE.decode(str(data, "utf-8"))
     return orjson.loads(data)
@@ -112,8 +112,6 @@ def read_exact_json(data: bytes) -> Document:
 
 def write_json(value: Document, default: Default, option: int = 0) -> bytes:
     """Raises TypeError for what neither orjson nor `default` writes."""
-    import orjson
-
     try:
         return orjson.dumps(value, default, option)
     except TypeError:  # among them whole numbers beyond 64 bits, which are not offered to `default`
@@ -122,8 +120,6 @@ def write_json(value: Document, default: Default, option: int = 0) -> bytes:
 
 def plain_decimal(value: object) -> object:
     """Returns a decimal as a number of JSON, digit for digit. Raises TypeError for anything else."""
-    import orjson
-
     if not isinstance(value, Decimal):
         raise TypeError(f"{type(value).__name__} is not written as JSON")
     if not value.is_finite():
@@ -136,8 +132,6 @@ def _decimal_or(default: Default, value: object) -> object:
 
 
 def _with_long_integers(value: Document) -> Document:
-    import orjson
-
     if type(value) is int:
         return value if -(2**63) <= value < 2**64 else orjson.Fragment(str(value))
     if isinstance(value, dict):
