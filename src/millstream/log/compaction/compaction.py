@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
 from millstream.log.compaction.batch_filter import BatchFilter, FilterRules
-from millstream.log.compaction.cleaned_transactions import CleanedTransactions
+from millstream.log.compaction.cleaned_transactions import AbortedTransactions, CleanedTransactions
 from millstream.log.compaction.offset_map import OffsetMap
 from millstream.log.compaction.plan import CompactionPlan
 from millstream.log.header_scan import scan_batches
@@ -54,8 +54,15 @@ class Compaction:
         now_ms: int,
         io_bytes: int = 262_144,
     ) -> None:
-        """`io_bytes`: how much is read at once, or as much as one batch needs; and written at once, up to a step."""
+        """Call it as the log's owner: transaction indexes are read here, and the owner appends to the newest of them.
+
+        `io_bytes`: how much is read at once, or as much as one batch needs; and written at once, up to a step. Raises OSError,
+        DamagedFile.
+        """
         self._plan = plan
+        self._aborted = AbortedTransactions(
+            itertools.chain.from_iterable(index.entries() for index in plan.transaction_indexes)
+        )
         self._io_bytes = io_bytes
         self._step_bytes = min(_STEP_BYTES, io_bytes)
         self._offsets = OffsetMap(map_bytes_max)
@@ -75,21 +82,16 @@ class Compaction:
         rules = FilterRules(
             self._plan.last_records, self._now_ms, self._plan.config.delete_retention_ms
         )
-        transactions = self._transactions()
+        transactions = CleanedTransactions(self._aborted)
         batches = BatchFilter(rules, self._offsets, transactions)
         for group in self._plan.group_until(self.end_offset):
             yield from self._rewrite(group, batches, transactions)
-
-    def _transactions(self) -> CleanedTransactions:
-        entries = (index.entries() for index in self._plan.transaction_indexes)
-        return CleanedTransactions(itertools.chain.from_iterable(entries))
 
     # --- keys
 
     def _map_keys(self) -> Iterator[CompactionStep]:
         """Latest offsets of the dirty part, as far as they fit. Aborted records count for nothing."""
         plan = self._plan
-        transactions = self._transactions()
         dirty = [
             segment for segment in plan.segments if self._end_of(segment) > plan.first_dirty_offset
         ]
@@ -103,7 +105,7 @@ class Compaction:
                 if self._offsets.is_full:
                     return
                 validate_batch(header, batch)
-                if not transactions.is_discarded(header, batch) and not header.is_control:
+                if not header.is_control and self._aborted.transaction_of(header) is None:
                     self._map_batch(header, batch)
                 self._offsets.end_offset = header.next_offset
                 moved, records = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millstream.errors import CorruptMessage
@@ -217,6 +219,30 @@ def test_a_marker_without_its_transaction_goes_after_its_own_delete_horizon(clea
     cleaned.put("c1")
     cleaned.roll_and_clean()
     assert not any(h.is_control for h, _ in cleaned.batches())
+
+
+@pytest.mark.parametrize("epoch", [0, 1], ids=["same epoch", "epoch raised by the abort"])
+@pytest.mark.parametrize(("word", "left"), [("a-", []), ("a2", ["4:a2"])])
+def test_what_a_producer_commits_after_an_abort_counts_though_the_cleaning_begins_in_between(
+    world, word, left, epoch
+):
+    """Kafka 4.3.1 ends with the same; before KIP-890 all transactions of a producer had one epoch."""
+    cleaned = Cleaned(world, replace(COMPACT, delete_retention_ms=0))
+    cleaned.put("a0")
+    cleaned.put("x1", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    cleaned.mark(5, 0, ControlType.ABORT)
+    cleaned.put("f1")
+    cleaned.roll_and_clean()
+    sequence = 0 if epoch else 1
+    cleaned.put(
+        word, producer_id=5, producer_epoch=epoch, base_sequence=sequence, is_transactional=True
+    )
+    cleaned.mark(5, epoch, ControlType.COMMIT)
+    cleaned.put("g1")
+    cleaned.roll_and_clean()
+    cleaned.put("h1")
+    cleaned.roll_and_clean()
+    assert [each for each in cleaned.words() if ":a" in each] == left
 
 
 def test_committed_transactions_are_compacted_like_any_other_record(cleaned):
