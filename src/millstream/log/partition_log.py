@@ -290,7 +290,9 @@ class PartitionLog:
         if active.size_bytes == 0:
             return
         self._unflushed.sealed(active.seal())
-        self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+        self._unflushed.sealed(
+            self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+        )
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
         self._unflushed.created_in(self.directory)
         self._rolling.begin(self._config, now)
@@ -541,7 +543,9 @@ class PartitionLog:
             return
         try:
             self._unflushed.sealed(self._state.segments.active.seal())
-            self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+            self._unflushed.sealed(
+                self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+            )
             self.flush(now)
             self._deleted.remove_all()
         except OSError as error:

@@ -35,7 +35,7 @@ class Unflushed:
         )
 
     def sealed(self, files: Iterable[File]) -> None:
-        """Takes open indexes that are not written any more."""
+        """Takes open files that are not written any more: indexes, and the snapshot of producers at the end of a segment."""
         self._sealed_files.extend(files)
 
     def created_in(self, directory: str) -> None:

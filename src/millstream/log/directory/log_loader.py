@@ -72,6 +72,7 @@ def load_log(
         rebuild_epochs(epochs, loaded.segments)
     epochs.truncate_from_start(loaded.log_start_offset)
     _load_producers(loaded, recovery)
+    _sync_rebuilt_indexes(loaded, recovery)
     for segment in loaded.segments:
         segment.release()
     return loaded
@@ -105,3 +106,16 @@ def _load_producers(loaded: LogState, recovery: Recovery) -> None:
     if found is not None:
         deepen_producers(loaded.producers, loaded.segments.active)
     loaded.snapshots.remove_strays(segment.base_offset for segment in loaded.segments)
+
+
+def _sync_rebuilt_indexes(loaded: LogState, recovery: Recovery) -> None:
+    """Puts the indexes that recovery has built on the disk, but for the active segment's, which are written when it is sealed.
+
+    The next flush moves the recovery point beyond these segments: a later crash would find their old indexes, or torn ones, and
+    trust them.
+    """
+    for segment in loaded.segments:
+        if segment in recovery.recovered and segment is not loaded.segments.active:
+            for file in segment.seal():
+                file.sync()
+                file.close()

@@ -12,7 +12,7 @@ from millstream.log.producers.snapshot import (
     encode_producer_snapshot,
 )
 from millstream.log.segments.files import SNAPSHOT_SUFFIX, offset_of, segment_path
-from millstream.runtime import FileSystem
+from millstream.runtime import File, FileSystem
 
 
 @final
@@ -31,19 +31,24 @@ class ProducerSnapshots:
     def offsets(self) -> list[int]:
         return sorted(self._offsets)
 
-    def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> None:
-        """Writes a snapshot without a sync: its checksum tells a torn one from a whole one, and the log replaces it."""
+    def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> list[File]:
+        """Writes a snapshot. Returns the file for the next flush to sync, to be closed afterwards; none where the same was there.
+
+        A checksum tells a torn one, and the log replaces it; but not exactly where records have left the log since.
+        """
         data = encode_producer_snapshot(entries)
         if offset in self._offsets and self._file_system.read(self._path(offset)) == data:
-            return  # an idle log is closed again and again; emptying a file costs more than reading it
+            return []  # an idle log is closed again and again; emptying a file costs more than reading it
         file = self._file_system.open(self._path(offset))
         try:
             if file.size:
                 file.truncate(0)
             file.append([data])
-        finally:
+        except OSError:
             file.close()
+            raise
         self._offsets.add(offset)
+        return [file]
 
     def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
         """Returns the newest readable snapshot taken at or below `highest`; unreadable ones are removed."""

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.log import AppendOrigin
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import read_header
+from millstream.records.builder import BatchOptions
+from millstream.records.control import ControlType, build_end_transaction_marker
 
 LOG = "/data/t-0/00000000000000000000.log"
 
@@ -171,3 +174,41 @@ def test_recovered_logs_go_on_where_they_ended(world):
     log = world.open()
     assert world.append(log, b"new").first_offset == 2
     assert read_header(world.read(log, 2)).base_offset == 2
+
+
+def abort(world, log, producer_id):
+    options = BatchOptions(producer_id=producer_id, producer_epoch=0)
+    marker = build_end_transaction_marker(ControlType.ABORT, 0, 1_000, options)
+    log.append_as_leader(memoryview(marker), 0, world.now, AppendOrigin.COORDINATOR)
+
+
+def test_a_second_crash_does_not_show_what_recovery_found_to_be_aborted(world):
+    log = world.open()
+    options = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+    world.append(log, b"aborted", is_transactional=True, **options)
+    abort(world, log, 5)
+    log.roll(world.now)
+    world.append(log, b"plain")
+    world.disk.crash(lambda _path, unsynced: unsynced)
+    log = world.open(recovery_point=0)
+    log.flush(world.now)
+    world.disk.crash()
+    log = world.open(recovery_point=log.recovery_point)
+    assert log.recovery_point == 3
+    assert [(t.first_offset, t.last_offset) for t in log.aborted_transactions(0, 3)] == [(0, 1)]
+
+
+def test_a_producer_goes_on_after_a_crash_though_retention_has_taken_its_batches(world):
+    """As in Kafka, the snapshot of producers is on the disk with the flush after a roll."""
+    config = LogConfig(retention_bytes=0, retention_ms=-1)
+    log = world.open(config)
+    log.append_as_leader(world.produced(5, 0, 0, count=4), 0, world.now)
+    log.roll(world.now)
+    log.flush(world.now)
+    log.maintain(4, world.now)
+    assert log.log_start_offset == 4
+    world.disk.crash()
+    log = world.open(config, recovery_point=4)
+    retry = log.append_as_leader(world.produced(5, 0, 0, count=4), 0, world.now)
+    assert (retry.is_duplicate, retry.first_offset) == (True, 0)
+    assert log.append_as_leader(world.produced(5, 0, 4), 0, world.now).first_offset == 4
