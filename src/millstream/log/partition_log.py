@@ -31,25 +31,19 @@ from millstream.log.log_reader import (
     readable_bytes,
 )
 from millstream.log.log_state import LogState
+from millstream.log.offset_order import OrderedOffsets, offsets_of
 from millstream.log.producers.replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
 from millstream.log.roll_policy import RollPolicy
 from millstream.log.segments.deleted_segments import DeletedSegments
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.log.segments.transaction_index import AbortedTransaction
-from millstream.log.timestamp_lookup import (
-    BatchSearch,
-    max_timestamp_searches,
-    timestamp_searches,
-)
+from millstream.log.timestamp_lookup import BatchSearch, max_timestamp_searches, timestamp_searches
 from millstream.log.truncation import cut_log, start_over
 from millstream.log.unflushed import Unflushed
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
-from millstream.records.batch import (
-    BatchHeader,
-    patch_offset_and_epoch,
-)
+from millstream.records.batch import BatchHeader, patch_offset_and_epoch
 from millstream.runtime import Instant
 
 
@@ -149,10 +143,19 @@ class PartitionLog:
         return self._failure
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Returns the offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
+        """Returns the offset where a reader at read_committed must stop: the first record of an open transaction, or the high watermark.
+
+        Never before the log start: an open transaction may have lost its first records to retention or DeleteRecords.
+        """
         self.producers.markers_committed(high_watermark)
         unstable = self.producers.first_unstable_offset
-        return high_watermark if unstable is None else min(unstable, high_watermark)
+        if unstable is None or unstable >= high_watermark:
+            return high_watermark
+        return max(unstable, self._state.log_start_offset)
+
+    def offsets(self, high_watermark: int) -> OrderedOffsets:
+        """Returns all offsets of the partition, for `check_order`."""
+        return offsets_of(self._state, self.last_stable_offset(high_watermark), high_watermark)
 
     @property
     def is_on_disk(self) -> bool:
@@ -286,16 +289,18 @@ class PartitionLog:
 
     def roll(self, now: Instant) -> None:
         """Seals the active segment and begins one at the end of the log; does nothing while the active one is empty."""
-        active = self._state.segments.active
-        if active.size_bytes == 0:
+        if self._state.segments.active.size_bytes == 0:
             return
-        self._unflushed.sealed(active.seal())
-        self._unflushed.sealed(
-            self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
-        )
+        self._seal_active()
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
         self._unflushed.created_in(self.directory)
         self._rolling.begin(self._config, now)
+
+    def _seal_active(self) -> None:
+        """Completes the indexes of the active segment and writes the snapshot of producers at its end; the next flush syncs them."""
+        self._unflushed.sealed(self._state.segments.active.seal())
+        snapshot = self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+        self._unflushed.sealed(snapshot)
 
     # --- read
 
@@ -542,10 +547,7 @@ class PartitionLog:
             self.abandon()
             return
         try:
-            self._unflushed.sealed(self._state.segments.active.seal())
-            self._unflushed.sealed(
-                self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
-            )
+            self._seal_active()
             self.flush(now)
             self._deleted.remove_all()
         except OSError as error:

@@ -21,6 +21,7 @@ from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_ba
 from millstream.log.append_info import AppendInfo
 from millstream.log.leader_epochs import UNKNOWN_EPOCH, EpochEnd
 from millstream.log.log_reader import FetchData
+from millstream.log.offset_order import check_order
 from millstream.log.partition_log import PartitionLog
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.metadata.image import NO_LEADER, PartitionImage
@@ -57,6 +58,7 @@ class Partition:
             log.log_start_offset, min(saved_high_watermark, log.log_end_offset)
         )
         self._follower_end_offsets: dict[BrokerId, int] = {}
+        self.check_offsets()
 
     # --- what it is
 
@@ -82,6 +84,10 @@ class Partition:
     def log_end_offset(self) -> int:
         return self.log.log_end_offset
 
+    def check_offsets(self) -> None:
+        """Asserts the order of the partition's offsets. Called after changes that are rare, and by tests after every one."""
+        check_order(self.topic_partition, self.log.offsets(self._high_watermark))
+
     @property
     def is_short_of_replicas(self) -> bool:
         """Whether too few replicas are in sync for acks=all, which never asks for more than there are (KIP-966)."""
@@ -98,6 +104,7 @@ class Partition:
             known = self._follower_end_offsets
             self._follower_end_offsets = {r: known[r] for r in self.replicas if r in known}
             self._advance_high_watermark()
+        self.check_offsets()
         self._on_progress(self.topic_partition)
 
     def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
@@ -270,6 +277,7 @@ class Partition:
                 f"not before {offset}"
             )
         self.log.delete_records_before(target)
+        self.check_offsets()
         self._on_progress(self.topic_partition)
         return self.log.log_start_offset
 
@@ -278,5 +286,6 @@ class Partition:
         start_offset = self.log.log_start_offset
         removed = self.log.maintain(self._high_watermark, now)
         if self.log.log_start_offset != start_offset:
+            self.check_offsets()
             self._on_progress(self.topic_partition)
         return removed

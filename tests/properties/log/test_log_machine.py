@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from millstream.errors import OffsetOutOfRange
 from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.log.offset_order import check_order
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches, patch_offset_and_epoch
@@ -231,7 +232,7 @@ class LogMachine(RuleBasedStateMachine):
     @invariant()
     def offsets_agree(self) -> None:
         assert (self.log.log_start_offset, self.log.log_end_offset) == (self.start, self.end)
-        assert self.log.recovery_point <= self.end
+        check_order(self.log.partition, self.log.offsets(self.end))
 
     @invariant()
     def everything_is_there(self) -> None:

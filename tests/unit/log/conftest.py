@@ -41,7 +41,9 @@ class LogWorld:
         log_start_offset=0,
         was_clean=False,
     ):
-        saved = SavedState(recovery_point, log_start_offset, was_clean)
+        return self.open_saved(config, SavedState(recovery_point, log_start_offset, was_clean))
+
+    def open_saved(self, config: LogConfig | None, saved: SavedState):
         return PartitionLog.open(
             TopicPartition("t", 0),
             DIRECTORY,

@@ -10,10 +10,12 @@ from millstream.errors import (
     UnknownLeaderEpoch,
 )
 from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.log.offset_order import OrderedOffsets, check_order
 from millstream.metadata.image import PartitionImage
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, Uuid
 from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.control import TransactionMarker
 from millstream.records.record import Record
 from millstream.replication import FetchPosition, Partition
 from millstream.runtime import Instant
@@ -138,6 +140,55 @@ def test_read_committed_stops_at_open_transactions(world):
     assert (uncommitted.aborted_transactions, committed.aborted_transactions) == (None, [])
     assert world.partition.latest_offset(is_read_committed=True).offset == 1
     assert world.partition.latest_offset(is_read_committed=False).offset == 2
+
+
+def test_read_committed_begins_at_the_log_start_where_an_open_transaction_began_before_it(world):
+    """As Kafka 4.3.1: the last stable offset is the log start, and what lies behind it waits for the end of the transaction."""
+    transaction = {"producer_id": 9, "producer_epoch": 0, "is_transactional": True}
+    world.partition.append(batch(b"0"), NOW)
+    world.partition.append(batch(b"1", base_sequence=0, **transaction), NOW)
+    world.partition.append(batch(b"2"), NOW)
+    world.partition.append(batch(b"3"), NOW)
+    world.partition.delete_records_before(3)
+    assert world.partition.last_stable_offset == 3
+    latest = world.partition.latest_offset(is_read_committed=True).offset
+    assert latest == 3
+    at_latest = FetchPosition(latest, 1_000, is_read_committed=True)
+    read = world.partition.read(at_latest)
+    assert (read.last_stable_offset, read.log_start_offset, len(read.records)) == (3, 3, 0)
+    world.partition.append(batch(b"4"), NOW)
+    world.partition.delete_records_before(4)
+    assert world.partition.last_stable_offset == 4
+    world.partition.append_marker(TransactionMarker(9, 0, 0, False, 1), NOW)
+    assert world.partition.last_stable_offset == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "told"),
+    [
+        ("first_segment", 3, "the first segment of t-0, 3, lies beyond its log start, 2"),
+        ("log_start", 5, "the log start of t-0, 5, lies beyond its last stable offset, 4"),
+        ("last_stable", 7, "the last stable offset of t-0, 7, lies beyond its high watermark, 6"),
+        ("high_watermark", 9, "the high watermark of t-0, 9, lies beyond its log end, 8"),
+        ("recovery_point", 9, "the recovery point of t-0, 9, lies beyond its log end, 8"),
+        ("cleaner_checkpoint", 9, "the cleaner checkpoint of t-0, 9, lies beyond its log end, 8"),
+        (
+            "newest_snapshot",
+            9,
+            "the newest snapshot of producers of t-0, 9, lies beyond its log end, 8",
+        ),
+        (
+            "newest_epoch_start",
+            9,
+            "the start of the newest leader epoch of t-0, 9, lies beyond its log end, 8",
+        ),
+    ],
+)
+def test_offsets_out_of_order_are_named(name, offset, told):
+    in_order = OrderedOffsets(0, 2, 4, 6, 8, 0, None, None, None)
+    check_order(T0, in_order)
+    with pytest.raises(AssertionError, match=told):
+        check_order(T0, in_order._replace(**{name: offset}))
 
 
 def test_offsets_by_time_are_committed_ones(world):

@@ -61,7 +61,7 @@ def load_log(
         log_start_offset=log_start_offset,
         log_end_offset=recovery.end_offset,
         recovery_point=min(saved.recovery_point, recovery.end_offset),
-        cleaner_checkpoint=saved.cleaner_checkpoint,
+        cleaner_checkpoint=_within(saved.cleaner_checkpoint, recovery.end_offset),
         may_lack_names=not saved.was_clean or recovery.end_offset == segments.first.base_offset,
         removed_bytes=recovery.removed_bytes,
     )
@@ -76,6 +76,11 @@ def load_log(
     for segment in loaded.segments:
         segment.release()
     return loaded
+
+
+def _within(cleaner_checkpoint: int | None, end_offset: int) -> int | None:
+    """What is written at offsets that recovery has cut off was never cleaned."""
+    return None if cleaner_checkpoint is None else min(cleaner_checkpoint, end_offset)
 
 
 def _recover(

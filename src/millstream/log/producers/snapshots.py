@@ -31,6 +31,10 @@ class ProducerSnapshots:
     def offsets(self) -> list[int]:
         return sorted(self._offsets)
 
+    @property
+    def newest_offset(self) -> int | None:
+        return max(self._offsets, default=None)
+
     def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> list[File]:
         """Writes a snapshot. Returns the file for the next flush to sync, to be closed afterwards; none where the same was there.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from millstream.errors import CorruptMessage
-from millstream.log import AppendOrigin, FileRange
+from millstream.log import AppendOrigin, FileRange, SavedState
 from millstream.log.compaction.compaction import Compaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import iterate_batches
@@ -315,6 +315,21 @@ def test_keys_that_do_not_fit_into_the_map_are_cleaned_the_next_time(cleaned, ma
     assert cleaned.words() == ["0:a1", "1:a2", "2:a3", "3:b1"]
     cleaned.clean(map_bytes=map_bytes)
     assert cleaned.words() == ["1:a2", "2:a3", "3:b1"]
+
+
+def test_what_is_written_where_recovery_has_cut_the_log_is_dirty(cleaned):
+    cleaned.put("a1")
+    cleaned.put("b1")
+    cleaned.roll_and_clean()
+    assert cleaned.log.cleaner_checkpoint == 2
+    cleaned.world.disk.corrupt(f"{DIRECTORY}/{0:020d}.log", 70 + 65, b"\xff")
+    saved = SavedState(recovery_point=0, cleaner_checkpoint=2)
+    cleaned.log = cleaned.world.open_saved(COMPACT, saved)
+    assert cleaned.log.log_end_offset == 1
+    cleaned.put("a-")
+    cleaned.put("c1")
+    cleaned.roll()
+    assert cleaned.plan().first_dirty_offset == 1
 
 
 def test_a_cleaning_is_due_when_more_than_the_dirty_ratio_is_dirty(cleaned):
