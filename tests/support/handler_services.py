@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from millstream.broker.metadata_log.driver import QuorumDescription
 from millstream.broker.metrics.node_view import NodeView
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.request_context import RequestContext
 from millstream.metadata.image import MetadataImage
@@ -49,6 +50,14 @@ class GivenQuorum:
         )
 
 
+class _StillClock:
+    def now(self) -> Instant:
+        return _EARLY
+
+    def wall_ms(self) -> int:
+        return _EARLY.wall_ms
+
+
 class NotGiven:
     """Stands where a test gave nothing."""
 
@@ -62,7 +71,8 @@ class NotGiven:
 
 
 def handler_services(**given: Any) -> HandlerServices:  # Any: as much of each service as is used
-    return _with_stand_ins(HandlerServices, _with_turns(given))
+    failures = FailureLog(_StillClock())
+    return _with_stand_ins(HandlerServices, {"failures": failures} | _with_turns(given))
 
 
 def node_view(**given: Any) -> NodeView:  # Any: as much of each part as is read

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError
 from millstream.metadata.topic_names import is_internal
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_records import (
     DeleteRecordsPartitionResult,
@@ -33,7 +35,11 @@ _UNKNOWN_LOW_WATERMARK = -1
 
 
 def handle(
-    request: DeleteRecordsRequest, _context: RequestContext, *, partitions: Partitions
+    request: DeleteRecordsRequest,
+    _context: RequestContext,
+    *,
+    failures: FailureLog,
+    partitions: Partitions,
 ) -> DeleteRecordsResponse:
     asked: dict[str, dict[int, int]] = {}
     for topic in request.topics:
@@ -44,7 +50,7 @@ def handle(
             DeleteRecordsTopicResult(
                 name=name,
                 partitions=[
-                    _delete(name, number, offset, partitions=partitions)
+                    _delete(name, number, offset, failures=failures, partitions=partitions)
                     for number, offset in offsets.items()
                 ],
             )
@@ -75,17 +81,21 @@ def failed(
 
 
 def _delete(
-    topic: str, number: int, offset: int, *, partitions: Partitions
+    topic: str, number: int, offset: int, *, failures: FailureLog, partitions: Partitions
 ) -> DeleteRecordsPartitionResult:
     try:
-        if is_internal(topic):
-            raise InvalidTopic(f"records of the internal topic {topic} cannot be deleted")
+        _check_topic(topic)
         partition = partitions.get(topic, number)
         low_watermark = partition.delete_records_before(offset)
-    except KafkaError as error:
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
         return DeleteRecordsPartitionResult(
             partition_index=number,
             low_watermark=_UNKNOWN_LOW_WATERMARK,
-            error_code=error.code,
+            error_code=failures.of(str(TopicPartition(topic, number)), error).code,
         )
     return DeleteRecordsPartitionResult(partition_index=number, low_watermark=low_watermark)
+
+
+def _check_topic(topic: str) -> None:
+    if is_internal(topic):
+        raise InvalidTopic(f"records of the internal topic {topic} cannot be deleted")

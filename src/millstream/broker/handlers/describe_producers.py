@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.topic_names import check_topic_name
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_producers import (
     DescribeProducersRequest,
@@ -31,6 +33,7 @@ def handle(
     request: DescribeProducersRequest,
     _context: RequestContext,
     *,
+    failures: FailureLog,
     metadata: Metadata,
     partitions: Partitions,
 ) -> DescribeProducersResponse:
@@ -39,7 +42,13 @@ def handle(
             TopicResponse(
                 topic.name,
                 [
-                    _describe(topic.name, number, metadata=metadata, partitions=partitions)
+                    _describe(
+                        topic.name,
+                        number,
+                        failures=failures,
+                        metadata=metadata,
+                        partitions=partitions,
+                    )
                     for number in topic.partition_indexes
                 ],
             )
@@ -66,7 +75,12 @@ def failed(
 
 
 def _describe(
-    topic: str, number: int, *, metadata: Metadata, partitions: Partitions
+    topic: str,
+    number: int,
+    *,
+    failures: FailureLog,
+    metadata: Metadata,
+    partitions: Partitions,
 ) -> PartitionResponse:
     try:
         check_topic_name(topic)
@@ -78,8 +92,10 @@ def _describe(
     try:
         partition = partitions.get(topic, number)
         partition.check_leader()
-    except KafkaError as error:
-        return PartitionResponse(number, error.code)
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        return PartitionResponse(
+            number, failures.of(str(TopicPartition(topic, number)), error).code
+        )
     return PartitionResponse(
         partition_index=number,
         active_producers=[

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
@@ -30,6 +30,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Metadata, Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.requests.turns import AT_ONCE, turns_of
@@ -80,6 +81,7 @@ _NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
 @dataclass(frozen=True, slots=True)
 class Services:
     config: DynamicConfig
+    failures: FailureLog
     fetch_sessions: FetchSessions
     long_work: LongWork
     metadata: Metadata
@@ -233,14 +235,13 @@ class _FetchReader:
             try:
                 found = _find_partition(key, context, services)
                 if limits.is_replica:
-                    raise NotLeaderOrFollower(
-                        "the broker that fetches is no replica of the partition"
-                    )
+                    _refuse_replica()
                 read = found.read(
                     _position(partition, limits, remaining), min_one_batch=size_bytes == 0
                 )
-            except KafkaError as error:
-                answers.append((key, _refused(key, error, context, services)))
+            except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+                told = services.failures.of(_name(key, services), error)
+                answers.append((key, _refused(key, told, context, services)))
                 self._must_answer = True
                 continue
             size_bytes += len(read.records)
@@ -337,14 +338,26 @@ def _refused(
         records=b"",
     )
     if context.version >= _LEADER_HINT_VERSION:
-        topic = key.topic
-        if key.topic_id != ZERO_UUID:
-            found = services.metadata.image.topic_by_id(key.topic_id)
-            topic = found.name if found is not None else ""
+        topic = _topic_name(key, services)
         hint = leader_hint(error, topic, key.partition, services.metadata)
         if hint is not None:
             data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
     return data
+
+
+def _refuse_replica() -> NoReturn:
+    raise NotLeaderOrFollower("the broker that fetches is no replica of the partition")
+
+
+def _topic_name(key: FetchKey, services: Services) -> str:
+    if key.topic_id == ZERO_UUID:
+        return key.topic
+    found = services.metadata.image.topic_by_id(key.topic_id)
+    return found.name if found is not None else ""
+
+
+def _name(key: FetchKey, services: Services) -> str:
+    return str(TopicPartition(_topic_name(key, services), key.partition))
 
 
 # --- waiting
@@ -392,7 +405,7 @@ class _DelayedFetch:
             self._positions[name] = (partition, position)
             if self._is_satisfied(name):
                 self._purgatory.satisfy(self._operation)
-        except KafkaError:
+        except Exception:  # noqa: BLE001 - it comes again when the answer is read
             self._purgatory.satisfy(self._operation)  # the answer tells which error
 
     def _is_satisfied(self, progressed: TopicPartition) -> bool:

@@ -17,10 +17,12 @@ from millstream.broker.fetch.time_search import first_found
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
 from millstream.log.timestamp_lookup import TimestampedOffset
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -60,6 +62,7 @@ async def handle(
     context: RequestContext,
     *,
     disk_pool: DiskPool,
+    failures: FailureLog,
     long_work: LongWork,
     partitions: Partitions,
 ) -> ListOffsetsResponse:
@@ -69,13 +72,16 @@ async def handle(
     every = ((topic.name, asked) for topic in request.topics for asked in topic.partitions)
     async for name, asked in long_work.in_turns(every):
         index, of_topic = asked.partition_index, answered[name]
-        of_topic[index] = (
-            ListOffsetsPartitionResponse(index, InvalidRequest.code)
-            if index in of_topic
-            else await _answer(
+        if index in of_topic:
+            of_topic[index] = ListOffsetsPartitionResponse(index, InvalidRequest.code)
+            continue
+        try:
+            of_topic[index] = await _answer(
                 name, asked, request, context, disk_pool=disk_pool, partitions=partitions
             )
-        )
+        except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+            told = failures.of(str(TopicPartition(name, index)), error)
+            of_topic[index] = ListOffsetsPartitionResponse(index, told.code)
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(name=name, partitions=list(of_topic.values()))
@@ -110,31 +116,27 @@ async def _answer(
     disk_pool: DiskPool,
     partitions: Partitions,
 ) -> ListOffsetsPartitionResponse:
-    try:
-        if (
-            context.version < _SINCE_VERSION.get(asked.timestamp, 0)
-            or asked.timestamp < EARLIEST_PENDING_UPLOAD
-        ):
-            raise UnsupportedVersion(
-                f"timestamp {asked.timestamp} has no meaning in version {context.version} of ListOffsets"
-            )
-        partition = partitions.get(topic, asked.partition_index)
-        partition.check_leader(asked.current_leader_epoch)
-        is_read_committed = request.isolation_level == _READ_COMMITTED
-        found = _named_position(partition, asked.timestamp, is_read_committed=is_read_committed)
-        if found is None:
-            searches = (
-                partition.log.max_timestamp_searches()
-                if asked.timestamp == MAX_TIMESTAMP
-                else partition.log.timestamp_searches(asked.timestamp)
-            )
-            found = await first_found(searches, disk_pool) or _NOTHING_FOUND
-            if not partition.is_visible(found, is_read_committed=is_read_committed):
-                found = _NOTHING_FOUND
-    except KafkaError as error:
-        return ListOffsetsPartitionResponse(
-            partition_index=asked.partition_index, error_code=error.code
+    """Raises what the partition is refused with."""
+    if (
+        context.version < _SINCE_VERSION.get(asked.timestamp, 0)
+        or asked.timestamp < EARLIEST_PENDING_UPLOAD
+    ):
+        raise UnsupportedVersion(
+            f"timestamp {asked.timestamp} has no meaning in version {context.version} of ListOffsets"
         )
+    partition = partitions.get(topic, asked.partition_index)
+    partition.check_leader(asked.current_leader_epoch)
+    is_read_committed = request.isolation_level == _READ_COMMITTED
+    found = _named_position(partition, asked.timestamp, is_read_committed=is_read_committed)
+    if found is None:
+        searches = (
+            partition.log.max_timestamp_searches()
+            if asked.timestamp == MAX_TIMESTAMP
+            else partition.log.timestamp_searches(asked.timestamp)
+        )
+        found = await first_found(searches, disk_pool) or _NOTHING_FOUND
+        if not partition.is_visible(found, is_read_committed=is_read_committed):
+            found = _NOTHING_FOUND
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         offset=found.offset,

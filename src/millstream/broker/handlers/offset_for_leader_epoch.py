@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from millstream.broker.node.services import Partitions
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.errors import KafkaError
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -33,14 +35,19 @@ API = ApiSpec(
 
 
 def handle(
-    request: OffsetForLeaderEpochRequest, _context: RequestContext, *, partitions: Partitions
+    request: OffsetForLeaderEpochRequest,
+    _context: RequestContext,
+    *,
+    failures: FailureLog,
+    partitions: Partitions,
 ) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
                 partitions=[
-                    _answer(topic.topic, asked, partitions=partitions) for asked in topic.partitions
+                    _answer(topic.topic, asked, failures=failures, partitions=partitions)
+                    for asked in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -66,14 +73,15 @@ def failed(
 
 
 def _answer(
-    topic: str, asked: OffsetForLeaderPartition, *, partitions: Partitions
+    topic: str, asked: OffsetForLeaderPartition, *, failures: FailureLog, partitions: Partitions
 ) -> EpochEndOffset:
     try:
         partition = partitions.get(topic, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
         end = partition.epoch_end(asked.leader_epoch)
-    except KafkaError as error:
-        return EpochEndOffset(error_code=error.code, partition=asked.partition)
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        told = failures.of(str(TopicPartition(topic, asked.partition)), error)
+        return EpochEndOffset(error_code=told.code, partition=asked.partition)
     return EpochEndOffset(
         partition=asked.partition, leader_epoch=end.epoch, end_offset=end.end_offset
     )

@@ -34,6 +34,7 @@ from millstream.broker.node.services import LogFlusher, Metadata, Partitions
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec, Permission
 from millstream.broker.requests.failure import NoAnswer
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.durability import AppendedRecords, Durability
@@ -50,7 +51,6 @@ from millstream.errors import (
     InvalidTimestamp,
     InvalidTopic,
     KafkaError,
-    KafkaStorageError,
     NotEnoughReplicasAfterAppend,
     OutOfOrderSequenceNumber,
     UnknownTopicId,
@@ -68,7 +68,7 @@ from millstream.log.append_check import (
     checked_batch,
 )
 from millstream.metadata.topic_names import is_internal
-from millstream.model import Uuid, uuid_text
+from millstream.model import TopicPartition, Uuid, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.produce import (
     BatchIndexAndErrorMessage,
@@ -121,6 +121,7 @@ class Services:
     config: DynamicConfig
     disk_pool: DiskPool
     durability: Durability
+    failures: FailureLog
     log_flusher: LogFlusher
     long_work: LongWork
     metadata: Metadata
@@ -286,7 +287,7 @@ async def _append_transactional(
         except TooMuchWork:
             outcome = await _checked_elsewhere(part, produce)
             allowance = Allowance()
-        outcomes.append(_with_log(part, outcome))
+        outcomes.append(_with_log(part, outcome, produce))
     produce.verification = await verify_with_coordinator(
         transactional,
         services.partitions,
@@ -297,15 +298,17 @@ async def _append_transactional(
         produce.answered(_append(part, outcome, produce))
 
 
-def _with_log(part: _Part, checked: CheckedBatches | KafkaError) -> CheckedBatches | KafkaError:
+def _with_log(
+    part: _Part, checked: CheckedBatches | KafkaError, produce: _ProduceAppend
+) -> CheckedBatches | KafkaError:
     """A new log gets its files now, while there is time: those of all partitions together would take too long."""
     if isinstance(checked, KafkaError):
         return checked
     assert part.partition is not None, "what was checked has a partition"
     try:
         part.partition.log.materialize()
-    except KafkaError as error:
-        return error
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        return produce.services.failures.of(str(part.partition.topic_partition), error)
     return checked
 
 
@@ -318,8 +321,8 @@ async def _checked_elsewhere(part: _Part, produce: _ProduceAppend) -> CheckedBat
         partition, header, batch = _addressed(part, produce)
         check = partial(checked_batch, header, batch, partition.log.config, produce.now)
         return await services.disk_pool.unpack(check)
-    except KafkaError as error:
-        return error
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        return _told(part, error, produce)
     finally:
         produce.now = services.clock.now()
 
@@ -347,9 +350,7 @@ def _answer(produce: _ProduceAppend) -> ProduceResponse | Awaitable[ProduceRespo
     if context.version >= _LEADER_HINT_VERSION:
         _add_endpoints(response, context.listener_name, produce.services.metadata)
     if produce.unacknowledged:
-        return _acknowledge(
-            response, produce.unacknowledged, request.timeout_ms, produce.services.durability
-        )
+        return _acknowledge(response, produce.unacknowledged, request.timeout_ms, produce.services)
     return response
 
 
@@ -382,8 +383,15 @@ def _check(
         if not partition.log.is_on_disk:
             allowance.take(NEW_LOG_COST_BYTES)
         return checked_batch(header, batch, partition.log.config, produce.now, allowance)
-    except KafkaError as error:
-        return error
+    except TooMuchWork:
+        raise
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        return _told(part, error, produce)
+
+
+def _told(part: _Part, error: Exception, produce: _ProduceAppend) -> KafkaError:
+    name = str(TopicPartition(part.topic or "", part.data.index))
+    return produce.services.failures.of(name, error)
 
 
 def _append(
@@ -402,12 +410,8 @@ def _append(
         return _refused(part, error, produce)
     try:
         appended = partition.append_checked(checked, produce.now, acks=request.acks)
-    except KafkaError as error:
-        if isinstance(error, KafkaStorageError):
-            _LOGGER.warning(
-                "records of client %r are refused: %s", produce.context.client_id, error
-            )
-        return _refused(part, error, produce)
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        return _refused(part, _told(part, error, produce), produce)
     messages = appended.last_offset - appended.first_offset + 1
     services.metrics.topics.of(topic).appended(messages, checked.size_bytes)
     response = PartitionProduceResponse(
@@ -517,7 +521,7 @@ async def _acknowledge(
     response: ProduceResponse,
     unacknowledged: Sequence[_Unacknowledged],
     timeout_ms: int,
-    durability: Durability,
+    services: Services,
 ) -> ProduceResponse:
     """Answers when every partition is safe or has failed.
 
@@ -525,26 +529,30 @@ async def _acknowledge(
     """
     room = asyncio.Semaphore(_SYNCED_AT_ONCE)
     if len(unacknowledged) == 1:
-        await _until_safe(unacknowledged[0], timeout_ms, durability, room)
+        await _until_safe(unacknowledged[0], timeout_ms, services, room)
     else:
         async with asyncio.TaskGroup() as group:
             for each in unacknowledged:
-                group.create_task(_until_safe(each, timeout_ms, durability, room))
+                group.create_task(_until_safe(each, timeout_ms, services, room))
     return response
 
 
 async def _until_safe(
     unacknowledged: _Unacknowledged,
     timeout_ms: int,
-    durability: Durability,
+    services: Services,
     room: asyncio.Semaphore,
 ) -> None:
     written, response = unacknowledged
     try:
         async with room:
-            await durability.sync(written)
-        replicated = await durability.replicate(written, timeout_ms)
-        if replicated and written.partition.is_short_of_replicas:
-            raise NotEnoughReplicasAfterAppend
-    except KafkaError as error:
-        _refuse(response, error)
+            await services.durability.sync(written)
+        if await services.durability.replicate(written, timeout_ms):
+            _check_replicas(written.partition)
+    except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+        _refuse(response, services.failures.of(str(written.partition.topic_partition), error))
+
+
+def _check_replicas(partition: Partition) -> None:
+    if partition.is_short_of_replicas:
+        raise NotEnoughReplicasAfterAppend

@@ -19,6 +19,7 @@ from millstream.broker.cluster.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.config.dynamic_config import DynamicConfig
 from millstream.broker.node.services import Metadata
 from millstream.broker.requests.api_spec import ApiSpec, Permission
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.acknowledgements import (
@@ -47,6 +48,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.metadata.image import MetadataImage
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import share_fetch as messages
 from millstream.protocol.generated.share_fetch import (
@@ -76,6 +78,7 @@ _RECORD_LIMIT: Final = 1
 class Services:
     clock: Clock
     config: DynamicConfig
+    failures: FailureLog
     metadata: Metadata
     purgatory: Purgatory
     share_groups: ShareGroups
@@ -195,8 +198,9 @@ async def _fetch(
     async for partition, topic in services.share_groups.long_work.in_turns(partitions):
         try:
             loaded[await _load(key, partition, topic, services)] = partition
-        except KafkaError as error:
-            answers[partition] = error
+        except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+            name = str(TopicPartition(topic or "", partition.partition))
+            answers[partition] = services.failures.of(name, error)
     if loaded:
         fetch = _share_fetch(request, key, list(loaded), services)
         found = await fetch.run(services.purgatory, services.clock)
@@ -233,7 +237,13 @@ def _share_fetch(
     )
     settings = share.settings.of(key.group_id)
     return ShareFetch(
-        key.member_id, loaded, limits, settings, share.partitions, long_work=share.long_work
+        key.member_id,
+        loaded,
+        limits,
+        settings,
+        share.partitions,
+        long_work=share.long_work,
+        failures=services.failures,
     )
 
 

@@ -35,6 +35,7 @@ from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.tasks import NodeTasks
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.handler_services import HandlerServices
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.registry import BROKER_HANDLERS
@@ -111,6 +112,7 @@ class NodeParts:
         self._session = BrokerSession(self._controller, self._identity, config, clock)
         self._metrics = NodeMetrics(time.perf_counter_ns)
         self._purgatory = Purgatory(clock)
+        self._failure_log = FailureLog(clock)
         self._long_work = LongWork(time.perf_counter)
         self.new_logs = NewLogs(self._long_work)
         self._assignments = DirectoryAssignments(
@@ -120,9 +122,7 @@ class NodeParts:
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
         self._moves = self._new_moves()
-        self._background = BackgroundWork(
-            directories, self._partitions, self._flusher, pool, clock, long_work=self._long_work
-        )
+        self._background = self._new_background()
         self._cleaner = self._new_cleaner()
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
@@ -237,6 +237,17 @@ class NodeParts:
     def _flush_on_ack(self) -> str:
         return self.dynamic_config.current.millstream_flush_on_ack
 
+    def _new_background(self) -> BackgroundWork:
+        return BackgroundWork(
+            self._directories,
+            self._partitions,
+            self._flusher,
+            self._pool,
+            self._clock,
+            long_work=self._long_work,
+            failures=self._failure_log,
+        )
+
     def _new_cleaner(self) -> LogCleaner:
         return LogCleaner(
             self._partitions,
@@ -284,7 +295,7 @@ class NodeParts:
         groups = self._new_groups(services)
         share_groups = self._new_share_groups(services)
         producer_ids = ProducerIds(self._controller, self._identity.node_id)
-        markers = TransactionMarkers(self._partitions, groups, services)
+        markers = TransactionMarkers(self._partitions, groups, services, failures=self._failure_log)
         return HandlerServices(
             apis=tuple(handler.api for handler in BROKER_HANDLERS.values()),
             authorizer=ALLOW_ALL,
@@ -295,6 +306,7 @@ class NodeParts:
             controller=self._controller,
             disk_pool=self._pool,
             durability=self._durability,
+            failures=self._failure_log,
             fetch_sessions=FetchSessions(
                 self._environment.random,
                 self._purgatory,

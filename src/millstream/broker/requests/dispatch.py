@@ -24,7 +24,6 @@ from millstream.errors import (
     ClusterAuthorizationFailed,
     KafkaError,
     ProtocolError,
-    UnknownServerError,
     UnsupportedVersion,
 )
 from millstream.net.server.client_connection import ClientConnection
@@ -33,7 +32,6 @@ from millstream.protocol.api import ApiKey, Message, request_class, response_cla
 from millstream.protocol.frames import decode_request_header, encode_response
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.headers import RequestHeader
-from millstream.quoting import shortened
 from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
 from millstream.security.authorizer import Action, Authorizer, Requester
 
@@ -116,6 +114,7 @@ class Dispatcher:
         self._long_work = services.long_work
         self._clock = services.clock
         self._now_ns = services.metrics.now_ns
+        self._failures = services.failures
         self._routes = {int(key): _Route(handler, services) for key, handler in handlers.items()}
 
     def may_overlap(self, frame: memoryview) -> bool:
@@ -166,7 +165,7 @@ class Dispatcher:
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
-            response = _encode_error(route, header, message, _told_error(route, header, error))
+            response = _encode_error(route, header, message, self._told_error(route, header, error))
         route.metrics.answered_at_once(version, begin_ns, self._now_ns())
         return response
 
@@ -215,10 +214,18 @@ class Dispatcher:
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - see `handle`
-            tell = partial(_encode_error, route, header, message, _told_error(route, header, error))
+            told = self._told_error(route, header, error)
+            tell = partial(_encode_error, route, header, message, told)
             response = await self._in_thread(tell) if in_thread else tell()
         route.metrics.answered_later(version, *times, self._now_ns())
         return response
+
+    def _told_error(self, route: _Route, header: RequestHeader, error: Exception) -> KafkaError:
+        """Returns the error that the client is told, logged where it is unexpected, and counted."""
+        if not isinstance(error, KafkaError):
+            error = self._failures.of(f"{route.key.name} v{header.request_api_version}", error)
+        route.metrics.errors[error.code] += 1
+        return error
 
 
 async def _answer_in_parts(
@@ -249,18 +256,6 @@ async def _answer(route: _Route, message: Message, context: RequestContext) -> M
 def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_code
     if response.error_code:
         route.metrics.errors[response.error_code] += 1
-
-
-def _told_error(route: _Route, header: RequestHeader, error: Exception) -> KafkaError:
-    """Returns the error that the client is told, logged where it is unexpected, and counted."""
-    if not isinstance(error, KafkaError):
-        _LOGGER.error(
-            "%s v%d from client %r failed unexpectedly",
-            route.key.name, header.request_api_version, shortened(header.client_id or ""), exc_info=error,
-        )  # fmt: skip
-        error = UnknownServerError()
-    route.metrics.errors[error.code] += 1
-    return error
 
 
 def _encode_error(

@@ -31,6 +31,7 @@ from millstream.broker.node.services import (
 from millstream.broker.patterns.pattern_matcher import PatternMatcher
 from millstream.broker.produce.ordered_appends import OrderedAppends
 from millstream.broker.requests.api_spec import ApiSpec
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.requests.request_context import RequestContext
 from millstream.broker.share.group_persistence import ShareGroupPersistence
@@ -61,6 +62,7 @@ class HandlerServices:
     controller: ControllerClient
     disk_pool: DiskPool
     durability: Durability
+    failures: FailureLog
     fetch_sessions: FetchSessions
     file_system: FileSystem
     group_coordinator: GroupCoordination

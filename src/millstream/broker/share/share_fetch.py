@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import DelayedOperation, Purgatory
 from millstream.broker.share.group_settings import ShareGroupValues
 from millstream.broker.share.share_partitions import LoadedSharePartition, SharePartitions
@@ -69,6 +70,7 @@ class ShareFetch:
         partitions: SharePartitions,
         *,
         long_work: LongWork,
+        failures: FailureLog,
     ) -> None:
         self._member_id = member_id
         self._loaded = loaded
@@ -76,6 +78,7 @@ class ShareFetch:
         self._settings = settings
         self._partitions = partitions
         self._long_work = long_work
+        self._failures = failures
         self._by_name = {each.log.topic_partition: each for each in loaded}
         self._readable: dict[TopicPartition, int] = {}
         """Bytes that could be read of partitions of which this member may acquire records, as far as they were counted."""
@@ -125,7 +128,7 @@ class ShareFetch:
                 self._readable[name] = loaded.log.readable_bytes(position)
             except OffsetOutOfRange:
                 self._readable[name] = 0
-            except KafkaError:
+            except Exception:  # noqa: BLE001 - it comes again when the partition is read
                 return True
             self._total += self._readable[name]
         return bool(self._readable) and self._total >= self._limits.min_bytes
@@ -146,8 +149,8 @@ class ShareFetch:
                 continue
             try:
                 acquired = self._read(loaded, room, len(acquirable), not answers, now_ms)
-            except KafkaError as error:
-                answers[loaded] = error
+            except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+                answers[loaded] = self._failures.of(str(loaded.log.topic_partition), error)
                 continue
             if acquired.ranges:
                 answers[loaded] = acquired

@@ -14,6 +14,7 @@ from functools import partial
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.long_work import LongWork
 from millstream.broker.node.services import BackgroundTasks
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.broker.storage.hosted_partitions import HostedPartitions
 from millstream.broker.storage.log_flusher import GroupCommitFlusher
@@ -40,6 +41,7 @@ class BackgroundWork:
         clock: Clock,
         *,
         long_work: LongWork,
+        failures: FailureLog,
     ) -> None:
         self._directories = directories
         self._partitions = partitions
@@ -47,6 +49,7 @@ class BackgroundWork:
         self._pool = pool
         self._clock = clock
         self._long_work = long_work
+        self._failures = failures
         self._written_high_watermarks: dict[TopicPartition, int] = {}
 
     def start(self, config: BrokerConfig, tasks: BackgroundTasks) -> None:
@@ -115,11 +118,15 @@ class BackgroundWork:
             partition.log.remove_expired_producers(now)
 
     async def maintain_logs(self) -> None:
-        """Applies retention, log by log."""
+        """Applies retention, log by log. One that is damaged keeps its segments; the others go on."""
         async for topic_partition, partition in self._all_in_turns():
             if partition.log.failure is not None:
                 continue
-            removed = partition.log.maintain(partition.high_watermark, self._clock.now())
+            try:
+                removed = partition.log.maintain(partition.high_watermark, self._clock.now())
+            except Exception as error:  # noqa: BLE001 - one log must not end the upkeep of all; it is logged
+                self._failures.of(str(topic_partition), error)
+                continue
             if removed:
                 segments = "1 segment was" if removed == 1 else f"{removed} segments were"
                 _LOGGER.info("%s: %s deleted by retention", topic_partition, segments)

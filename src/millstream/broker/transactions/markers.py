@@ -14,6 +14,7 @@ from millstream.broker.coordination.coordinator_partition import CoordinatorServ
 from millstream.broker.coordination.group_coordination import GroupCoordination
 from millstream.broker.coordination.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node.services import Partitions
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -31,8 +32,14 @@ _WAITING_MAX: Final = 100
 @final
 class TransactionMarkers:
     def __init__(
-        self, partitions: Partitions, groups: GroupCoordination, services: CoordinatorServices
+        self,
+        partitions: Partitions,
+        groups: GroupCoordination,
+        services: CoordinatorServices,
+        *,
+        failures: FailureLog,
     ) -> None:
+        self._failures = failures
         self._partitions = partitions
         self._groups = groups
         self._services = services
@@ -54,13 +61,13 @@ class TransactionMarkers:
                 refusals[partition] = None
                 try:
                     unsafe = self._append(partition, marker)
-                except KafkaError as error:
-                    refusals[partition] = error
+                except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+                    refusals[partition] = self._failures.of(str(partition), error)
                     unsafe = None
                 if unsafe is None:
                     room.release()
                 else:
-                    tasks.create_task(_wait(unsafe, partition, refusals, room))
+                    tasks.create_task(self._wait(unsafe, partition, refusals, room))
         return refusals
 
     def _append(
@@ -87,16 +94,16 @@ class TransactionMarkers:
         except (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator) as error:
             raise NotLeaderOrFollower(f"{topic_partition} has no group coordinator yet") from error
 
-
-async def _wait(
-    unsafe: Coroutine[None, None, object],
-    partition: TopicPartition,
-    refusals: dict[TopicPartition, KafkaError | None],
-    room: asyncio.Semaphore,
-) -> None:
-    try:
-        await unsafe
-    except KafkaError as error:
-        refusals[partition] = error
-    finally:
-        room.release()
+    async def _wait(
+        self,
+        unsafe: Coroutine[None, None, object],
+        partition: TopicPartition,
+        refusals: dict[TopicPartition, KafkaError | None],
+        room: asyncio.Semaphore,
+    ) -> None:
+        try:
+            await unsafe
+        except Exception as error:  # noqa: BLE001 - see FailureLog: one partition must not fail the request
+            refusals[partition] = self._failures.of(str(partition), error)
+        finally:
+            room.release()

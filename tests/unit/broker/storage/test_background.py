@@ -11,6 +11,7 @@ import pytest
 
 from millstream.broker.config.broker_config import broker_config
 from millstream.broker.node.long_work import TURN_S, LongWork
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.storage.background import BackgroundWork
 from millstream.broker.storage.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError
@@ -106,6 +107,7 @@ def work(
         DiskPool(),
         SystemClock(),
         long_work=LongWork(now_s),
+        failures=FailureLog(SystemClock()),
     )
 
 
@@ -212,6 +214,7 @@ async def test_recovery_points_of_every_directory_are_written() -> None:
         DiskPool(),
         SystemClock(),
         long_work=LongWork(lambda: 0.0),
+        failures=FailureLog(SystemClock()),
     )
     await background.checkpoint_recovery_points()
     await background.checkpoint_recovery_points()

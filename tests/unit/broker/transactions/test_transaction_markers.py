@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from millstream.broker.coordination.coordinator_partition import CoordinatorServices
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.failure_log import FailureLog
 from millstream.broker.requests.purgatory import Purgatory
 from millstream.broker.storage.durability import Durability
 from millstream.broker.transactions.markers import TransactionMarkers
@@ -74,7 +75,7 @@ class World:
             pool=flusher,
             long_work=LongWork(lambda: 0.0),
         )
-        return TransactionMarkers(flusher, flusher, services)
+        return TransactionMarkers(flusher, flusher, services, failures=FailureLog(clock))
 
     async def has_unsynced(self, count: int) -> None:
         async with asyncio.timeout(LONG_ENOUGH_S):
