@@ -193,6 +193,14 @@ class SimFileSystem:
     def open_handles(self) -> list[str]:
         return sorted(path for path, disk in self._files.items() if disk.handles > 0)
 
+    @_one_at_a_time
+    def files(self) -> list[str]:
+        return sorted(self._files)
+
+    @_one_at_a_time
+    def directories(self) -> list[str]:
+        return sorted(self._directories)
+
     def take_space(self, count: int) -> int:
         if self.space_bytes is None:
             return count

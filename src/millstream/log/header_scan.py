@@ -36,6 +36,21 @@ def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
         position += header.size_bytes
 
 
+def scan_whole(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """The same where `end` is known to be the end of a batch: raises CorruptMessage where the batches do not reach it.
+
+    Whoever took a damaged batch for the end of the file would leave out what is behind it, and nobody would know.
+    """
+    next_position, next_offset = position, 0
+    for start, header in scan_headers(file, position, end):
+        if header.base_offset < next_offset or header.last_offset_delta < 0:
+            raise CorruptMessage(f"the batch at position {start} does not follow the one before it")
+        yield start, header
+        next_position, next_offset = start + header.size_bytes, header.next_offset
+    if next_position < end:
+        raise CorruptMessage(f"the bytes from position {next_position} on are no whole batch")
+
+
 def scan_batches(
     file: File, position: int, end: int, window_bytes: int = _BATCH_WINDOW_BYTES
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
@@ -44,7 +59,7 @@ def scan_batches(
     Raises CorruptMessage where bytes are no batch header or end before the batch does.
     """
     window, window_start = memoryview(b""), position
-    for start, header in scan_headers(file, position, end):
+    for start, header in scan_whole(file, position, end):
         if start + header.size_bytes > window_start + len(window):
             length = max(header.size_bytes, min(window_bytes, end - start))
             window, window_start = memoryview(file.read_at(start, length)), start

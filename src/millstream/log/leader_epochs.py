@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
@@ -46,10 +45,13 @@ class LeaderEpochs:
         self._file_system = file_system
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
         self._entries: list[EpochStart] = []
-        data = read_if_it_reached_the_disk(file_system, self._path)
-        if data is not None:
-            with contextlib.suppress(DamagedFile):
+        self._is_damaged = False
+        try:
+            data = read_if_it_reached_the_disk(file_system, self._path)
+            if data is not None:
                 self._entries = _decoded(self._path, data)
+        except (DamagedFile, OSError):
+            self._is_damaged = True
 
     def moved_to(self, directory: str) -> None:
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
@@ -105,13 +107,13 @@ class LeaderEpochs:
 
     def _replace(self, entries: Iterable[EpochStart]) -> None:
         replaced = list(entries)
-        if replaced == self._entries:
+        if replaced == self._entries and not self._is_damaged:
             return
-        if self._entries:
+        if self._entries or self._is_damaged:
             self._file_system.write_atomically(self._path, encode_epochs(replaced))
         else:  # the first epoch of a log: its records say the same, and rebuild the file should it be lost
             write_unsynced(self._file_system, self._path, encode_epochs(replaced))
-        self._entries = replaced
+        self._entries, self._is_damaged = replaced, False
 
 
 def _decoded(path: str, data: bytes) -> list[EpochStart]:

@@ -81,9 +81,9 @@ def aborted_transactions(
 def offset_bound(state: LogState, read: FetchData) -> int:
     """Returns an offset that no batch of `read` reaches: exact enough to choose aborted transactions, without reading anything."""
     assert read.segment is not None, "nothing was read, so nothing bounds it"
-    indexed = read.segment.offset_index.first_at_or_after(read.end_position)
-    if indexed is not None:
-        return read.segment.base_offset + indexed.relative_offset
+    bound = read.segment.last_offset_before(read.end_position)
+    if bound is not None:
+        return bound
     return state.segments.end_offset(read.segment, state.log_end_offset)
 
 

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from millstream.log.leader_epochs import LeaderEpochs
 from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.producers.snapshots import ProducerSnapshots
 from millstream.log.segments.segments import Segments
+
+
+class Repairs(NamedTuple):
+    """Damage that a log had when it was loaded, and has no more."""
+
+    removed_bytes: int = 0
+    """What recovery cut off: bytes that were no valid batch."""
+    lost_records: int = 0
+    """The number of offsets at the end that were on the disk when the log was used last, and are gone."""
+    rebuilt_indexes: tuple[int, ...] = ()
+    """Base offsets of the segments whose transaction index was made anew, because it was not as it had been left."""
+
+
+NOTHING_REPAIRED: Final = Repairs()
 
 
 @dataclass(slots=True)
@@ -24,5 +39,4 @@ class LogState:
     """Where the last cleaning ended."""
     may_lack_names: bool = False
     """Directories with names of its files were perhaps never synced: nothing was ever written, or its last owner died."""
-    removed_bytes: int = 0
-    """What recovery cut off when the log was loaded: bytes that were no valid batch."""
+    repairs: Repairs = NOTHING_REPAIRED

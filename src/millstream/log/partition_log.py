@@ -15,12 +15,12 @@ import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn, Self, final
 
-from millstream.errors import KafkaStorageError, OffsetOutOfRange
+from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches, whole_batches
 from millstream.log.append_info import NO_OFFSET, AppendInfo
 from millstream.log.compaction.compaction import CleanedSegment, swap_in
 from millstream.log.compaction.plan import CompactionBounds, CompactionPlan, plan_compaction
-from millstream.log.directory.log_environment import LogEnvironment, SavedState, is_broken_disk
+from millstream.log.directory.log_environment import LogEnvironment, SavedState, is_beyond_one_log
 from millstream.log.directory.log_loader import load_log
 from millstream.log.flush_plan import FlushPlan
 from millstream.log.log_reader import (
@@ -30,12 +30,13 @@ from millstream.log.log_reader import (
     read_batches,
     readable_bytes,
 )
-from millstream.log.log_state import LogState
+from millstream.log.log_state import LogState, Repairs
 from millstream.log.offset_order import OrderedOffsets, offsets_of
 from millstream.log.producers.replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
 from millstream.log.roll_policy import RollPolicy
 from millstream.log.segments.deleted_segments import DeletedSegments
+from millstream.log.segments.index_file import CorruptIndex
 from millstream.log.segments.segment import Segment, SegmentLimits
 from millstream.log.segments.transaction_index import AbortedTransaction
 from millstream.log.timestamp_lookup import BatchSearch, max_timestamp_searches, timestamp_searches
@@ -133,9 +134,8 @@ class PartitionLog:
         return tuple(self._state.segments)
 
     @property
-    def removed_bytes(self) -> int:
-        """The number of bytes that recovery cut off when the log was opened, because they were no valid batch."""
-        return self._state.removed_bytes
+    def repairs(self) -> Repairs:
+        return self._state.repairs
 
     @property
     def failure(self) -> str | None:
@@ -247,6 +247,10 @@ class PartitionLog:
             self._append_to_active(batches)
         except OSError as error:
             raise self._storage_error("append to", error) from error
+        except (
+            CorruptMessage
+        ) as error:  # not of the producer's batch: of what the active segment holds
+            raise KafkaStorageError(str(error)) from error
         first_offset = self._state.log_end_offset
         self._state.log_end_offset = headers[-1].next_offset
         self._unflushed.appended(first_offset, self._state, self._config)
@@ -309,8 +313,7 @@ class PartitionLog:
     ) -> FetchData:
         """Reads whole batches from the one that holds `offset`, none of which reaches `upper_bound`.
 
-        At most `bytes_max` bytes, unless `min_one_batch` and the first batch alone is larger. Raises OffsetOutOfRange,
-        KafkaStorageError.
+        At most `bytes_max` bytes, unless `min_one_batch` and the first batch is larger. Raises OffsetOutOfRange, CorruptMessage, KafkaStorageError.
         """
         self._check_usable()
         if not self._state.log_start_offset <= offset <= self._state.log_end_offset:
@@ -333,15 +336,11 @@ class PartitionLog:
 
     def timestamp_searches(self, timestamp_ms: int) -> Iterator[BatchSearch]:
         """Searches for the first record whose timestamp is `timestamp_ms` or later. Raises KafkaStorageError, also later."""
-        state = self._state
-        return self._guarded(
-            timestamp_searches(state.segments, timestamp_ms, state.log_start_offset)
-        )
+        return self._guarded(timestamp_searches(self._state, timestamp_ms))
 
     def max_timestamp_searches(self) -> Iterator[BatchSearch]:
         """Searches for the record with the largest timestamp. Raises KafkaStorageError, also later."""
-        state = self._state
-        return self._guarded(max_timestamp_searches(state.segments, state.log_start_offset))
+        return self._guarded(max_timestamp_searches(self._state))
 
     def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
         self._check_usable()
@@ -351,14 +350,19 @@ class PartitionLog:
             raise self._storage_error("read", error) from error
 
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """Returns the aborted transactions with records in [first_offset, end_offset), for readers at read_committed."""
-        return aborted_transactions(self._state, first_offset, end_offset)
+        """Returns the aborted transactions with records in [first_offset, end_offset). Raises KafkaStorageError."""
+        try:
+            return aborted_transactions(self._state, first_offset, end_offset)
+        except (OSError, CorruptIndex) as error:
+            raise self._storage_error("read", error) from error
 
     def aborted_among(self, read: FetchData) -> list[AbortedTransaction]:
-        """Returns the aborted transactions that may have records in what was read, and none that begin beyond it."""
-        if not read.records:
-            return []
-        return aborted_transactions(self._state, read.offset, offset_bound(self._state, read))
+        """Returns the aborted transactions that may have records in what was read, and none that begin beyond it. Raises KafkaStorageError."""
+        try:
+            bound = offset_bound(self._state, read) if read.records else read.offset
+            return aborted_transactions(self._state, read.offset, bound) if read.records else []
+        except (OSError, CorruptIndex) as error:
+            raise self._storage_error("read", error) from error
 
     # --- flush
 
@@ -530,7 +534,7 @@ class PartitionLog:
 
     def compaction_failed(self, error: OSError) -> None:
         """Handles an error of the disk in a cleaning, which changed nothing. A broken disk takes its directory offline."""
-        if self._failure is None and is_broken_disk(error):
+        if self._failure is None and is_beyond_one_log(error):
             self._environment.on_broken_disk(error)
 
     def complete_compaction(self, end_offset: int) -> None:
@@ -542,14 +546,11 @@ class PartitionLog:
     def close(self, now: Instant) -> None:
         """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
         self._check_usable()
-        if not self.is_on_disk:  # nothing was written: the next start begins it again
-            self.is_closed = True
-            self.abandon()
-            return
         try:
-            self._seal_active()
-            self.flush(now)
-            self._deleted.remove_all()
+            if self.is_on_disk:  # else nothing was written: the next start begins it again
+                self._seal_active()
+                self.flush(now)
+                self._deleted.remove_all()
         except OSError as error:
             raise self._storage_error("close", error) from error
         self.is_closed = True
@@ -584,9 +585,11 @@ class PartitionLog:
     def _fail(self, reason: str) -> None:
         self._failure = f"the log of {self.partition} in {self.directory} is offline: {reason}"
 
-    def _storage_error(self, action: str, error: OSError) -> KafkaStorageError:
+    def _storage_error(self, action: str, error: OSError | CorruptIndex) -> KafkaStorageError:
+        if isinstance(error, CorruptIndex):
+            return KafkaStorageError(str(error))
         hint = "free some space" if error.errno == errno.ENOSPC else "check the disk"
-        if is_broken_disk(error):
+        if is_beyond_one_log(error):
             self._environment.on_broken_disk(error)
         return KafkaStorageError(
             f"cannot {action} the log of {self.partition} in {self.directory}: {error.strerror or error}; {hint}"

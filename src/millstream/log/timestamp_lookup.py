@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.log.header_scan import read_batch
+from millstream.log.log_state import LogState
 from millstream.log.segments.segment import BatchStart, Segment
-from millstream.log.segments.segments import Segments
 from millstream.records.compression import Codec
 from millstream.records.record import records_section
 from millstream.runtime import File
@@ -68,11 +68,10 @@ class BatchSearch:
         return TimestampedOffset(header.base_offset + offset_delta, timestamp_ms, epoch)
 
 
-def timestamp_searches(
-    segments: Segments, timestamp_ms: int, log_start_offset: int
-) -> Iterator[BatchSearch]:
+def timestamp_searches(state: LogState, timestamp_ms: int) -> Iterator[BatchSearch]:
     """Yields the batches that may hold the first record whose timestamp is `timestamp_ms` or later: mostly one batch."""
-    for segment in segments.from_offset(log_start_offset):
+    log_start_offset = state.log_start_offset
+    for segment in state.segments.from_offset(log_start_offset):
         if segment.largest_timestamp_ms < timestamp_ms:
             continue
         for start in _batches_from_time(segment, timestamp_ms):
@@ -81,15 +80,17 @@ def timestamp_searches(
                 yield BatchSearch(segment.file, start, timestamp_ms, log_start_offset)
 
 
-def max_timestamp_searches(segments: Segments, log_start_offset: int) -> Iterator[BatchSearch]:
+def max_timestamp_searches(state: LogState) -> Iterator[BatchSearch]:
     """Yields the batches that may hold the record with the largest timestamp, the first one of several (KIP-734)."""
-    candidates = [s for s in segments.from_offset(log_start_offset) if s.largest_timestamp_ms >= 0]
+    segments = state.segments.from_offset(state.log_start_offset)
+    candidates = [segment for segment in segments if segment.largest_timestamp_ms >= 0]
     latest = max((segment.max_timestamp_ms for segment in candidates), default=None)
-    return iter(()) if latest is None else timestamp_searches(segments, latest, log_start_offset)
+    if latest is not None:
+        yield from timestamp_searches(state, latest)
 
 
 def _batches_from_time(segment: Segment, timestamp_ms: int) -> Iterator[BatchStart]:
     """From the first batch that may be late enough: no batch up to the index entry before `timestamp_ms` is."""
-    floor = segment.time_index.lookup(timestamp_ms - 1)
+    floor = segment.time_floor(timestamp_ms)
     position = segment.position_of(segment.base_offset + floor.relative_offset)
     return segment.headers(position or 0)

@@ -103,15 +103,21 @@ class MetadataLog:
 
     def read_election_state(self) -> ElectionState:
         """Returns the election state that this replica has stored. Raises KafkaStorageError for a damaged file."""
-        if not self._file_system.exists(self._quorum_state_path):
-            return ElectionState()
-        return decode_quorum_state(self._file_system.read(self._quorum_state_path))
+        data = self._read_quorum_state()
+        return ElectionState() if data is None else decode_quorum_state(data)
 
     def static_voter_ids(self) -> frozenset[BrokerId]:
         """Returns the voters that quorum-state names, where a configuration named them (kraft.version 0)."""
-        if not self._file_system.exists(self._quorum_state_path):
-            return frozenset()
-        return static_voter_ids(self._file_system.read(self._quorum_state_path))
+        data = self._read_quorum_state()
+        return frozenset() if data is None else static_voter_ids(data)
+
+    def _read_quorum_state(self) -> bytes | None:
+        """Returns what the file holds, None where there is none. Raises KafkaStorageError."""
+        path = self._quorum_state_path
+        try:
+            return self._file_system.read(path) if self._file_system.exists(path) else None
+        except OSError as error:
+            raise KafkaStorageError(f"cannot read {path}: {error.strerror or error}") from error
 
     def persist(self, state: ElectionState) -> None:
         """Stores the election state; it is on the disk when this returns."""

@@ -18,6 +18,7 @@ from millstream.broker.metadata_log.snapshots import (
     image_of,
 )
 from millstream.broker.storage.disk_pool import DiskPool
+from millstream.broker.storage.hosted_partitions import tell_repairs
 from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.directory.log_directory import LogDirectory
 from millstream.log.directory.log_environment import LogEnvironment
@@ -54,6 +55,7 @@ class MetadataQuorum:
         self._log = MetadataLog.open(
             directory, environment.file_system, _log_config(config), clock.now()
         )
+        tell_repairs(self._log.log)
         self._local = ReplicaKey(BrokerId(config.node_id), directory.meta.directory_id)
         self._voters = VoterSet([Voter(self._local)])
         self._files = SnapshotFiles(self._log.log.directory, environment.file_system)

@@ -69,7 +69,7 @@ class SnapshotFiles:
         path = self.path(snapshot_id)
         try:
             return decode_snapshot(snapshot_id, self._file_system.read(path))
-        except SNAPSHOT_DAMAGE as error:
+        except (OSError, *SNAPSHOT_DAMAGE) as error:
             raise KafkaStorageError(
                 f"{path} is damaged ({error}): restore it from a copy; the metadata log alone may not go back far enough"
             ) from error

@@ -65,7 +65,7 @@ def _open_or_refuse(
         return _open(path, config, environment, cluster_id)
     except OSError as error:
         raise ConfigError(
-            f"cannot use {path} as data directory: {error.strerror or error}; choose another with --data"
+            f"cannot use {path} as data directory: {error}; choose another with --data"
         ) from error
 
 
@@ -81,7 +81,10 @@ def _open(
         format_directory(file_system, path, meta)
     else:
         _check_owner(path, meta, config.node_id, cluster_id)
-    return LogDirectory.open(path, environment)
+    directory = LogDirectory.open(path, environment)
+    for problem in directory.unreadable_checkpoints:
+        _LOGGER.warning("%s", problem)
+    return directory
 
 
 def _new_meta(node_id: int, random: Random, cluster_id: str | None) -> MetaProperties:

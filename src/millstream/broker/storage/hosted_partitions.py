@@ -18,6 +18,7 @@ from typing import Final
 
 from millstream.broker.config.broker_config import BrokerConfig
 from millstream.broker.node.long_work import LongWork
+from millstream.broker.requests.failure_log import PartitionOffline
 from millstream.broker.storage.new_logs import NewLogs
 from millstream.errors import (
     ConfigError,
@@ -29,6 +30,7 @@ from millstream.errors import (
 )
 from millstream.log.directory.log_directories import LogDirectories
 from millstream.log.directory.log_directory import LogDirectory
+from millstream.log.partition_log import PartitionLog
 from millstream.metadata.config_resource import ConfigResource
 from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_directory
 from millstream.metadata.effective_config import BrokerSettings
@@ -78,6 +80,8 @@ class HostedPartitions:
         self._has_work = asyncio.Event()
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
+        self._told: dict[TopicPartition, str] = {}
+        """What was told of logs that could not be opened, so that it is not told with every attempt."""
         self._image = MetadataImage()
 
     def get(self, topic: str, partition: int) -> Partition:
@@ -185,15 +189,14 @@ class HostedPartitions:
             begin = directory.open_log if directory.holds(name) else directory.begin_log
             log = begin(name, config_of_topic(), self._clock.now(), topic.topic_id)
         except MillstreamError as error:
-            _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
+            if self._told.get(name) != str(error):
+                self._told[name] = str(error)
+                _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
             if isinstance(error, KafkaStorageError):
                 self._refused.add(name)
             return None
-        if log.removed_bytes:
-            _LOGGER.warning(
-                "%s: recovery cut %d bytes that are no valid batch; the log ends at offset %d",
-                name, log.removed_bytes, log.log_end_offset,
-            )  # fmt: skip
+        self._told.pop(name, None)
+        tell_repairs(log)
         if not log.is_on_disk:
             self._new_logs.add(log)
         saved = directory.saved_high_watermarks.pop(name, 0)
@@ -282,7 +285,9 @@ class HostedPartitions:
             for found in directory.find_logs():
                 topic = image.topic(found.partition.topic)
                 known = topic is not None and found.partition.partition < len(topic.partitions)
-                if not known or (topic and found.topic_id not in {None, topic.topic_id}):
+                ids = {None, found.topic_id, directory.noted_topic_id(found.partition)}
+                is_of_another = topic is not None and topic.topic_id not in ids
+                if not known or (found.topic_id is not None and is_of_another):
                     moved = directory.move_aside(found.partition)
                     _LOGGER.warning(
                         "%s is in no topic of the metadata: moved to %s", found.partition, moved
@@ -293,7 +298,27 @@ class HostedPartitions:
         if image is None:
             return UnknownTopicOrPartition()
         if self._node_id in image.replicas:
-            return KafkaStorageError(
+            return PartitionOffline(
                 f"the log of {topic}-{partition} is offline; the log of the broker says why"
             )
         return NotLeaderOrFollower(f"this broker has no replica of {topic}-{partition}")
+
+
+def tell_repairs(log: PartitionLog) -> None:
+    """Tells what opening a log has found, and will not find again."""
+    removed_bytes, lost_records, rebuilt_indexes = log.repairs
+    if removed_bytes:
+        _LOGGER.warning(
+            "%s: recovery cut %d bytes that are no valid batch; the log ends at offset %d",
+            log.partition, removed_bytes, log.log_end_offset,
+        )  # fmt: skip
+    if lost_records:
+        _LOGGER.error(
+            "%s: the last %d offsets, which were on the disk, are gone; the log ends at offset %d",
+            log.partition, lost_records, log.log_end_offset,
+        )  # fmt: skip
+    if rebuilt_indexes:
+        _LOGGER.warning(
+            "%s: the transaction indexes of the segments at %s were damaged, and are made anew from the log",
+            log.partition, ", ".join(map(str, rebuilt_indexes)),
+        )  # fmt: skip

@@ -6,15 +6,28 @@ know leaders, high watermarks or metadata: they are passed in where a file needs
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, Self, final
 
-from millstream.errors import ConfigError, KafkaStorageError
-from millstream.log.directory.log_environment import LogEnvironment, SavedState, is_broken_disk
+from millstream.errors import ConfigError, KafkaStorageError, MillstreamError
+from millstream.log.directory.log_environment import (
+    LogEnvironment,
+    SavedState,
+    is_beyond_one_log,
+    is_broken_disk,
+)
 from millstream.log.directory.log_loader import new_log
+from millstream.log.directory.saved_states import SavedStates
+from millstream.log.directory.segment_checkpoint import (
+    SEGMENT_FILE,
+    LogMark,
+    SegmentCheckpoint,
+    encode_segments,
+)
 from millstream.log.directory.text_checkpoints import (
     CLEAN_SHUTDOWN_FILE,
     CLEANER_OFFSET_FILE,
@@ -28,7 +41,6 @@ from millstream.log.directory.text_checkpoints import (
     MetaProperties,
     decode_clean_shutdown,
     decode_meta_properties,
-    decode_offsets,
     decode_partition_metadata,
     encode_clean_shutdown,
     encode_meta_properties,
@@ -38,7 +50,7 @@ from millstream.log.directory.text_checkpoints import (
 from millstream.log.partition_log import PartitionLog
 from millstream.log.segments.unsynced_file import read_if_it_reached_the_disk, write_unsynced
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import TopicPartition, Uuid
+from millstream.model import METADATA_TOPIC_ID, TopicPartition, Uuid
 from millstream.runtime import File, FileSystem, Instant
 
 METADATA_TOPIC: Final = "__cluster_metadata"
@@ -113,10 +125,10 @@ class LogDirectory:
         self.interrupted_moves: list[TopicPartition] = []
         """Replicas that were on their way here when the last owner stopped; nothing of them is left."""
         self._deletions: list[_PendingDeletion] = []
-        self._saved_recovery_points: dict[TopicPartition, int] = {}
-        self._saved_start_offsets: dict[TopicPartition, int] = {}
-        self._saved_cleaner_checkpoints: dict[TopicPartition, int] = {}
-        self.saved_high_watermarks: dict[TopicPartition, int] = {}
+        self._saved = SavedStates(environment.file_system, path)
+        self._written_segments = b""
+        self._topic_ids: dict[TopicPartition, Uuid] = {}
+        self._future_topic_ids: dict[TopicPartition, Uuid] = {}
 
     @classmethod
     def open(cls, path: str, environment: LogEnvironment) -> Self:
@@ -149,11 +161,9 @@ class LogDirectory:
         clean_path = f"{self.path}/{CLEAN_SHUTDOWN_FILE}"
         if file_system.exists(clean_path):
             self.was_clean = True
-            self.previous_broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
-        self._saved_recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
-        self._saved_start_offsets = self._read_offsets(LOG_START_OFFSET_FILE)
-        self._saved_cleaner_checkpoints = self._read_offsets(CLEANER_OFFSET_FILE)
-        self.saved_high_watermarks = self._read_offsets(HIGH_WATERMARK_FILE)
+            with contextlib.suppress(OSError):  # that it is there is what counts
+                self.previous_broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
+        self._saved.read(was_clean=self.was_clean, broker_epoch=self.previous_broker_epoch)
         if self.was_clean:
             file_system.remove(clean_path)
         for name in file_system.list(self.path):
@@ -163,6 +173,16 @@ class LogDirectory:
                 self.interrupted_moves.append(partition)
             if moving or _DELETED_DIRECTORY.fullmatch(name):
                 file_system.remove_tree(f"{self.path}/{name}")
+
+    @property
+    def saved_high_watermarks(self) -> dict[TopicPartition, int]:
+        """High watermarks of the last owner; whoever uses one takes it out."""
+        return self._saved.high_watermarks
+
+    @property
+    def unreadable_checkpoints(self) -> list[str]:
+        """Sentences about checkpoints that were not used, because they are damaged."""
+        return self._saved.unreadable
 
     def set_producer_id_expiration(self, expiration_ms: int) -> None:
         self._environment.producer_id_expiration_ms = expiration_ms
@@ -201,10 +221,14 @@ class LogDirectory:
         for partition in self._partition_names():
             try:
                 topic_id = self._read_topic_id(f"{self.path}/{partition}")
-            except DamagedFile:
+            except (DamagedFile, OSError):
                 topic_id = None  # opening the log will say it, if it is wanted at all
             found.append(FoundLog(partition, topic_id))
         return found
+
+    def noted_topic_id(self, partition: TopicPartition) -> Uuid | None:
+        """Returns the topic id that a partition directory had when its segments were noted, whatever partition.metadata says now."""
+        return self._saved.noted_topic_id(partition)
 
     def _partition_names(self) -> Iterator[TopicPartition]:
         for name in self._environment.file_system.list(self.path):
@@ -233,21 +257,22 @@ class LogDirectory:
         try:
             self._environment.file_system.make_directory(directory)
             if topic_id is not None:
-                self._ensure_topic_id(directory, topic_id)
+                self._ensure_topic_id(directory, topic_id, self.noted_topic_id(partition))
             log = PartitionLog.open(
                 partition,
                 directory,
                 self._environment,
                 config,
-                saved=self._take_saved_state(partition),
+                saved=self._saved.of(partition, topic_id or METADATA_TOPIC_ID),
                 now=now,
             )
         except OSError as error:
-            if is_broken_disk(error):
+            if is_beyond_one_log(error):
                 self._handle_broken_disk(error)
             raise KafkaStorageError(
                 f"cannot open the log of {partition} in {self.path}: {error}"
             ) from error
+        self._forget_saved_state(partition, topic_id or METADATA_TOPIC_ID)
         self._logs[partition] = log
         return log
 
@@ -256,7 +281,7 @@ class LogDirectory:
     ) -> PartitionLog:
         """Opens a new log where `holds` is false; `materialize` or the first append makes its directory."""
         assert partition not in self._logs, f"the log of {partition} is open already"
-        self._take_saved_state(partition)
+        self._forget_saved_state(partition, topic_id)
         directory = f"{self.path}/{partition}"
         make_directory = partial(self._make_directory, directory, topic_id)
         log = self._logs[partition] = PartitionLog(
@@ -274,19 +299,21 @@ class LogDirectory:
         self._environment.file_system.make_directory(directory)
         self._ensure_topic_id(directory, topic_id)
 
-    def _take_saved_state(self, partition: TopicPartition) -> SavedState:
-        """The saved state of a log, only once: a topic that is deleted and created again inherits nothing."""
-        return SavedState(
-            self._saved_recovery_points.pop(partition, 0),
-            self._saved_start_offsets.pop(partition, 0),
-            self.was_clean,
-            self._saved_cleaner_checkpoints.pop(partition, None),
-        )
+    def _forget_saved_state(self, partition: TopicPartition, topic_id: Uuid) -> None:
+        self._topic_ids[partition] = topic_id
+        self._saved.forget(partition)
 
-    def _ensure_topic_id(self, directory: str, topic_id: Uuid) -> None:
-        found = self._read_topic_id(directory)
+    def _ensure_topic_id(self, directory: str, topic_id: Uuid, noted: Uuid | None = None) -> None:
+        """`noted`: the topic id that the directory is known to have had. Where it is the one asked for, a damaged file is made anew."""
         path = f"{directory}/{PARTITION_METADATA_FILE}"
-        if found is None:
+        try:
+            found = self._read_topic_id(directory)
+        except (DamagedFile, OSError):
+            if noted != topic_id:
+                raise
+            self._environment.file_system.remove(path)
+            found = None
+        if found is None or (found != topic_id and noted == topic_id):
             data = encode_partition_metadata(topic_id)
             write_unsynced(self._environment.file_system, path, data)
         elif found != topic_id:
@@ -323,6 +350,7 @@ class LogDirectory:
                 f"cannot begin the log of {partition} in {self.path}: {error}"
             ) from error
         self._future_logs[partition] = log
+        self._future_topic_ids[partition] = topic_id
         return log
 
     def adopt_future_log(self, log: PartitionLog) -> None:
@@ -335,6 +363,7 @@ class LogDirectory:
         except OSError as error:
             raise KafkaStorageError(f"cannot rename {log.directory}: {error}") from error
         log.moved_to(directory)
+        self._topic_ids[log.partition] = self._future_topic_ids.pop(log.partition)
         self._logs[log.partition] = self._future_logs.pop(log.partition)
 
     def drop_future_log(self, log: PartitionLog) -> None:
@@ -363,7 +392,7 @@ class LogDirectory:
     def move_aside(self, partition: TopicPartition) -> str:
         """Keeps the files of a partition that this node should not have, under a name that is not opened; returns it."""
         assert partition not in self._logs, f"the log of {partition} is open"
-        self._take_saved_state(partition)
+        self._saved.forget(partition)
         return self._rename(partition, "stray")
 
     def _rename(self, partition: TopicPartition, purpose: str) -> str:
@@ -394,9 +423,10 @@ class LogDirectory:
     # --- checkpoints
 
     def checkpoint_recovery_points(self) -> None:
-        """Writes all recovery points, those of logs not opened yet included; Kafka's interval is 60 s."""
+        """Writes all recovery points, those of logs not opened yet included, and what the segments hold; Kafka's interval is 60 s."""
         points = {log.partition: log.recovery_point for log in self._listed()}
-        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved_recovery_points, **points})
+        self._write_segments()
+        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved.recovery_points, **points})
 
     def checkpoint_log_start_offsets(self) -> None:
         """Writes the log start offsets that lie beyond their first segment's; Kafka's interval is 60 s."""
@@ -405,7 +435,24 @@ class LogDirectory:
             for log in self._listed()
             if log.log_start_offset > log.first_segment_offset
         }
-        self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved_start_offsets, **moved})
+        self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved.start_offsets, **moved})
+
+    def _write_segments(self, clean_epoch: int | None = None) -> None:
+        """Before the recovery points: a segment that is not recovered any more must have been noted."""
+        logs = {
+            log.partition: LogMark(
+                self._topic_ids[log.partition],
+                log.log_start_offset,
+                log.recovery_point,
+                tuple(segment.mark for segment in log.segments),
+            )
+            for log in self
+            if log.is_on_disk
+        }
+        data = encode_segments(SegmentCheckpoint({**self._saved.segments, **logs}, clean_epoch))
+        if data != self._written_segments:
+            self._write(SEGMENT_FILE, data)
+            self._written_segments = data
 
     def _listed(self) -> list[PartitionLog]:
         return [log for log in self if log.partition.topic != METADATA_TOPIC]
@@ -422,7 +469,7 @@ class LogDirectory:
             for log in self
             if log.cleaner_checkpoint is not None
         }
-        self._write_offsets(CLEANER_OFFSET_FILE, {**self._saved_cleaner_checkpoints, **cleaned})
+        self._write_offsets(CLEANER_OFFSET_FILE, {**self._saved.cleaner_checkpoints, **cleaned})
 
     # --- end
 
@@ -434,7 +481,7 @@ class LogDirectory:
         if log.failure is None:
             try:
                 log.close(now)
-            except KafkaStorageError:
+            except MillstreamError:  # the disk refused, or the log turned out to be damaged
                 log.abandon()
                 return False
             return True
@@ -457,6 +504,7 @@ class LogDirectory:
             self.checkpoint_recovery_points()
             self.checkpoint_log_start_offsets()
             self.checkpoint_high_watermarks(high_watermarks)
+            self._write_segments(broker_epoch if is_clean else None)
         if is_clean and self.failure is None:
             self._environment.file_system.write_atomically(
                 f"{self.path}/{CLEAN_SHUTDOWN_FILE}", encode_clean_shutdown(broker_epoch)
@@ -475,23 +523,12 @@ class LogDirectory:
         self._future_logs.clear()
         self._lock.close()
 
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        path = f"{self.path}/{name}"
-        if not self._environment.file_system.exists(path):
-            return {}
-        offsets = decode_offsets(path, self._environment.file_system.read(path))
-        exists = self._environment.file_system.exists
-        return {
-            partition: offset
-            for partition, offset in offsets.items()
-            if exists(f"{self.path}/{partition}")
-        }
-
     def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self._write(name, encode_offsets(offsets))
+
+    def _write(self, name: str, data: bytes) -> None:
         try:
-            self._environment.file_system.write_atomically(
-                f"{self.path}/{name}", encode_offsets(offsets)
-            )
+            self._environment.file_system.write_atomically(f"{self.path}/{name}", data)
         except OSError as error:
             if is_broken_disk(error):
                 self._handle_broken_disk(error)

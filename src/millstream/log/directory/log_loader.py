@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
+from millstream.errors import KafkaError
 from millstream.log.directory.interrupted_changes import finish_interrupted_changes
 from millstream.log.directory.log_environment import LogEnvironment, SavedState
 from millstream.log.directory.recovery import Recovery, rebuild_epochs, recover_segments
+from millstream.log.directory.segment_check import (
+    check_log_files,
+    check_log_is_there,
+    check_something_is_left,
+    damaged_log,
+    distrusted_indexes,
+    is_snapshot_of,
+)
 from millstream.log.leader_epochs import LeaderEpochs
-from millstream.log.log_state import LogState
+from millstream.log.log_state import LogState, Repairs
 from millstream.log.producers.producer_state import ProducerStates
 from millstream.log.producers.replay import deepen_producers, replay_producers
 from millstream.log.producers.snapshots import ProducerSnapshots
@@ -36,7 +48,7 @@ def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> L
 def load_log(
     directory: str, environment: LogEnvironment, config: LogConfig, saved: SavedState
 ) -> LogState:
-    """Loads the log of a partition directory. Raises OSError when the disk refuses."""
+    """Loads the log of a partition directory. Raises OSError when the disk refuses, DamagedFile when records are missing."""
     file_system = environment.file_system
     file_system.make_directory(directory)
     names = finish_interrupted_changes(file_system, directory)
@@ -46,11 +58,17 @@ def load_log(
         return Segment(file_system, directory, base_offset, limits)
 
     bases = [o for name in names if (o := offset_of(name, LOG_SUFFIX)) is not None]
+    check_log_is_there(directory, bases, saved)
+    marks = {mark.base_offset: mark for mark in saved.marks}
     segments = Segments(
-        Segment(file_system, directory, base, limits) for base in bases or [saved.log_start_offset]
+        Segment(file_system, directory, base, limits, mark=marks.get(base))
+        for base in bases or [saved.log_start_offset]
     )
+    check_log_files(directory, segments, saved, may_have_gaps=config.is_compacted)
     epochs = LeaderEpochs(file_system, directory)
+    epochs_are_known = bool(epochs.entries)
     recovery = _recover(segments, epochs, config, saved)
+    check_something_is_left(directory, segments.first.base_offset, recovery.end_offset, saved)
     discard_segments(segments, recovery.dropped)
     log_start_offset = max(saved.log_start_offset, segments.first.base_offset)
     loaded = LogState(
@@ -63,15 +81,18 @@ def load_log(
         recovery_point=min(saved.recovery_point, recovery.end_offset),
         cleaner_checkpoint=_within(saved.cleaner_checkpoint, recovery.end_offset),
         may_lack_names=not saved.was_clean or recovery.end_offset == segments.first.base_offset,
-        removed_bytes=recovery.removed_bytes,
+        repairs=Repairs(
+            recovery.removed_bytes,
+            max(0, max(saved.recovery_point, saved.synced_to) - recovery.end_offset),
+        ),
     )
     if log_start_offset > recovery.end_offset:
         start_over(loaded, log_start_offset, new_segment)
     epochs.truncate_from_end(loaded.log_end_offset)
-    if not epochs.entries:
+    if not (epochs_are_known and _agree(epochs, loaded.segments.active)):
         rebuild_epochs(epochs, loaded.segments)
     epochs.truncate_from_start(loaded.log_start_offset)
-    _load_producers(loaded, recovery)
+    _load_producers(loaded, names, recovery, may_have_gaps=config.is_compacted)
     _sync_rebuilt_indexes(loaded, recovery)
     for segment in loaded.segments:
         segment.release()
@@ -88,7 +109,10 @@ def _recover(
 ) -> Recovery:
     active = segments.active
     if saved.was_clean:
-        end_offset, end = active.scan_end()
+        try:
+            end_offset, end = active.scan_end()
+        except KafkaError as error:
+            raise damaged_log(active.directory, active.base_offset, error) from error
         if end == active.size_bytes:
             return Recovery(end_offset, (), (), removed_bytes=0)
     recovery_point = (
@@ -97,17 +121,49 @@ def _recover(
     return recover_segments(segments, epochs, recovery_point, may_have_gaps=config.is_compacted)
 
 
-def _load_producers(loaded: LogState, recovery: Recovery) -> None:
-    """The newest snapshot, and the log after it. Recovered segments are replayed whole: their markers count anew."""
+def _agree(epochs: LeaderEpochs, active: Segment) -> bool:
+    """Whether the latest epoch is that of the last batch, and begins with a batch where that is in the active segment.
+
+    A checkpoint of another partition is a sound file; a look into older segments would make every start slow.
+    """
+    last_epoch = active.last_leader_epoch()
+    if last_epoch is None or not epochs.entries:
+        return last_epoch is None
+    epoch, start_offset = epochs.entries[-1]
+    if start_offset <= active.base_offset:
+        return epoch == last_epoch
+    first = active.find_batch(start_offset)
+    return (
+        epoch == last_epoch
+        and first is not None
+        and first.header.base_offset == start_offset
+        and first.header.partition_leader_epoch == epoch
+    )
+
+
+def _load_producers(
+    loaded: LogState, names: Collection[str], recovery: Recovery, *, may_have_gaps: bool
+) -> None:
+    """The newest snapshot, and the log after it.
+
+    Recovered segments are replayed whole, and so are those whose transaction index cannot be trusted: their markers count anew.
+    """
     recovered = [segment for segment in recovery.recovered if segment in list(loaded.segments)]
-    newest = recovered[0].base_offset if recovered else loaded.log_end_offset
+    distrusted = distrusted_indexes(loaded.segments, names, recovered)
+    rebuilt = [segment for segment in loaded.segments if segment in [*recovered, *distrusted]]
+    loaded.repairs = loaded.repairs._replace(
+        rebuilt_indexes=tuple(segment.base_offset for segment in distrusted)
+    )
+    newest = rebuilt[0].base_offset if rebuilt else loaded.log_end_offset
     loaded.snapshots.remove_after(loaded.log_end_offset)
-    found = loaded.snapshots.load_latest(newest)
+    found = loaded.snapshots.load_latest(
+        newest, partial(is_snapshot_of, loaded.segments, may_have_gaps=may_have_gaps)
+    )
     start_offset = loaded.segments.first.base_offset
     if found is not None:
         start_offset = found[0]
         loaded.producers.restore(found[1])
-    replay_producers(loaded.producers, loaded.segments, start_offset, recovered)
+    replay_producers(loaded.producers, loaded.segments, start_offset, rebuilt)
     if found is not None:
         deepen_producers(loaded.producers, loaded.segments.active)
     loaded.snapshots.remove_strays(segment.base_offset for segment in loaded.segments)

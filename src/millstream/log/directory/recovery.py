@@ -74,7 +74,8 @@ def _recover_segment(segment: Segment, epochs: LeaderEpochs) -> tuple[int, int]:
 
 
 def rebuild_epochs(epochs: LeaderEpochs, segments: Iterable[Segment]) -> None:
-    """Leader epochs from the batches, where the checkpoint is missing, damaged, or says nothing of them."""
+    """Leader epochs from the batches, where the checkpoint is missing, damaged, or not of this log."""
+    epochs.clear()
     for segment in segments:
         for start in segment.headers():
             epochs.assign(start.header.partition_leader_epoch, start.header.base_offset)

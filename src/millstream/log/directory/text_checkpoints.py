@@ -26,6 +26,10 @@ CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
 LOCK_FILE: Final = ".lock"
 
 _VERSION_LINE: Final = "0"
+_RESTORE: Final = ". Restore it, or move the data directory away and let replicas fill a new one"
+_REMOVE: Final = (
+    ". If the directory is that of the topic, remove the file: the next start writes it anew"
+)
 _PROPERTY: Final = re.compile(r"([^=:#\s][^=:\s]*)\s*[=:]\s*(.*)")
 
 
@@ -78,11 +82,11 @@ def decode_partition_metadata(path: str, data: bytes) -> Uuid:
     """Returns the topic id in `partition.metadata`. Raises DamagedFile."""
     match = re.fullmatch(r"version: 0\s*\ntopic_id: (\S+)\s*", data.decode("utf-8", "replace"))
     if match is None:
-        raise _damaged(path, "expected the lines `version: 0` and `topic_id: ...`")
+        raise _damaged(path, "expected the lines `version: 0` and `topic_id: ...`", _REMOVE)
     try:
         return uuid_from_text(match[1])
     except ValueError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, str(error), _REMOVE) from error
 
 
 def encode_meta_properties(meta: MetaProperties) -> bytes:
@@ -103,15 +107,15 @@ def decode_meta_properties(path: str, data: bytes) -> MetaProperties:
         if match:
             values[match[1]] = match[2].replace("\\", "")
     if values.get("version") != "1":
-        raise _damaged(path, f"version is {values.get('version')!r}, only 1 is known")
+        raise _damaged(path, f"version is {values.get('version')!r}, only 1 is known", _RESTORE)
     try:
         return MetaProperties(
             values["cluster.id"], int(values["node.id"]), uuid_from_text(values["directory.id"])
         )
     except KeyError as error:
-        raise _damaged(path, f"{error.args[0]} is missing") from error
+        raise _damaged(path, f"{error.args[0]} is missing", _RESTORE) from error
     except ValueError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, str(error), _RESTORE) from error
 
 
 def encode_clean_shutdown(broker_epoch: int) -> bytes:
@@ -150,7 +154,5 @@ def _decode_lines(path: str, data: bytes, columns: int) -> list[list[str]]:
     return rows
 
 
-def _damaged(path: str, reason: str) -> DamagedFile:
-    return DamagedFile(
-        f"{path} is damaged: {reason}. Restore it, or move the data directory away and let replicas fill a new one"
-    )
+def _damaged(path: str, reason: str, remedy: str = "") -> DamagedFile:
+    return DamagedFile(f"{path} is damaged: {reason}{remedy}")

@@ -56,22 +56,31 @@ def replay_producers(
     """Applies every batch from `start_offset` on. Segments in `rebuilt` get their transaction index anew."""
     rebuilt_bases = {segment.base_offset for segment in rebuilt}
     for segment in segments.from_offset(start_offset):
+        aborted = _replay_segment(producers, segment, start_offset)
         if segment.base_offset in rebuilt_bases:
-            segment.transaction_index.clear()
-        start = segment.position_of(max(start_offset, segment.base_offset))
-        if start is None:
-            continue
-        for position, header in segment.headers(start):
-            end = None
-            if header.is_control and header.producer_id >= 0:
-                end = read_transaction_end(header, read_batch(segment.file, position, header))
-            aborted = aborted_entry(producers.apply(header, end))
-            if aborted is not None and segment.base_offset in rebuilt_bases:
-                segment.transaction_index.append(aborted)
+            segment.transaction_index.rebuild(aborted)
+
+
+def _replay_segment(
+    producers: ProducerStates, segment: Segment, start_offset: int
+) -> list[AbortedTransaction]:
+    """Returns the transactions that were aborted in the segment."""
+    found: list[AbortedTransaction] = []
+    start = segment.position_of(max(start_offset, segment.base_offset))
+    if start is None:
+        return found
+    for position, header in segment.headers(start):
+        end = None
+        if header.is_control and header.producer_id >= 0:
+            end = read_transaction_end(header, read_batch(segment.file, position, header))
+        aborted = aborted_entry(producers.apply(header, end))
+        if aborted is not None:
+            found.append(aborted)
+    return found
 
 
 def deepen_producers(producers: ProducerStates, segment: Segment) -> None:
     """Remembers the last five batches of each producer again, from the end of the newest segment."""
     if len(producers):
-        indexed = segment.offset_index.lookup_position(max(0, segment.size_bytes - _TAIL_BYTES))
-        producers.deepen(start.header for start in segment.headers(indexed.position))
+        position = segment.batch_before(segment.size_bytes - _TAIL_BYTES)
+        producers.deepen(start.header for start in segment.headers(position))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import final
 
 from millstream.log.producers.snapshot import (
@@ -13,6 +13,13 @@ from millstream.log.producers.snapshot import (
 )
 from millstream.log.segments.files import SNAPSHOT_SUFFIX, offset_of, segment_path
 from millstream.runtime import File, FileSystem
+
+SnapshotCheck = Callable[[int, Sequence[ProducerSnapshotEntry]], bool]
+"""Whether a snapshot with these entries may have been taken of a log at this offset: its checksum does not tell of which log it is."""
+
+
+def _is_believed(_offset: int, _entries: Sequence[ProducerSnapshotEntry]) -> bool:
+    return True
 
 
 @final
@@ -54,16 +61,19 @@ class ProducerSnapshots:
         self._offsets.add(offset)
         return [file]
 
-    def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
-        """Returns the newest readable snapshot taken at or below `highest`; unreadable ones are removed."""
+    def load_latest(
+        self, highest: int, is_of_log: SnapshotCheck = _is_believed
+    ) -> tuple[int, list[ProducerSnapshotEntry]] | None:
+        """Returns the newest readable snapshot taken at or below `highest`; those that are damaged, or of another log, are removed."""
         for offset in reversed(self.offsets()):
             if offset <= highest:
                 try:
-                    return offset, decode_producer_snapshot(
-                        self._file_system.read(self._path(offset))
-                    )
-                except CorruptSnapshot:
-                    self.remove([offset])
+                    entries = decode_producer_snapshot(self._file_system.read(self._path(offset)))
+                except (CorruptSnapshot, OSError):
+                    entries = None
+                if entries is not None and is_of_log(offset, entries):
+                    return offset, entries
+                self.remove([offset])
         return None
 
     def remove(self, offsets: Iterable[int]) -> None:

@@ -1,14 +1,40 @@
-"""Index files as a whole: entries of one fixed size, trusted only when the file is a multiple of it."""
+"""Index files as a whole: entries of one fixed size, trusted only when the file is a multiple of it.
+
+Marks say what the files of a segment held when that was noted, for whoever opens them later to compare.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from millstream.errors import MillstreamError
 from millstream.runtime import File, FileSystem
 
 OFFSET_ENTRY_BYTES: Final = 8
 TIME_ENTRY_BYTES: Final = 12
+
+
+class IndexMark(NamedTuple):
+    """Size and checksum of a transaction index."""
+
+    size_bytes: int
+    crc: int
+    """CRC-32C of the whole file."""
+
+
+NOTHING_ABORTED: Final = IndexMark(0, 0)
+"""There is no file, or an empty one."""
+NOT_WRITTEN: Final = IndexMark(-1, 0)
+"""The file could not be written: no file is like this, so the next start makes it anew."""
+
+
+class SegmentMark(NamedTuple):
+    """Sizes of the files of a segment. The offset index needs no mark: whatever it says is checked where it is used."""
+
+    base_offset: int
+    log_bytes: int
+    time_index_bytes: int
+    transaction_index: IndexMark = NOTHING_ABORTED
 
 
 class CorruptIndex(MillstreamError):
@@ -62,6 +88,10 @@ class IndexWriter:
 
         Returns the file, for the caller to sync and close; None when there was nothing to write that could be lost.
         """
+        if self._written_bytes == 0 and self._file_system.exists(self._path):
+            self._file_system.remove(
+                self._path
+            )  # it was rebuilt, perhaps because it cannot be read
         file = self._file_system.open(self._path)
         is_same = len(data) == self._written_bytes == file.size
         try:

@@ -117,7 +117,7 @@ class OffsetIndex:
         if sys.byteorder == "little":
             words.byteswap()
         offsets, positions = words[0::2], words[1::2]
-        if not (_ascends(offsets) and _ascends(positions)):
+        if not (_ascends(offsets) and _ascends(positions)) or _is_negative(offsets, positions):
             raise CorruptIndex(f"{self.path} is not in ascending order; it is rebuilt")
         self._offsets, self._positions = offsets, positions
         self._loaded = True
@@ -134,3 +134,8 @@ class OffsetIndex:
 
 def _ascends(numbers: array[int]) -> bool:
     return all(a < b for a, b in pairwise(numbers))
+
+
+def _is_negative(offsets: array[int], positions: array[int]) -> bool:
+    """They ascend, so the first ones tell."""
+    return bool(offsets) and (offsets[0] < 0 or positions[0] < 0)

@@ -6,12 +6,12 @@ producers, epochs or the high watermark, and never looks into records (`log.time
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self, final
 
-from millstream.errors import CorruptMessage
-from millstream.log.header_scan import scan_headers
+from millstream.errors import CorruptMessage, UnsupportedForMessageFormat
+from millstream.log.header_scan import scan_headers, scan_whole
 from millstream.log.segments.files import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -22,10 +22,15 @@ from millstream.log.segments.files import (
     TRANSACTION_INDEX_SUFFIX,
     segment_path,
 )
-from millstream.log.segments.index_file import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, CorruptIndex
+from millstream.log.segments.index_file import (
+    OFFSET_ENTRY_BYTES,
+    TIME_ENTRY_BYTES,
+    CorruptIndex,
+    SegmentMark,
+)
 from millstream.log.segments.lazy_file import LazyFile
-from millstream.log.segments.offset_index import OffsetIndex
-from millstream.log.segments.time_index import TimeIndex
+from millstream.log.segments.offset_index import OffsetIndex, OffsetPosition
+from millstream.log.segments.time_index import NO_ENTRY, TimeIndex, TimestampOffset
 from millstream.log.segments.transaction_index import TransactionIndex
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import BatchHeader
@@ -33,6 +38,7 @@ from millstream.runtime import File, FileSystem
 from millstream.runtime.files import Buffer
 
 _BOUNDARIES_MAX: Final = 64
+_NO_POSITION: Final = OffsetPosition(0, 0)
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 
 
@@ -71,10 +77,11 @@ class Segment:
         *,
         suffix: str = "",
         exists: bool = True,
+        mark: SegmentMark | None = None,
     ) -> None:
         """`suffix` comes after the names of the files, for a segment that is not part of the log yet.
 
-        Its log file is made if it is missing; unless `exists` is false: then `create_file` makes it, before anything is written.
+        `mark`: what its indexes must hold, where that is known. Its log file is made if it is missing; unless `exists` is false: then `create_file` makes it, before anything is written.
         """
         self.base_offset = base_offset
         self.limits = limits
@@ -91,10 +98,19 @@ class Segment:
             self.create_file()
         self._offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), limits.index_bytes)
         self._time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), limits.index_bytes)
-        self.transaction_index = TransactionIndex(file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+        self.transaction_index = TransactionIndex(
+            file_system,
+            self._path(TRANSACTION_INDEX_SUFFIX),
+            None if mark is None else mark.transaction_index,
+        )
         self._bytes_since_entry = 0
         self._is_index_full = False
         self._indexes_ready = self._file.size == 0
+        self._noted_time_bytes = None if mark is None else mark.time_index_bytes
+        self._are_entries_checked = self._indexes_ready
+        """Whether the entries of the offset index come from the batches, not from a file that may be damaged."""
+        self._damage: str | None = None
+        """Why the batches cannot be walked to the end; those before the damage can be read."""
         self._boundaries: dict[int, int] = {}
         if self._file.size == 0:
             self._offset_index.clear()
@@ -111,8 +127,18 @@ class Segment:
         return self._file
 
     @property
+    def mark(self) -> SegmentMark:
+        return SegmentMark(
+            self.base_offset,
+            self.size_bytes,
+            self._time_index.written_bytes,
+            self.transaction_index.mark,
+        )
+
+    @property
     def offset_index(self) -> OffsetIndex:
-        self.prepare_indexes()
+        """The offset index; of a damaged log it holds the entries before the damage."""
+        self._load_indexes()
         return self._offset_index
 
     @property
@@ -167,7 +193,12 @@ class Segment:
         self._remember_boundary(headers[-1].next_offset, position)
 
     def index_batch(self, position: int, header: BatchHeader) -> None:
-        """Adds entries to the indexes for a batch by Kafka's rule; `position` is the start of the batch in the file."""
+        """Adds entries to the indexes for a batch by Kafka's rule; `position` is the start of the batch in the file.
+
+        Raises CorruptMessage for a batch whose offset cannot be in this segment: it lies outside the checksum.
+        """
+        if not 0 <= header.last_offset - self.base_offset <= _RELATIVE_OFFSET_MAX:
+            raise CorruptMessage(f"offset {header.last_offset} is too far from {self.base_offset}")
         if self.first_timestamp_ms is None:
             self.first_timestamp_ms = header.max_timestamp
         if header.max_timestamp > self.max_timestamp_ms:
@@ -198,14 +229,14 @@ class Segment:
         if self._may_have_reserve:
             self._file.truncate(self._file.size)
             self._may_have_reserve = False
-        self.prepare_indexes()
+        self._load_indexes()
         self._force_time_entry()
         return self.write_indexes()
 
     def write_indexes(self) -> list[File]:
         if self.size_bytes == 0 and not self._file_system.exists(self._path(INDEX_SUFFIX)):
             return []  # most partitions of a large broker are idle: they get no files for nothing
-        self.prepare_indexes()
+        self._load_indexes()
         written = (
             self._offset_index.write(),
             self._time_index.write(),
@@ -222,20 +253,38 @@ class Segment:
     # --- indexes
 
     def prepare_indexes(self) -> None:
-        """Loads the indexes and what follows from them, once; rebuilds them when they contradict the log."""
+        """Loads the indexes and what follows from them, once; rebuilds them when they contradict the log.
+
+        Raises CorruptMessage when the log itself is damaged.
+        """
+        self._load_indexes()
+        if self._damage is not None:
+            raise CorruptMessage(self._damage)
+
+    def _load_indexes(self) -> None:
         if self._indexes_ready:
             return
         try:
             self._continue_from_indexes()
-        except (CorruptIndex, CorruptMessage):
-            self.rebuild_indexes()
+        except (CorruptIndex, CorruptMessage, OSError):
+            self._rebuild_up_to_damage()  # an error of the disk with the log file comes again
         self._is_index_full = self._offset_index.is_full or self._time_index.is_full
         self._indexes_ready = True
+
+    def _rebuild_up_to_damage(self) -> None:
+        """Walks a damaged log once, not with every request."""
+        try:
+            self.rebuild_indexes()
+        except CorruptMessage as error:
+            self._damage = str(error)
+        except OSError:
+            self._indexes_ready = False
+            raise
 
     def rebuild_indexes(self) -> None:
         """Rebuilds both indexes from the batches alone; raises CorruptMessage when the log itself is damaged."""
         self.start_rebuild()
-        for position, header in scan_headers(self._file, 0, self.size_bytes):
+        for position, header in self.headers():
             self.index_batch(position, header)
 
     def start_rebuild(self) -> None:
@@ -247,7 +296,8 @@ class Segment:
         self.first_timestamp_ms = None
         self._bytes_since_entry = 0
         self._is_index_full = False
-        self._indexes_ready = True
+        self._indexes_ready = self._are_entries_checked = True
+        self._damage = None
 
     def _continue_from_indexes(self) -> None:
         indexed = self._offset_index.last_entry()
@@ -257,11 +307,15 @@ class Segment:
             )
         if indexed.position == 0 and self.size_bytes > self.limits.index_interval_bytes:
             raise CorruptIndex(f"{self._offset_index.path} is empty although its log is not")
+        if self._noted_time_bytes not in (None, self._time_index.written_bytes):
+            raise CorruptIndex(f"{self._time_index.path} has not the size it had; it is rebuilt")
         latest = self._time_index.last_entry()
+        if latest != NO_ENTRY:
+            self._check_time_entry(latest)
         self.max_timestamp_ms = latest.timestamp_ms
         self.max_timestamp_offset = self.base_offset + latest.relative_offset
         self._bytes_since_entry = 0
-        for _, header in scan_headers(self._file, indexed.position, self.size_bytes):
+        for _, header in self.headers(indexed.position):
             if self._bytes_since_entry == 0 and indexed.position > 0:
                 _check_entry(self.base_offset + indexed.relative_offset, header)
             if header.max_timestamp > self.max_timestamp_ms:
@@ -269,16 +323,62 @@ class Segment:
                 self.max_timestamp_offset = header.last_offset
             self._bytes_since_entry += header.size_bytes
 
+    def _check_time_entry(self, entry: TimestampOffset) -> None:
+        """Raises CorruptIndex when the batch that the entry names has not this timestamp."""
+        offset = self.base_offset + entry.relative_offset
+        _, position = self._offset_index.lookup(entry.relative_offset)
+        named = next(
+            (each.header for each in self.headers(position) if each.header.last_offset >= offset),
+            None,
+        )
+        if named is None or named.max_timestamp != entry.timestamp_ms:
+            raise CorruptIndex(f"{self._time_index.path} names another batch; it is rebuilt")
+
+    def _checked(self, look_up: Callable[[], OffsetPosition]) -> OffsetPosition:
+        """Looks an entry up. One that names another batch than that at its position shows that the file is damaged: it is rebuilt."""
+        self._load_indexes()
+        entry = look_up()
+        if self._are_entries_checked or self._names_its_batch(entry):
+            return entry
+        self._rebuild_up_to_damage()
+        return look_up()
+
+    def _names_its_batch(self, entry: OffsetPosition) -> bool:
+        if entry.position == 0:
+            return True
+        try:
+            first = next(self.headers(entry.position), None)
+        except CorruptMessage:
+            return False
+        return first is not None and (
+            first.header.last_offset == self.base_offset + entry.relative_offset
+        )
+
     # --- reading
 
     def headers(self, position: int = 0) -> Iterator[BatchStart]:
-        """Yields the header of every batch from `position`, the start of one, to the end of the file."""
-        for start in scan_headers(self._file, position, self.size_bytes):
-            yield BatchStart(*start)
+        """Yields the header of every batch from `position`, the start of one, to the end of the file.
+
+        Raises CorruptMessage where they do not reach it, or cannot be of this segment.
+        """
+        for start, header in self._scan(position):
+            if not 0 <= header.last_offset - self.base_offset <= _RELATIVE_OFFSET_MAX:
+                raise CorruptMessage(
+                    f"{self._path(LOG_SUFFIX)} is damaged: the batch at position {start} ends with offset {header.last_offset}"
+                )
+            yield BatchStart(start, header)
+
+    def _scan(self, position: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Scans to the end. Bytes that look like an old format are mostly no header at all."""
+        try:
+            yield from scan_whole(self._file, position, self.size_bytes)
+        except (CorruptMessage, UnsupportedForMessageFormat) as error:
+            raise CorruptMessage(f"{self._path(LOG_SUFFIX)} is damaged: {error}") from error
 
     def find_batch(self, offset: int) -> BatchStart | None:
         """Returns the first batch whose last offset is at or after `offset`; None when there is none."""
-        _, position = self.offset_index.lookup(offset - self.base_offset)
+        relative_offset = offset - self.base_offset
+        _, position = self._checked(lambda: self._offset_index.lookup(relative_offset))
         return next(
             (start for start in self.headers(position) if start.header.last_offset >= offset), None
         )
@@ -298,8 +398,7 @@ class Segment:
         target = start + bytes_max
         if target >= limit:
             return limit
-        _, indexed = self.offset_index.lookup_position(target)
-        end = max(start, indexed)
+        end = max(start, self.batch_before(target))
         for position, header in scan_headers(self._file, end, limit):
             if position + header.size_bytes > target:
                 break
@@ -315,12 +414,42 @@ class Segment:
             f"no batch at position {start} of the segment at offset {self.base_offset}"
         )
 
+    def batch_before(self, position: int) -> int:
+        """Returns where a batch begins that is at or not far before `position`."""
+        return self._checked(lambda: self._offset_index.lookup_position(position)).position
+
+    def last_offset_before(self, position: int) -> int | None:
+        """Returns an offset that no batch that ends at or before `position` reaches; None when only the end of the segment is one."""
+        entry = self._checked(
+            lambda: self._offset_index.first_at_or_after(position) or _NO_POSITION
+        )
+        return None if entry == _NO_POSITION else self.base_offset + entry.relative_offset
+
+    def time_floor(self, timestamp_ms: int) -> TimestampOffset:
+        """Returns the last entry of the time index below `timestamp_ms`: no batch up to its offset is later."""
+        floor = self.time_index.lookup(timestamp_ms - 1)
+        if floor != NO_ENTRY and not self._are_entries_checked:
+            try:
+                self._check_time_entry(floor)
+            except (CorruptIndex, CorruptMessage):
+                self._rebuild_up_to_damage()
+                floor = self.time_index.lookup(timestamp_ms - 1)
+        return floor
+
     def scan_end(self) -> tuple[int, int]:
         """Returns the next offset and the position after the last whole batch. In a sound file the position is its size."""
         next_offset, end = self.base_offset, 0
-        for position, header in self.headers(self.offset_index.last_entry().position):
+        begin = self._checked(self._offset_index.last_entry).position
+        for position, header in scan_headers(self._file, begin, self.size_bytes):
             next_offset, end = header.next_offset, position + header.size_bytes
         return next_offset, end
+
+    def last_leader_epoch(self) -> int | None:
+        """Returns the leader epoch of the last batch; None without batches, or where they tell no epoch."""
+        epoch = -1
+        for start in self.headers(self._checked(self._offset_index.last_entry).position):
+            epoch = start.header.partition_leader_epoch
+        return epoch if epoch >= 0 else None
 
     def load_first_timestamp(self) -> int | None:
         if self.first_timestamp_ms is None:

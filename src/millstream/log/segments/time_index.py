@@ -46,6 +46,11 @@ class TimeIndex:
         return self._writer.path
 
     @property
+    def written_bytes(self) -> int:
+        """The size of the file, as far as its entries count."""
+        return self._writer.written_bytes
+
+    @property
     def is_full(self) -> bool:
         return len(self._loaded_timestamps()) >= self._entries_max - 1
 

@@ -3,15 +3,27 @@
     i16 version 0 · i64 producer id · i64 first offset · i64 last offset (the abort marker) · i64 last stable offset
 
 Readers at `read_committed` get the entries that overlap what they fetch. The file exists only once something aborted.
+
+An entry that is lost or wrong shows aborted records as committed, so the file is never believed for itself: its size and checksum
+are noted elsewhere (`IndexMark`, in the segment checkpoint of the data directory) and compared whenever it is read. Kafka
+believes any file that is a list of entries, and any file that is missing.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final, NamedTuple, final
 
-from millstream.log.directory.text_checkpoints import DamagedFile
+from crc32c import crc32c
+
+from millstream.log.segments.index_file import (
+    NOT_WRITTEN,
+    NOTHING_ABORTED,
+    CorruptIndex,
+    IndexMark,
+)
 from millstream.runtime import File, FileSystem
 
 _VERSION: Final = 0
@@ -27,25 +39,46 @@ class AbortedTransaction(NamedTuple):
 
 @final
 class TransactionIndex:
-    def __init__(self, file_system: FileSystem, path: str) -> None:
+    def __init__(self, file_system: FileSystem, path: str, mark: IndexMark | None = None) -> None:
+        """`mark`: what the file must hold; None where nobody noted it."""
         self._file_system = file_system
         self._path = path
+        self._mark = mark
         self._entries: list[AbortedTransaction] | None = None
         self._is_synced = True
 
+    @property
+    def mark(self) -> IndexMark:
+        """Describes the file, as far as anything was written to it or read from it; without either, an empty one."""
+        return NOTHING_ABORTED if self._mark is None else self._mark
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether it is known what the file must hold."""
+        return self._mark is not None
+
     def append(self, aborted: AbortedTransaction) -> None:
-        entries = self.entries()
-        file = self._file_system.open(self._path)
+        """Adds an entry for a marker that is in the log already, so it does not raise.
+
+        Where the file cannot be read or written, readers are refused or served from memory, and the next start makes it anew.
+        """
+        data = _ENTRY.pack(_VERSION, *aborted)
         try:
-            file.append([_ENTRY.pack(_VERSION, *aborted)])
-        finally:
-            file.close()
-        self._is_synced = False
-        entries.append(aborted)
+            self.entries().append(aborted)
+            file = self._file_system.open(self._path)
+            try:
+                file.append([data])
+            finally:
+                file.close()
+        except (OSError, CorruptIndex):
+            self._mark = NOT_WRITTEN
+        if self.mark != NOT_WRITTEN:
+            self._mark = IndexMark(self.mark.size_bytes + len(data), crc32c(data, self.mark.crc))
+            self._is_synced = False
 
     def write(self) -> File | None:
         """Returns the file, for the caller to sync and close; None when nothing was appended since."""
-        if self._is_synced:
+        if self._is_synced or self.mark == NOT_WRITTEN:
             return None
         self._is_synced = True
         return self._file_system.open(self._path)
@@ -53,14 +86,27 @@ class TransactionIndex:
     def create(self, entries: Iterable[AbortedTransaction]) -> None:
         """Writes the file anew, also when there are no entries, and syncs it."""
         created = list(entries)
-        self._file_system.write_atomically(self._path, _encode(created))
+        data = _encode(created)
+        self._file_system.write_atomically(self._path, data)
+        self._mark = mark_of(data)
         self._entries = created
+        self._is_synced = True
+
+    def rebuild(self, entries: Iterable[AbortedTransaction]) -> None:
+        """Replaces the file, readable or not, by what the markers in the log say. Without entries there is no file."""
+        rebuilt = list(entries)
+        if rebuilt:
+            self.create(rebuilt)
+            return
+        if self._file_system.exists(self._path):
+            self._file_system.remove(self._path)
+        self._entries, self._mark, self._is_synced = [], NOTHING_ABORTED, True
 
     def moved_to(self, path: str) -> None:
         self._path = path
 
     def entries(self) -> list[AbortedTransaction]:
-        """Returns all entries. Raises DamagedFile: without its entries aborted records would be shown."""
+        """Returns all entries. Raises OSError, and CorruptIndex: without its entries aborted records would be shown."""
         if self._entries is None:
             self._entries = self._load()
         return self._entries
@@ -71,23 +117,61 @@ class TransactionIndex:
         if len(kept) < len(self.entries()):
             self.create(kept)
 
-    def clear(self) -> None:
-        """Forgets everything, readable or not; recovery writes it again from the markers in the log."""
-        if self._file_system.exists(self._path):
-            self._file_system.remove(self._path)
-        self._entries = []
+    def read_whole(self) -> list[AbortedTransaction] | None:
+        """Reads the file and compares it with its mark, or, without a mark, with itself. None when it cannot be believed.
+
+        The entries are not kept: most segments are never read at read_committed again. Raises OSError.
+        """
+        data = self._read()
+        entries = _decoded(data)
+        if self._mark is None:
+            if entries is None or not _is_ordered(entries):
+                return None
+            self._mark = mark_of(data)
+        return entries if self._mark == mark_of(data) else None
 
     def _load(self) -> list[AbortedTransaction]:
-        if not self._file_system.exists(self._path):
-            return []
-        data = self._file_system.read(self._path)
-        if len(data) % _ENTRY.size:
-            raise DamagedFile(
-                f"{self._path} is damaged: {len(data)} bytes are no whole entries. Stop the broker, remove "
-                ".kafka_cleanshutdown and start it again: recovery writes the file anew"
+        data = self._read()
+        entries = _decoded(data)
+        if entries is None or (self._mark is not None and self._mark != mark_of(data)):
+            raise CorruptIndex(
+                f"{self._path} is damaged: its {len(data)} bytes are not those that were written. "
+                "Restart the broker: it makes the file anew"
             )
-        return [AbortedTransaction(*fields) for _, *fields in _ENTRY.iter_unpack(data)]
+        self._mark = mark_of(data)
+        return entries
+
+    def _read(self) -> bytes:
+        return self._file_system.read(self._path) if self._file_system.exists(self._path) else b""
+
+
+def mark_of(data: bytes) -> IndexMark:
+    return IndexMark(len(data), crc32c(data))
 
 
 def _encode(entries: Iterable[AbortedTransaction]) -> bytes:
     return b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)
+
+
+def _decoded(data: bytes) -> list[AbortedTransaction] | None:
+    """None for what is no list of entries."""
+    if len(data) % _ENTRY.size:
+        return None
+    rows = list(_ENTRY.iter_unpack(data))
+    if any(version != _VERSION for version, *_ in rows):
+        return None
+    return [AbortedTransaction(*fields) for _, *fields in rows]
+
+
+def _is_ordered(entries: list[AbortedTransaction]) -> bool:
+    """Whether the entries may be of one segment: they come in the order of their markers, and last stable offsets never go back."""
+    return all(
+        0 <= each.first_offset <= each.last_offset
+        and each.producer_id >= 0
+        and 0 <= each.last_stable_offset <= each.last_offset + 1
+        for each in entries
+    ) and all(
+        earlier.last_offset < later.last_offset
+        and earlier.last_stable_offset <= later.last_stable_offset
+        for earlier, later in pairwise(entries)
+    )

@@ -174,10 +174,13 @@ def test_the_metadata_log_is_in_no_checkpoint(formatted):
     assert formatted.disk.read("/data/recovery-point-offset-checkpoint") == b"0\n0\n"
 
 
-def test_a_damaged_checkpoint_stops_the_start(formatted):
+def test_a_damaged_checkpoint_is_told_and_counts_for_nothing(formatted):
     formatted.disk.write_atomically("/data/recovery-point-offset-checkpoint", b"0\n1\n")
-    with pytest.raises(DamagedFile, match="recovery-point-offset-checkpoint"):
-        opened(formatted)
+    (told,) = opened(formatted).unreadable_checkpoints
+    assert told == (
+        "/data/recovery-point-offset-checkpoint is damaged: expected 1 lines of 3 columns. It is written anew; "
+        "after an unclean stop every log is recovered from its beginning"
+    )
 
 
 @pytest.mark.parametrize("zeros", [0, 43])
