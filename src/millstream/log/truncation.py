@@ -16,12 +16,15 @@ from millstream.log.segments.segments import Segments
 def discard_segments(segments: Segments, unwanted: Iterable[Segment]) -> None:
     """Removes segments and their files at once; only for segments that no reader can be using.
 
-    The last one goes first: a crash half way leaves no hole.
+    The last one goes first: a crash half way leaves no hole. They are gone from the disk when this returns: a crash could else bring
+    them back behind, or in place of, what was written since.
     """
     gone = list(unwanted)
     segments.remove(gone)
     for segment in reversed(gone):
         segment.remove()
+    if gone:
+        gone[0].sync_directory()
 
 
 def cut_log(state: LogState, offset: int) -> None:

@@ -64,3 +64,16 @@ def test_a_damaged_batch_before_the_cut_is_refused_by_a_follower(world):
     with pytest.raises(CorruptMessage):
         follower.append_as_follower(memoryview(bytes(damaged) + bytes(cut[:-1])), world.now)
     assert follower.log_end_offset == 0
+
+
+def test_what_was_cut_off_does_not_come_back_in_a_crash(world):
+    """A cut removes the newest segment; other records are written at its offsets, and the power goes before any flush."""
+    follower = world.open()
+    world.append(follower, b"a")
+    follower.roll(world.now)
+    world.append(follower, b"of an old leader")
+    follower.flush(world.now)
+    follower.truncate_to(1, world.now)
+    world.append(follower, b"of the new leader")
+    world.disk.crash(undone_operations=1)
+    assert world.values(world.open(recovery_point=1)) == [(0, b"a")]

@@ -216,8 +216,12 @@ class Segment:
         self._file.truncate(size)
 
     def truncate_at(self, position: int) -> None:
-        """Removes every batch from `position`, which is the start of one, and their index entries."""
+        """Removes every batch from `position`, which is the start of one, and their index entries.
+
+        The cut is on the disk when this returns: a crash could else bring back what was there, where other batches were written since.
+        """
         self._file.truncate(position)
+        self._file.sync()
         self._boundaries.clear()
         self.rebuild_indexes()
 
